@@ -1,0 +1,57 @@
+# Two commands matter: `make demo` and `make test`. Each works alone on a machine with Python, pip and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# One BLAS thread per test process: the suite runs in parallel already.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.PHONY: help demo test test-all lint types contracts unit coverage bench clean
+
+help:
+	@echo "make demo      the main job on bundled data, in a minute"
+	@echo "make test      lint, types, import contracts, doctests, quick tests"
+	@echo "make test-all  the same with the slow tests"
+	@echo "make coverage  quick tests with a coverage report"
+	@echo "make bench     the benchmarks behind the claims in the documentation"
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[cli,report]"
+	@touch $@
+
+$(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[cli,report]" --group dev
+	@touch $@
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/python examples/demo.py
+
+test: lint types contracts unit
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/dev.stamp
+	$(BIN)/mypy
+
+contracts: $(VENV)/dev.stamp
+	$(BIN)/lint-imports
+
+unit: $(VENV)/dev.stamp
+	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow"
+
+test-all: lint types contracts
+	$(ONE_THREAD) $(BIN)/pytest -n auto
+
+coverage: $(VENV)/dev.stamp
+	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow" --cov --cov-report=term --cov-report=xml
+
+bench: $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

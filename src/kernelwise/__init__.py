@@ -1,0 +1,45 @@
+"""Learning from supervision that cannot be trusted.
+
+The public names are loaded on first use, so that ``import kernelwise`` stays as quick as ``import sklearn``.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0.dev0"
+
+if TYPE_CHECKING:
+    from . import datasets as datasets
+    from . import kernels as kernels
+    from . import metrics as metrics
+    from .supervision import PairNoise as PairNoise
+    from .supervision import Pairs as Pairs
+    from .supervision import flip_labels as flip_labels
+
+_HOME = {
+    "datasets": None,
+    "kernels": None,
+    "metrics": None,
+    "PairNoise": "supervision",
+    "Pairs": "supervision",
+    "flip_labels": "supervision",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _HOME[name]
+    value = (
+        import_module(f".{name}", __name__)
+        if home is None
+        else getattr(import_module(f".{home}", __name__), name)
+    )
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

@@ -1,0 +1,75 @@
+"""Data made to order."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+
+def make_block_similarity(
+    n_samples: int = 1000,
+    n_classes: int = 4,
+    noise: float = 0.5,
+    random_state: int | np.random.RandomState | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    r"""Make a similarity matrix of blocks, one per class, under uniform noise.
+
+    .. math:: S_{ij} = Z_{ij} + \delta_{ij}, \qquad Z_{ij} = [y_i = y_j], \qquad
+              \delta_{ij} = \delta_{ji} \sim U(0, \mathrm{noise})
+
+    The classes come one after the other and differ by at most one in size. The paper does not say whether its
+    noise is symmetric; here it is, since S is then a similarity and has the eigenvectors that the method asks for.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Rows and columns of S.
+    n_classes : int, default=4
+        Number of blocks, at most n_samples.
+    noise : float, default=0.5
+        Upper end of the noise; 0 gives Z itself.
+    random_state : int, RandomState or None, default=None
+        Seed of the noise.
+
+    Returns
+    -------
+    S : ndarray of shape (n_samples, n_samples)
+        The symmetric similarity matrix.
+    y : ndarray of shape (n_samples,)
+        The classes, 0 to n_classes - 1, in ascending order.
+
+    References
+    ----------
+    Yang, Jin (2014). Extracting certainty from uncertainty: transductive pairwise classification from pairwise
+    similarities. NIPS 27, section 5.1.
+
+    Examples
+    --------
+    >>> from kernelwise.datasets import make_block_similarity
+    >>> S, y = make_block_similarity(n_samples=6, n_classes=2, noise=0)
+    >>> y
+    array([0, 0, 0, 1, 1, 1])
+    >>> S[0]
+    array([1., 1., 1., 0., 0., 0.])
+    """
+    _check_count("n_samples", n_samples)
+    _check_count("n_classes", n_classes)
+    if n_classes > n_samples:
+        raise ValueError(f"n_classes must be at most n_samples={n_samples}, got {n_classes}")
+    if isinstance(noise, bool) or not isinstance(noise, Real):
+        raise TypeError(f"noise must be a number, got {noise!r}")
+    if not 0 <= noise < np.inf:
+        raise ValueError(f"noise must be finite and at least 0, got {noise!r}")
+    y = np.arange(n_samples) * n_classes // n_samples
+    draw = check_random_state(random_state).uniform(0.0, noise, size=(n_samples, n_samples))
+    upper = np.triu(draw)
+    delta = upper + np.triu(draw, 1).T
+    return (y[:, None] == y) + delta, y
+
+
+def _check_count(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value!r}")

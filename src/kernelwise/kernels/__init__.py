@@ -1,0 +1,36 @@
+"""What the data looks like: kernel functions, families of them, and banks that evaluate them together."""
+
+from .attributes import AttributeBank
+from .bank import KernelBank
+from .build import RankWarning, build_bank
+from .dense import DenseBank, check_positive_semidefinite, project_psd
+from .factors import FactorBank
+from .families import KernelFamily, gaussian_kernels, linear_kernels, resolve_kernels
+from .landmarks import LandmarkMap
+from .precomputed import StackedGram, precomputed
+from .specs import Cosine, FunctionKernel, Gaussian, Kernel, Linear, Polynomial, UnitDiagonal
+
+__all__ = [
+    "AttributeBank",
+    "Cosine",
+    "DenseBank",
+    "FactorBank",
+    "FunctionKernel",
+    "Gaussian",
+    "Kernel",
+    "KernelBank",
+    "KernelFamily",
+    "LandmarkMap",
+    "Linear",
+    "Polynomial",
+    "RankWarning",
+    "StackedGram",
+    "UnitDiagonal",
+    "build_bank",
+    "check_positive_semidefinite",
+    "gaussian_kernels",
+    "linear_kernels",
+    "precomputed",
+    "project_psd",
+    "resolve_kernels",
+]

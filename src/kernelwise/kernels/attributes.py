@@ -1,0 +1,73 @@
+"""One linear kernel per attribute, over a sparse matrix: m kernels in the memory of the data."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.linalg import LinearOperator
+
+from .bank import KernelBank, one_name_each
+
+Array = NDArray[np.float64]
+
+
+class AttributeBank(KernelBank):
+    """The kernels ``K_j = x_j x_j^T``, where ``x_j`` is column j of ``X``; no matrix but ``X`` is ever made.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_kernels)
+    names : sequence of str, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.kernels import AttributeBank
+    >>> bank = AttributeBank(np.array([[1.0, 0.0], [2.0, 3.0]]))
+    >>> bank.quadratic_forms([1.0, 1.0]).tolist()
+    [9.0, 9.0]
+    """
+
+    def __init__(self, X: Any, *, names: Sequence[str] | None = None):
+        self.X = sp.csr_array(X, dtype=np.float64)
+        self.n_samples = self.X.shape[0]
+        self.names = one_name_each(names, self.X.shape[1], default="linear")
+        self._columns: sp.csc_array | None = None
+
+    def products(self, v: ArrayLike) -> sp.csr_array:
+        return sp.csr_array(sp.diags_array(self.X.T @ self._vector(v)) @ self.X.T)
+
+    def quadratic_forms(self, v: ArrayLike) -> Array:
+        return (self.X.T @ self._vector(v)) ** 2
+
+    def cross_products(self, X: Any, v: ArrayLike) -> sp.csr_array:
+        new = sp.csr_array(X, dtype=np.float64)
+        return sp.csr_array(sp.diags_array(self.X.T @ self._vector(v)) @ new.T)
+
+    def factor(self, j: int) -> Array:
+        if self._columns is None:
+            self._columns = self.X.tocsc()
+        return self._columns[:, [j]].toarray()
+
+    def diagonals(self) -> sp.csr_array:
+        return sp.csr_array(self.X.T.power(2))
+
+    def pair_values(self, rows: ArrayLike, cols: ArrayLike) -> sp.csr_array:
+        left, right = self._pair_indices(rows, cols)
+        return sp.csr_array(self.X[left].multiply(self.X[right]))
+
+    def combination(self, weights: ArrayLike) -> LinearOperator:
+        scaling = self._weights(weights, signed=True)
+
+        def product(v: Array) -> Array:
+            return self.X @ (scaling * (self.X.T @ v.ravel()))
+
+        n = self.n_samples
+        return LinearOperator((n, n), matvec=product, rmatvec=product, dtype=np.float64)
+
+    def combined_factor(self, weights: ArrayLike) -> sp.csr_array:
+        chosen = self._weights(weights, signed=False)
+        active = np.flatnonzero(chosen)
+        return sp.csr_array(self.X[:, active] @ sp.diags_array(np.sqrt(chosen[active])))

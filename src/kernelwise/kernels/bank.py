@@ -1,0 +1,111 @@
+"""A bank: m kernels over the same n samples, behind a few operations."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.linalg import LinearOperator
+
+Array = NDArray[np.float64]
+
+#: A centred kernel smaller than this fraction of the kernel itself is rounding, and is not scaled up.
+NEGLIGIBLE = 1e-13
+
+
+class KernelBank(ABC):
+    """The kernels ``K_1, ..., K_m`` of n training samples.
+
+    Solvers see a bank only through these operations, so they need not know whether the matrices exist.
+
+    Attributes
+    ----------
+    n_samples, n_kernels : int
+    names : tuple of str
+        What each kernel is and which columns it looks at.
+    """
+
+    n_samples: int
+    names: tuple[str, ...]
+
+    @property
+    def n_kernels(self) -> int:
+        """The number of kernels m."""
+        return len(self.names)
+
+    @abstractmethod
+    def products(self, v: ArrayLike) -> Any:
+        """Return all ``K_j v`` as an (n_kernels, n_samples) array (sparse for an attribute bank)."""
+
+    @abstractmethod
+    def quadratic_forms(self, v: ArrayLike) -> Array:
+        """Return all ``v^T K_j v``."""
+
+    @abstractmethod
+    def cross_products(self, X: Any, v: ArrayLike) -> Any:
+        """Return all ``K_j(X, training samples) v`` as an (n_kernels, len(X)) array, for new samples ``X``."""
+
+    @abstractmethod
+    def factor(self, j: int) -> Array:
+        """Return ``F_j`` (n_samples, rank) with ``K_j = F_j F_j^T``."""
+
+    @abstractmethod
+    def diagonals(self) -> Any:
+        """Return the diagonal of every kernel, an (n_kernels, n_samples) array (sparse for an attribute bank)."""
+
+    @abstractmethod
+    def pair_values(self, rows: ArrayLike, cols: ArrayLike) -> Any:
+        """Return ``K_j[rows, cols]`` as an (n_pairs, n_kernels) array (sparse for an attribute bank)."""
+
+    @abstractmethod
+    def combination(self, weights: ArrayLike) -> LinearOperator:
+        """Return ``sum_j weights_j K_j`` as a linear operator that never forms the matrix."""
+
+    @abstractmethod
+    def combined_factor(self, weights: ArrayLike) -> Any:
+        """Return ``F`` with ``F F^T = sum_j weights_j K_j`` for non-negative weights; zero weights take no columns."""
+
+    def traces(self) -> Array:
+        """Return the trace of every kernel."""
+        return np.asarray(self.diagonals().sum(axis=1)).ravel()
+
+    def _vector(self, v: ArrayLike) -> Array:
+        vector = np.asarray(v, dtype=np.float64)
+        if vector.shape != (self.n_samples,):
+            raise ValueError(f"v must have shape ({self.n_samples},), one entry per sample, got {vector.shape}")
+        return vector
+
+    def _weights(self, weights: ArrayLike, *, signed: bool) -> Array:
+        vector = np.asarray(weights, dtype=np.float64)
+        if vector.shape != (self.n_kernels,):
+            raise ValueError(f"weights must have shape ({self.n_kernels},), one per kernel, got {vector.shape}")
+        bad = ~np.isfinite(vector) if signed else ~(np.isfinite(vector) & (vector >= 0))
+        if bad.any():
+            wanted = "finite" if signed else "finite and not negative"
+            raise ValueError(f"weights must be {wanted}, got {vector[bad][0]} for kernel {self.names[np.argmax(bad)]}")
+        return vector
+
+    def _pair_indices(self, rows: ArrayLike, cols: ArrayLike) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        left, right = self._indices(rows, "rows"), self._indices(cols, "cols")
+        if len(left) != len(right):
+            raise ValueError(f"rows and cols must have one length, got {len(left)} and {len(right)}")
+        return left, right
+
+    def _indices(self, index: ArrayLike, name: str) -> NDArray[np.intp]:
+        vector = np.asarray(index)
+        if vector.ndim != 1 or (vector.size and vector.dtype.kind not in "iu"):
+            raise ValueError(f"{name} must be a list of sample indices, got shape {vector.shape} of {vector.dtype}")
+        outside = vector[(vector < 0) | (vector >= self.n_samples)]
+        if outside.size:
+            raise ValueError(f"{name} contains {outside[0]}, but samples are 0..{self.n_samples - 1}")
+        return vector.astype(np.intp, copy=False)
+
+
+def one_name_each(names: Sequence[str] | None, count: int, *, default: str) -> tuple[str, ...]:
+    """Return ``names`` if there is one per kernel, ``default[0], default[1], ...`` if there are none."""
+    if names is None:
+        return tuple(f"{default}[{j}]" for j in range(count))
+    if len(names) != count:
+        raise ValueError(f"names has {len(names)} entries for {count} kernels; give one name per kernel")
+    return tuple(map(str, names))

@@ -1,0 +1,148 @@
+"""From kernel descriptions and data to a bank."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+
+from .attributes import AttributeBank
+from .bank import KernelBank
+from .dense import DenseBank, check_positive_semidefinite
+from .factors import FactorBank
+from .families import resolve_kernels
+from .landmarks import SAMPLE, WHOLE_GRAM
+from .specs import Kernel, Linear
+
+#: ``rank=None``: factors so close that the difference to the Gram matrix is rounding.
+EXACT = 1e-10
+#: The tolerance that goes with an integer rank.
+APPROXIMATE = 1e-4
+
+
+class RankWarning(UserWarning):
+    """A cap on the rank left out a part of a kernel: the model is another one, not an approximation to rounding."""
+
+
+def build_bank(
+    X: Any,
+    kernels: Any,
+    *,
+    rank: int | float | None = None,
+    dense: bool = False,
+    center: bool = False,
+    scale: bool = False,
+    feature_names: Sequence[str] | None = None,
+    random_state: Any = None,
+) -> KernelBank:
+    """Evaluate kernels on training data.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    kernels : kernel, family of kernels, or sequence of both
+    rank : None, int or float
+        None: factors that are exact up to rounding. A float: the diagonal residual to reach, relative to the largest
+        entry. An int: at most this many landmarks per kernel; what that leaves out is in ``residuals`` and warned about.
+    dense : bool
+        Keep the Gram matrices themselves, the reference for small data.
+    center : bool
+        Centre every kernel in its feature space, with training means also for new samples.
+    scale : bool
+        Scale every kernel to a trace of n (a mean diagonal of one). A kernel that is zero stays zero.
+    feature_names : sequence of str, optional
+        Names by which kernels may refer to columns.
+    random_state : int, RandomState or None
+        Large data with kernels of several columns: which samples the landmarks are chosen from.
+
+    Returns
+    -------
+    KernelBank
+        An :class:`AttributeBank` for one linear kernel per column; else a :class:`DenseBank` where ``dense`` asks for it,
+        and a :class:`FactorBank` where it does not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.kernels import build_bank, gaussian_kernels
+    >>> bank = build_bank(np.linspace(0, 1, 1000)[:, None], gaussian_kernels(scope="each"), rank=1e-4)
+    >>> bank.ranks.tolist()
+    [14, 9, 5, 4, 3, 3, 2, 2, 2, 2]
+    """
+    tol, max_rank = _tolerance_and_rank(rank)
+    X = _check_samples(X)
+    rng = check_random_state(random_state)
+    specs = resolve_kernels(kernels, X.shape[1], feature_names)
+    for kernel in specs:
+        if not kernel.psd_by_formula:
+            _check_gram(kernel, X, rng)
+    if dense:
+        return DenseBank.build(X, specs, center=center, scale=scale)
+    if not center and not scale and _one_linear_kernel_per_attribute(specs, X.shape[1]):
+        return AttributeBank(X, names=[kernel.name for kernel in specs])
+    bank = FactorBank.build(X, specs, tol=tol, max_rank=max_rank, center=center, scale=scale, random_state=rng)
+    _warn_of_capped_kernels(bank, tol, max_rank)
+    return bank
+
+
+def _check_samples(X: Any) -> Any:
+    if sp.issparse(X):
+        X = sp.csr_array(X)
+        finite = np.isfinite(X.data).all()
+    elif isinstance(X, np.ndarray):
+        finite = X.dtype.kind not in "fc" or np.isfinite(X).all()
+    else:
+        raise TypeError(
+            f"X must be an array or a sparse matrix, got {type(X).__name__}; for a DataFrame use X=frame.to_numpy() and "
+            "feature_names=frame.columns"
+        )
+    if X.ndim not in (2, 3) or 0 in X.shape:
+        raise ValueError(f"X must have at least one row and one column, got shape {X.shape}")
+    if not finite:
+        raise ValueError("X contains NaN or infinity; remove those samples or impute the values")
+    return X
+
+
+def _check_gram(kernel: Kernel, X: Any, random_state: np.random.RandomState) -> None:
+    """Check that a kernel that the user made is one, on all samples or, where they are many, on some."""
+    n = X.shape[0]
+    index = np.arange(n) if n <= WHOLE_GRAM else random_state.choice(n, SAMPLE, replace=False)
+    S = kernel.select(X)
+    check_positive_semidefinite(kernel.evaluate(S[index], kernel.take(S, index)), kernel.name)
+
+
+def _one_linear_kernel_per_attribute(specs: Sequence[Kernel], n_features: int) -> bool:
+    linear = all(type(kernel) is Linear for kernel in specs)
+    return linear and [kernel.columns for kernel in specs] == list(range(n_features))
+
+
+def _tolerance_and_rank(rank: int | float | None) -> tuple[float, int | None]:
+    if rank is None:
+        return EXACT, None
+    if isinstance(rank, bool) or not isinstance(rank, int | float | np.integer | np.floating):
+        raise TypeError(f"rank must be None, a number of landmarks or a tolerance, got {rank!r}")
+    if isinstance(rank, int | np.integer):
+        if rank < 1:
+            raise ValueError(f"rank must be at least 1, got {rank}")
+        return APPROXIMATE, int(rank)
+    if not 0 < rank < 1:
+        raise ValueError(
+            f"rank as a tolerance must lie between 0 and 1, got {rank}; use an int for a number of landmarks"
+        )
+    return float(rank), None
+
+
+def _warn_of_capped_kernels(bank: FactorBank, tol: float, max_rank: int | None) -> None:
+    capped = np.flatnonzero(bank.residuals > 2 * tol)
+    if max_rank is None or capped.size == 0:
+        return
+    worst = capped[np.argmax(bank.residuals[capped])]
+    warnings.warn(
+        f"rank={max_rank} leaves out a part of {capped.size} of {bank.n_kernels} kernels; most of {bank.names[worst]}: "
+        f"up to {bank.residuals[worst]:.2g} of its diagonal. This is another model than the exact one; "
+        "raise rank, or leave such narrow kernels out",
+        RankWarning,
+        stacklevel=3,
+    )

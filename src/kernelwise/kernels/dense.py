@@ -1,0 +1,165 @@
+"""The reference bank: every Gram matrix in memory."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import LinAlgError, cholesky, eigh, eigvalsh
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+
+from .bank import NEGLIGIBLE, KernelBank, one_name_each
+from .precomputed import check_gram_stack, check_symmetric
+from .specs import Kernel
+
+Array = NDArray[np.float64]
+
+
+class DenseBank(KernelBank):
+    """All m Gram matrices as one (m, n, n) array: exact, simple, and quadratic in n.
+
+    Parameters
+    ----------
+    grams : array of shape (n_kernels, n, n)
+    names : sequence of str, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.kernels import DenseBank
+    >>> bank = DenseBank(np.stack([np.eye(2), np.ones((2, 2))]), names=["identity", "constant"])
+    >>> bank.products([1.0, 2.0]).tolist()
+    [[1.0, 2.0], [3.0, 3.0]]
+    """
+
+    def __init__(self, grams: ArrayLike, *, names: Sequence[str] | None = None):
+        self.grams = check_gram_stack(grams, name="grams")
+        self.n_samples = self.grams.shape[1]
+        self.names = one_name_each(names, len(self.grams), default="kernel")
+        self._cross: _CrossGrams | None = None
+
+    @classmethod
+    def build(cls, X: Any, kernels: Sequence[Kernel], *, center: bool = False, scale: bool = False) -> "DenseBank":
+        """Evaluate ``kernels`` on the rows of ``X``; ``center`` and ``scale`` as in :func:`build_bank`."""
+        cross = _CrossGrams(X, kernels, center=center, scale=scale)
+        bank = cls(cross.training(), names=[kernel.name for kernel in kernels])
+        bank._cross = cross
+        return bank
+
+    def products(self, v: ArrayLike) -> Array:
+        return self.grams @ self._vector(v)
+
+    def quadratic_forms(self, v: ArrayLike) -> Array:
+        vector = self._vector(v)
+        return self.products(vector) @ vector
+
+    def cross_products(self, X: Any, v: ArrayLike) -> Array:
+        if self._cross is None:
+            raise ValueError("this bank was made from matrices alone; build it from kernels to use it on new samples")
+        return self._cross.products(X, self._vector(v))
+
+    def factor(self, j: int) -> Array:
+        return _eigen_factor(self.grams[j])
+
+    def diagonals(self) -> Array:
+        return np.einsum("jii->ji", self.grams)
+
+    def pair_values(self, rows: ArrayLike, cols: ArrayLike) -> Array:
+        left, right = self._pair_indices(rows, cols)
+        return self.grams[:, left, right].T
+
+    def combination(self, weights: ArrayLike) -> LinearOperator:
+        return aslinearoperator(np.tensordot(self._weights(weights, signed=True), self.grams, axes=1))
+
+    def combined_factor(self, weights: ArrayLike) -> Array:
+        combined = np.tensordot(self._weights(weights, signed=False), self.grams, axes=1)
+        return _eigen_factor(combined)
+
+
+def _eigen_factor(gram: Array) -> Array:
+    values, vectors = eigh(gram)
+    keep = values > 1e-14 * max(values[-1], 0.0)
+    return vectors[:, keep] * np.sqrt(values[keep])
+
+
+class _CrossGrams:
+    """Gram matrices centred and scaled with training statistics, for training samples and for new ones."""
+
+    def __init__(self, X: Any, kernels: Sequence[Kernel], *, center: bool, scale: bool):
+        self.kernels, self.X, self.center = kernels, X, center
+        n = X.shape[0]
+        samples = np.arange(n)
+        self.landmarks = [kernel.take(kernel.select(X), samples) for kernel in kernels]
+        self.means = np.zeros((len(kernels), n))
+        self.scales = np.ones(len(kernels))
+        for j, gram in enumerate(self._raw(X)):
+            if center:
+                self.means[j] = gram.mean(axis=0)
+            if scale:
+                power = np.trace(gram) / n
+                spread = power - self.means[j].mean()
+                self.scales[j] = spread if spread > NEGLIGIBLE * power else 1.0
+
+    def _raw(self, X: Any) -> Any:
+        for kernel, landmarks in zip(self.kernels, self.landmarks, strict=True):
+            yield kernel.evaluate(kernel.select(X), landmarks)
+
+    def _grams(self, X: Any) -> Any:
+        for gram, means, scale in zip(self._raw(X), self.means, self.scales, strict=True):
+            if self.center:
+                gram = gram - gram.mean(axis=1, keepdims=True) - means + means.mean()
+            yield gram / scale
+
+    def training(self) -> Array:
+        return np.stack(list(self._grams(self.X)))
+
+    def products(self, X: Any, v: Array) -> Array:
+        return np.stack([gram @ v for gram in self._grams(X)])
+
+
+def check_positive_semidefinite(gram: Array, name: str, *, tol: float = 1e-8) -> None:
+    """Raise a ValueError that names the kernel and its smallest eigenvalue unless ``gram`` is PSD up to rounding.
+
+    Parameters
+    ----------
+    gram : array of shape (n, n)
+    name : str
+    tol : float
+        Eigenvalues down to ``-tol * n * max|gram|`` pass as rounding.
+
+    Examples
+    --------
+    >>> from kernelwise.kernels import check_positive_semidefinite
+    >>> check_positive_semidefinite([[0.0, 1.0], [1.0, 0.0]], "swap")
+    Traceback (most recent call last):
+        ...
+    ValueError: kernel swap is not positive semi-definite: its smallest eigenvalue is -1. ...
+    """
+    matrix = np.asarray(gram, dtype=np.float64)
+    check_symmetric(matrix, name=f"kernel {name}")
+    shift = tol * len(matrix) * max(float(np.abs(matrix).max(initial=0.0)), 1e-300)
+    try:
+        cholesky(matrix + shift * np.eye(len(matrix)), lower=True, check_finite=False)
+    except LinAlgError:
+        smallest = float(eigvalsh(matrix, subset_by_index=(0, 0))[0])
+        raise ValueError(
+            f"kernel {name} is not positive semi-definite: its smallest eigenvalue is {smallest:.4g}. "
+            "Use project_psd(gram), which removes the negative part, if an approximation will do"
+        ) from None
+
+
+def project_psd(gram: ArrayLike) -> Array:
+    """Return the nearest positive semi-definite matrix (in the Frobenius norm) to a symmetric one.
+
+    Examples
+    --------
+    >>> from kernelwise.kernels import project_psd
+    >>> project_psd([[1.0, 0.0], [0.0, -1.0]]).tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
+    if np.ndim(gram) != 2:
+        raise ValueError(
+            f"gram must be one matrix of shape (n, n), got shape {np.shape(gram)}; project them one by one"
+        )
+    values, vectors = eigh(check_gram_stack(gram, name="gram")[0])
+    return (vectors * np.maximum(values, 0.0)) @ vectors.T

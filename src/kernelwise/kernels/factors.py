@@ -1,0 +1,192 @@
+"""The bank of low-rank factors: cost and memory grow with n, not with n^2."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.linalg import LinearOperator
+from sklearn.utils import check_random_state
+
+from .bank import NEGLIGIBLE, KernelBank
+from .landmarks import LandmarkMap, factor_kernel
+from .specs import Kernel
+
+Array = NDArray[np.float64]
+
+#: Factors are kept in blocks of about this many bytes, so that building never needs a second copy of all of them.
+BLOCK_BYTES = 64 * 2**20
+
+
+class FactorBank(KernelBank):
+    """Kernels as ``K_j ~ F_j F_j^T``, each factored by pivoted Cholesky to a tolerance or a rank.
+
+    The factors are stacked, transposed, in a few row blocks: block rows ``offsets[j]:offsets[j+1]`` belong to kernel j.
+
+    Attributes
+    ----------
+    maps : list of LandmarkMap
+        The feature map of each kernel, for new samples.
+    residuals : ndarray of shape (n_kernels,)
+        The largest diagonal entry of ``K_j - F_j F_j^T`` relative to the largest of ``K_j`` (of the centred ``K_j``
+        where that is what is factored): what the factor leaves out.
+    ranks : ndarray of shape (n_kernels,)
+
+    References
+    ----------
+    Fine and Scheinberg, Efficient SVM training using low-rank kernel representations, JMLR 2 (2001).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.kernels import FactorBank, Gaussian
+    >>> bank = FactorBank.build(np.linspace(0, 1, 500)[:, None], [Gaussian(width=1.0)], tol=1e-6)
+    >>> bank.ranks.tolist(), bool(bank.residuals[0] <= 1e-6)
+    ([5], True)
+    """
+
+    def __init__(self, blocks: list[Array], ranks: ArrayLike, maps: list[LandmarkMap], residuals: ArrayLike):
+        self.blocks = blocks
+        self.ranks = np.asarray(ranks, dtype=np.intp)
+        self.offsets = np.concatenate([[0], np.cumsum(self.ranks)])
+        self.maps = maps
+        self.residuals = np.asarray(residuals, dtype=np.float64)
+        self.names = tuple(feature_map.kernel.name for feature_map in maps)
+        self.n_samples = blocks[0].shape[1]
+        self._owner = np.repeat(np.arange(len(self.ranks)), self.ranks)
+        self._block_starts = np.concatenate([[0], np.cumsum([len(block) for block in blocks])])
+
+    @classmethod
+    def build(
+        cls,
+        X: Any,
+        kernels: Sequence[Kernel],
+        *,
+        tol: float = 1e-10,
+        max_rank: int | None = None,
+        center: bool = False,
+        scale: bool = False,
+        dtype: Any = np.float64,
+        random_state: Any = None,
+    ) -> "FactorBank":
+        """Factor every kernel; see :func:`build_bank` for the parameters."""
+        rng = check_random_state(random_state)
+        maps, residuals = [], []
+        blocks: list[Array] = []
+        pending: list[Array] = []
+        for kernel in kernels:
+            factor = factor_kernel(kernel, X, tol=tol, max_rank=max_rank, center=center, random_state=rng)
+            landmarks, cholesky = kernel.take(kernel.select(X), factor.pivots), factor.cholesky()
+            mean, spread = _standardise(factor.rows, center=center, scale=scale)
+            maps.append(LandmarkMap(kernel, landmarks, cholesky, mean, spread))
+            residuals.append(factor.residual)
+            pending.append(factor.rows.astype(dtype, copy=False))
+            if sum(rows.nbytes for rows in pending) >= BLOCK_BYTES:
+                blocks.append(_stack(pending))
+        if pending or not blocks:
+            blocks.append(_stack(pending))
+        return cls(blocks, [feature_map.rank for feature_map in maps], maps, residuals)
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the stored numbers; whatever it is, results are float64."""
+        return self.blocks[0].dtype
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of the factors."""
+        return sum(block.nbytes for block in self.blocks)
+
+    def project(self, v: ArrayLike) -> Array:
+        """Return the coordinates ``F^T v`` of all kernels, stacked."""
+        vector = self._vector(v).astype(self.dtype, copy=False)
+        return np.concatenate([block @ vector for block in self.blocks]).astype(np.float64, copy=False)
+
+    def lift(self, w: Array) -> Array:
+        """Return ``sum_j F_j w_j`` for stacked coordinates ``w``."""
+        lifted = np.zeros(self.n_samples)
+        for part, block in zip(np.split(w, self._block_starts[1:-1]), self.blocks, strict=True):
+            lifted += part.astype(self.dtype, copy=False) @ block
+        return lifted
+
+    def group_sums(self, w: Array) -> Array:
+        """Return, per kernel, the sum of its entries of the stacked vector ``w``."""
+        return np.bincount(self._owner, weights=w, minlength=self.n_kernels)
+
+    def rows(self, j: int) -> Array:
+        """Return ``F_j^T`` (rank, n_samples) without copying."""
+        start, stop = self.offsets[j], self.offsets[j + 1]
+        # A kernel of rank 0 at the very end starts where the last block stops.
+        b = min(int(np.searchsorted(self._block_starts, start, side="right")), len(self.blocks)) - 1
+        base = self._block_starts[b]
+        return self.blocks[b][start - base : stop - base]
+
+    def factor(self, j: int) -> Array:
+        return self.rows(j).T
+
+    def products(self, v: ArrayLike) -> Array:
+        products = np.empty((self.n_kernels, self.n_samples))
+        for j, w in enumerate(self._split(self.project(v))):
+            products[j] = w.astype(self.dtype, copy=False) @ self.rows(j)
+        return products
+
+    def quadratic_forms(self, v: ArrayLike) -> Array:
+        return self.group_sums(self.project(v) ** 2)
+
+    def cross_products(self, X: Any, v: ArrayLike) -> Array:
+        coordinates = self._split(self.project(v))
+        return np.stack([phi.values(X, w) for phi, w in zip(self.maps, coordinates, strict=True)])
+
+    def diagonals(self) -> Array:
+        return np.stack([_column_dots(self.rows(j), self.rows(j)) for j in range(self.n_kernels)])
+
+    def pair_values(self, rows: ArrayLike, cols: ArrayLike) -> Array:
+        left, right = self._pair_indices(rows, cols)
+        factors = map(self.rows, range(self.n_kernels))
+        return np.stack([_column_dots(F[:, left], F[:, right]) for F in factors], axis=1)
+
+    def combination(self, weights: ArrayLike) -> LinearOperator:
+        per_row = np.repeat(self._weights(weights, signed=True), self.ranks)
+
+        def product(v: Array) -> Array:
+            return self.lift(per_row * self.project(v.ravel()))
+
+        n = self.n_samples
+        return LinearOperator((n, n), matvec=product, rmatvec=product, dtype=np.float64)
+
+    def combined_factor(self, weights: ArrayLike) -> Array:
+        chosen = self._weights(weights, signed=False)
+        parts = [np.sqrt(chosen[j]) * self.rows(j) for j in range(self.n_kernels) if chosen[j] > 0]
+        return np.concatenate(parts).T if parts else np.zeros((self.n_samples, 0))
+
+    def _split(self, w: Array) -> list[Array]:
+        """Cut stacked coordinates into those of each kernel."""
+        return np.split(w, self.offsets[1:-1])
+
+
+def _standardise(rows: Array, *, center: bool, scale: bool) -> tuple[Array, float]:
+    """Centre the features and scale them to unit mean squared norm, in place; return the mean and the divisor.
+
+    A kernel that is zero, or becomes zero, is left at zero.
+    """
+    mean, spread = np.zeros(len(rows)), 1.0
+    if center:
+        mean = rows.mean(axis=1)
+        rows -= mean[:, None]
+    if scale and rows.size:
+        power = float(np.einsum("ki,ki->", rows, rows)) / rows.shape[1]
+        if power > NEGLIGIBLE * (power + float(mean @ mean)):
+            spread = float(np.sqrt(power))
+            rows /= spread
+    return mean, spread
+
+
+def _column_dots(F: Array, G: Array) -> Array:
+    return np.einsum("ki,ki->i", F, G, dtype=np.float64)
+
+
+def _stack(pending: list[Array]) -> Array:
+    """Join the pending rows into one array, and forget them; a single array need not be copied."""
+    block = pending[0] if len(pending) == 1 else np.concatenate(pending)
+    pending.clear()
+    return np.ascontiguousarray(block)

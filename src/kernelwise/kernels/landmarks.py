@@ -1,0 +1,264 @@
+"""Low-rank factors ``K ~ F F^T`` from a few landmark samples.
+
+With landmarks P, ``K_PP = L L^T`` and ``phi(x) = L^-1 k(P, x)``, the matrix with rows ``phi(x_i)`` is the Nystroem factor
+of K. Choosing each next landmark where the remaining diagonal is largest is the pivoted Cholesky factorisation, which
+stops at a tolerance instead of a rank. A Gaussian kernel of one variable needs 5 to 40 landmarks whatever the number of
+samples.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpstrf
+
+from .specs import Kernel
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Up to this many samples a kernel of several columns is factored from its whole Gram matrix, by LAPACK.
+WHOLE_GRAM = 4000
+#: ... unless its rank is capped at this fraction of them: then one landmark at a time is quicker.
+SHORT = 0.1
+#: Beyond it, landmarks are first chosen among this many samples (or five times the rank asked for, up to five times this).
+SAMPLE = 2000
+#: After that, among this many samples at a time, those that are matched worst.
+WORST = 256
+#: Numbers in a kernel matrix that are computed at once while a factor is extended to all samples.
+CHUNK = 2**20
+#: A remaining diagonal below this fraction of the largest is rounding, not a part of the kernel.
+ROUNDING = 1e-13
+#: A factor without a cap on its rank may take this much memory; a kernel that needs more has no short factor.
+MAX_BYTES = 4 * 2**30
+
+
+@dataclass(frozen=True)
+class LandmarkMap:
+    """The feature map ``phi(x) = (L^-1 k(P, x) - mean) / scale`` of one kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    landmarks : the samples P, as the kernel's ``take`` returned them
+    cholesky : array of shape (rank, rank)
+        The lower triangular ``L`` with ``k(P, P) = L L^T``.
+    mean : array of shape (rank,)
+        Zero unless the kernel is centred.
+    scale : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.kernels import Linear, LandmarkMap
+    >>> phi = LandmarkMap(Linear(), np.array([[2.0]]), np.array([[2.0]]), np.zeros(1))
+    >>> phi(np.array([[1.0], [3.0]])).tolist()
+    [[1.0], [3.0]]
+    """
+
+    kernel: Kernel
+    landmarks: Any
+    cholesky: Array
+    mean: Array
+    scale: float = 1.0
+
+    @property
+    def rank(self) -> int:
+        """The number of landmarks."""
+        return len(self.cholesky)
+
+    def __call__(self, X: Any) -> Array:
+        """Return ``phi`` of new samples, one row each."""
+        if self.rank == 0:
+            return np.zeros((X.shape[0], 0))
+        cross = self.kernel.evaluate(self.kernel.select(X), self.landmarks)
+        return (solve_triangular(self.cholesky, cross.T, lower=True).T - self.mean) / self.scale
+
+    def expansion(self, weight: Array) -> tuple[Array, float]:
+        """Return ``(c, b)`` with ``phi(x) . weight = k(x, P) . c + b``: the function as a sum over landmarks."""
+        if self.rank == 0:
+            return np.zeros(0), 0.0
+        coef = solve_triangular(self.cholesky, weight, lower=True, trans="T") / self.scale
+        return coef, float(-self.mean @ weight / self.scale)
+
+    def values(self, X: Any, weight: Array) -> Array:
+        """Return ``phi(x) . weight`` for new samples, from the expansion: one triangular solve whatever their number."""
+        if self.rank == 0:
+            return np.zeros(X.shape[0])
+        coef, constant = self.expansion(weight)
+        return self.kernel.evaluate(self.kernel.select(X), self.landmarks) @ coef + constant
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A factor of one Gram matrix: ``rows[k, i] = phi_k(x_i)``, the landmarks' positions, and what is left over."""
+
+    rows: Array
+    pivots: Index
+    residual: float
+
+    def cholesky(self) -> Array:
+        """The lower triangular ``L`` with ``K_PP = L L^T``."""
+        return np.tril(self.rows[:, self.pivots].T)
+
+
+def factor_kernel(
+    kernel: Kernel,
+    X: Any,
+    *,
+    tol: float,
+    max_rank: int | None = None,
+    center: bool = False,
+    random_state: np.random.RandomState,
+) -> Factor:
+    """Factor one Gram matrix until every diagonal entry is matched to ``tol`` times the largest, or ``max_rank`` is spent.
+
+    With ``center`` the largest entry is that of the centred kernel: a wide kernel is nearly constant, and a tolerance
+    relative to the constant would leave nothing of what centring keeps.
+    """
+    S = kernel.select(X)
+    partial = PartialCholesky(kernel, S, max_rank)
+    threshold = max(tol, ROUNDING) * partial.largest
+    if _is_one_dimensional(S) or partial.cap <= SHORT * min(partial.n_samples, WHOLE_GRAM):
+        at_once = 1
+    else:
+        at_once = WORST
+        partial.add_landmarks(_first_candidates(partial.n_samples, max_rank, random_state), threshold)
+        partial.refuse_if_hopeless()
+    partial.reduce_below(threshold, at_once=at_once)
+    while center and threshold > max(tol * partial.largest_centred(), ROUNDING * partial.largest):
+        threshold = max(threshold / 10, ROUNDING * partial.largest)
+        partial.reduce_below(threshold, at_once=at_once)
+    return partial.factor(relative_to=partial.largest_centred() if center else partial.largest)
+
+
+def _is_one_dimensional(S: Any) -> bool:
+    return getattr(S, "ndim", 0) == 2 and S.shape[1] == 1
+
+
+def _first_candidates(n: int, max_rank: int | None, random_state: np.random.RandomState) -> Index:
+    if n <= WHOLE_GRAM:
+        return np.arange(n)
+    size = SAMPLE if max_rank is None else max(SAMPLE, 5 * min(max_rank, SAMPLE))
+    return np.sort(random_state.choice(n, size=min(n, size), replace=False))
+
+
+class PartialCholesky:
+    """A factor that grows: ``F F^T`` is exact on the landmarks, and ``remaining`` is the diagonal of ``K - F F^T``."""
+
+    def __init__(self, kernel: Kernel, S: Any, max_rank: int | None):
+        self.kernel, self.S = kernel, S
+        self.remaining = np.array(kernel.diagonal(S), dtype=np.float64)
+        self.n_samples = len(self.remaining)
+        self.largest = float(self.remaining.max(initial=0.0))
+        self.cap = self.n_samples if max_rank is None else min(max_rank, self.n_samples)
+        self.uncapped = max_rank is None
+        self.pivots = np.zeros(0, dtype=np.intp)
+        self._buffer = np.zeros((0, self.n_samples))
+
+    @property
+    def rank(self) -> int:
+        return len(self.pivots)
+
+    @property
+    def rows(self) -> Array:
+        return self._buffer[: self.rank]
+
+    def reduce_below(self, threshold: float, *, at_once: int) -> None:
+        """Add the ``at_once`` samples with the largest remaining diagonals, again and again, until none is above."""
+        while self.rank < self.cap and self.remaining.max(initial=0.0) > threshold:
+            self.add_landmarks(_largest(self.remaining, at_once, threshold), threshold)
+
+    def add_landmarks(self, candidates: Index, threshold: float) -> None:
+        """Add as landmarks those candidates that the others, and the landmarks so far, do not match to ``threshold``."""
+        residual = self.kernel.evaluate(self.S[candidates], self.kernel.take(self.S, candidates))
+        if self.rank:
+            known = self.rows[:, candidates]
+            residual = residual - known.T @ known
+        self.remaining[candidates] = residual.diagonal()
+        rows, order = _pivoted_cholesky(residual, threshold, self.cap - self.rank)
+        landmarks = candidates[order]
+        if len(candidates) == self.n_samples and self.rank == 0:
+            self._buffer = rows
+        else:
+            self._extend(landmarks, np.tril(rows[:, order].T))
+        start, self.pivots = self.rank, np.concatenate([self.pivots, landmarks])
+        added = self.rows[start:]
+        self.remaining -= np.einsum("ki,ki->i", added, added)
+        # A landmark is matched exactly; rounding must not choose it again.
+        self.remaining[self.pivots] = 0.0
+
+    def _extend(self, landmarks: Index, L: Array) -> None:
+        """Write ``L^-1 (k(P, x_i) - F_P F^T)`` for new landmarks P and all samples behind the rows so far."""
+        start, stop = self.rank, self.rank + len(landmarks)
+        self._reserve(stop)
+        rows, T = self._buffer, self.kernel.take(self.S, landmarks)
+        known = rows[:start, landmarks].T
+        step = max(CHUNK // max(len(landmarks), 1), 1)
+        for first in range(0, self.n_samples, step):
+            part = slice(first, first + step)
+            cross = self.kernel.evaluate(self.S[part], T).T
+            if start:
+                cross = cross - known @ rows[:start, part]
+            rows[start:stop, part] = solve_triangular(L, cross, lower=True)
+
+    def _reserve(self, rank: int) -> None:
+        held = len(self._buffer)
+        if rank <= held:
+            return
+        if self.uncapped and rank * self.n_samples * 8 > MAX_BYTES:
+            self._refuse()
+        wanted = min(max(rank, 2 * held, 16), self.cap)
+        larger = np.empty((wanted, self.n_samples))
+        larger[: self.rank] = self.rows
+        self._buffer = larger
+
+    def refuse_if_hopeless(self) -> None:
+        """Stop before the long work where every sample looked at so far is a landmark and there is no room for all."""
+        n = self.n_samples
+        if self.uncapped and n > WHOLE_GRAM and self.rank >= min(SAMPLE, n) and 8 * n * n > MAX_BYTES:
+            self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        n = self.n_samples
+        raise ValueError(
+            f"kernel {self.kernel.name} has no short factor: more than {self.rank} of {n} samples would be landmarks, "
+            f"and a factor may take {MAX_BYTES / 2**30:.0f} GiB. Use rank=500 or so to cap it, a wider kernel, or "
+            'kernels of single columns (scope="each")'
+        )
+
+    def largest_centred(self) -> float:
+        """The largest diagonal entry of ``H F F^T H``, with ``H`` the centring matrix."""
+        rows, mean = self.rows, self.rows.mean(axis=1)
+        # ||phi_i - mean||^2 expanded would cancel for the very kernels that this is about.
+        squares = np.zeros(self.n_samples)
+        for row, center in zip(rows, mean, strict=True):
+            squares += (row - center) ** 2
+        return float(squares.max(initial=0.0))
+
+    def factor(self, *, relative_to: float) -> Factor:
+        """Return the factor so far, with its largest remaining diagonal entry relative to a given size."""
+        left = max(float(self.remaining.max(initial=0.0)), 0.0)
+        return Factor(self.rows, self.pivots, left / relative_to if relative_to > 0 else 0.0)
+
+
+def _largest(values: Array, count: int, threshold: float) -> Index:
+    if count == 1:
+        return np.array([np.argmax(values)])
+    above = np.flatnonzero(values > threshold)
+    if len(above) <= count:
+        return above
+    return above[np.argpartition(values[above], -count)[-count:]]
+
+
+def _pivoted_cholesky(gram: Array, threshold: float, cap: int) -> tuple[Array, Index]:
+    """Return ``(rows, order)`` with ``rows.T @ rows ~ gram``; the diagonal of the difference is at most ``threshold``."""
+    packed, order, rank, _ = dpstrf(gram, lower=1, tol=threshold)
+    order = order.astype(np.intp) - 1
+    # LAPACK compares every pivot with the threshold but the first.
+    rank = min(int(rank), cap) if gram.diagonal().max(initial=0.0) > threshold else 0
+    rows = np.empty((rank, len(gram)))
+    rows[:, order] = np.tril(packed[:, :rank]).T
+    return rows, order[:rank]

@@ -1,0 +1,173 @@
+"""Gram matrices that the user brings.
+
+Two ways, both safe in cross-validation:
+
+* :func:`precomputed` holds the matrices and is used with ``X = sample indices`` (one column). Any splitter that slices
+  the rows of ``X`` then slices all the matrices at once.
+* ``kernels="precomputed"`` with ``X`` of shape ``(n, n)`` or ``(n, n, n_kernels)``: samples first, as scikit-learn's
+  pairwise estimators slice them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .bank import one_name_each
+from .specs import Kernel
+
+
+@dataclass(frozen=True, eq=False)
+class IndexedGram(Kernel):
+    """A kernel read from a square matrix; samples are row numbers of that matrix."""
+
+    gram: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+    title: str = "precomputed"
+
+    @property
+    def name(self) -> str:
+        return self.title
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "IndexedGram":
+        # The matrix is read-only: cloning an estimator need not copy it.
+        return self
+
+    @property
+    def psd_by_formula(self) -> bool:
+        return False
+
+    def select(self, X: Any) -> NDArray[np.intp]:
+        n = self.gram.shape[0]
+        X = np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != 1 or X.dtype.kind not in "iuf":
+            raise ValueError(
+                f"with precomputed(...) kernels X must be one column of sample indices in 0..{n - 1}, "
+                f"got shape {X.shape} of {X.dtype}; use X = numpy.arange(n).reshape(-1, 1)"
+            )
+        outside = ~((X >= 0) & (n > X) & (np.floor(X) == X))
+        if outside.any():
+            raise ValueError(
+                f"sample index {X[outside][0]} in X is not one of 0..{n - 1}, the rows of the precomputed matrices"
+            )
+        return X[:, 0].astype(np.intp)
+
+    def evaluate(self, S: Any, T: Any) -> NDArray[np.float64]:
+        return self.gram[np.ix_(S, T)]
+
+    def diagonal(self, S: Any) -> NDArray[np.float64]:
+        return self.gram[S, S]
+
+
+@dataclass(frozen=True)
+class StackedGram(Kernel):
+    """Kernel number ``position`` of a stack ``X`` of shape (n_samples, n_training_samples, n_kernels).
+
+    A single matrix of shape (n_samples, n_training_samples) is the stack of one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.kernels import StackedGram
+    >>> stack = np.stack([np.eye(2), np.ones((2, 2))], axis=2)
+    >>> StackedGram(position=1)(stack).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+
+    position: int = 0
+
+    @property
+    def name(self) -> str:
+        return f"precomputed[{self.position}]"
+
+    @property
+    def psd_by_formula(self) -> bool:
+        return False
+
+    def select(self, X: Any) -> NDArray[np.float64]:
+        stack = np.asarray(X)
+        stack = stack[:, :, None] if stack.ndim == 2 else stack
+        if stack.ndim != 3 or not 0 <= self.position < stack.shape[2]:
+            raise ValueError(
+                f"X must be a stack of shape (n_samples, n_training_samples, n_kernels) with n_kernels > {self.position}, "
+                f"got shape {np.shape(X)}"
+            )
+        return stack[:, :, self.position]
+
+    def take(self, S: Any, index: NDArray[np.intp]) -> NDArray[np.intp]:
+        # A training sample is a column of the stack, whatever rows are asked about later.
+        return index
+
+    def evaluate(self, S: Any, T: Any) -> NDArray[np.float64]:
+        return np.asarray(S[:, T], dtype=np.float64)
+
+    def diagonal(self, S: Any) -> NDArray[np.float64]:
+        if S.ndim != 2 or S.shape[0] != S.shape[1]:
+            raise ValueError(
+                f"a stacked Gram matrix has a diagonal over its training samples alone, got shape {S.shape}; "
+                "fit with as many rows as columns, and scale matrices before stacking them"
+            )
+        return np.diagonal(S)
+
+    def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
+        if Z is not None:
+            raise TypeError("a stacked Gram matrix holds its own second argument; call it with X alone")
+        return self.select(X)
+
+
+def precomputed(grams: ArrayLike | Sequence[ArrayLike], *, names: Sequence[str] | None = None) -> tuple[Kernel, ...]:
+    """Kernels from given Gram matrices, to be used with ``X`` = one column of sample indices.
+
+    Parameters
+    ----------
+    grams : array of shape (n, n) or (n_kernels, n, n), or a sequence of (n, n) arrays
+        Symmetric positive semi-definite matrices over all the samples, training and test together.
+    names : sequence of str, optional
+        One name per matrix, shown in tables of weights.
+
+    Returns
+    -------
+    tuple of kernels
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.kernels import precomputed
+    >>> kernels = precomputed(np.stack([np.eye(3), np.ones((3, 3))]), names=["identity", "constant"])
+    >>> [kernel.name for kernel in kernels]
+    ['identity', 'constant']
+    >>> kernels[1](np.array([[0], [2]])).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    stack = check_gram_stack(grams, name="grams")
+    stack.flags.writeable = False
+    titles = one_name_each(names, len(stack), default="precomputed")
+    return tuple(IndexedGram(gram=gram, title=title) for gram, title in zip(stack, titles, strict=True))
+
+
+def check_gram_stack(grams: Any, *, name: str) -> NDArray[np.float64]:
+    """Return a copy of ``grams`` as (n_kernels, n, n) float64, symmetric and finite, or say which one is not."""
+    try:
+        stack = np.array(grams, dtype=np.float64)
+    except ValueError as error:
+        raise ValueError(f"{name} must be square matrices of one size: {error}") from error
+    if stack.ndim == 2:
+        stack = stack[None]
+    if stack.ndim != 3 or stack.shape[1] != stack.shape[2] or stack.size == 0:
+        raise ValueError(f"{name} must have shape (n, n) or (n_kernels, n, n), got {stack.shape}")
+    for j, gram in enumerate(stack):
+        check_symmetric(gram, name=f"{name}[{j}]")
+        stack[j] = (gram + gram.T) / 2
+    return stack
+
+
+def check_symmetric(gram: NDArray[np.float64], *, name: str) -> None:
+    """Raise a ValueError that names the matrix unless it is finite and symmetric up to rounding."""
+    if not np.isfinite(gram).all():
+        raise ValueError(f"{name} contains NaN or infinity; remove or impute those entries")
+    asymmetry = np.abs(gram - gram.T).max(initial=0.0)
+    if asymmetry > 1e-8 * np.abs(gram).max(initial=0.0):
+        raise ValueError(
+            f"{name} is not symmetric (largest difference {asymmetry:.3g}); use (K + K.T) / 2 if that is what you mean"
+        )

@@ -1,0 +1,15 @@
+"""Solvers, certificates and the projections and proxes they use; nothing of kernels, labels or scikit-learn."""
+
+from .projection import box_budget_multiplier, project_box_budget
+from .prox import prox_squared_sum_of_norms
+from .result import Certificate, HistoryRow, SolverResult, Status
+
+__all__ = [
+    "Certificate",
+    "HistoryRow",
+    "SolverResult",
+    "Status",
+    "box_budget_multiplier",
+    "project_box_budget",
+    "prox_squared_sum_of_norms",
+]

@@ -1,0 +1,141 @@
+"""What a solver hands back: a point, a certificate of how far it is from the optimum, and why it stopped.
+
+Solvers minimise. A certificate is a pair of bounds, ``dual <= optimum <= primal``, never a step length.
+"""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Generic, NamedTuple, TypeVar
+
+__all__ = ["Certificate", "HistoryRow", "SolverResult", "Status"]
+
+Point = TypeVar("Point")
+
+
+class Status(StrEnum):
+    """Why a solver stopped.
+
+    Examples
+    --------
+    >>> from kernelwise.optim import Status
+    >>> Status.MAX_ITER == "max_iter"
+    True
+    """
+
+    CONVERGED = "converged"  #: The gap that was asked for is reached.
+    MAX_ITER = "max_iter"  #: The iterations ran out first.
+    STALLED = "stalled"  #: Rounding, or an inexact sub-solver, keeps the gap from closing further.
+    INTERRUPTED = "interrupted"  #: The callback asked to stop.
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Bounds around the optimum of a minimisation: ``dual <= optimum <= primal``.
+
+    Parameters
+    ----------
+    primal : float
+        Objective of a feasible point; ``inf`` if there is none yet.
+    dual : float
+        Objective of a dual feasible point; ``-inf`` if there is none yet.
+
+    Attributes
+    ----------
+    gap : float
+    relative_gap : float
+
+    Examples
+    --------
+    >>> from kernelwise.optim import Certificate
+    >>> early, late = Certificate(primal=1.5, dual=0.5), Certificate(primal=2.0, dual=1.0)
+    >>> early.merge(late)
+    Certificate(primal=1.5, dual=1.0)
+    >>> early.merge(late).gap
+    0.5
+    """
+
+    primal: float
+    dual: float
+
+    def __post_init__(self) -> None:
+        for name, value in (("primal", self.primal), ("dual", self.dual)):
+            if math.isnan(value):
+                raise ValueError(f"{name} must be a number, got nan; use an infinite bound where there is none")
+
+    @property
+    def gap(self) -> float:
+        """``primal - dual``; below zero by rounding only, by more if one of the bounds is wrong."""
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        """``gap / max(|primal|, |dual|)``: unchanged when the objective is rescaled; ``inf`` without both bounds.
+
+        Two bounds of zero agree, so their relative gap is 0. An optimum of zero has no scale: judge it by ``gap``.
+        """
+        magnitude = max(abs(self.primal), abs(self.dual))
+        if math.isinf(magnitude):
+            return math.inf
+        return self.gap / magnitude if magnitude > 0.0 else 0.0
+
+    def merge(self, other: "Certificate") -> "Certificate":
+        """Tightest bounds of both: the smaller primal and the larger dual."""
+        return Certificate(min(self.primal, other.primal), max(self.dual, other.dual))
+
+
+class HistoryRow(NamedTuple):
+    """Bounds after an iteration, with the seconds since the start.
+
+    Examples
+    --------
+    >>> from kernelwise.optim import HistoryRow
+    >>> HistoryRow(iteration=1, seconds=0.25, primal=2.0, dual=1.0).seconds
+    0.25
+    """
+
+    iteration: int
+    seconds: float
+    primal: float
+    dual: float
+
+
+@dataclass(frozen=True, eq=False)
+class SolverResult(Generic[Point]):
+    """The best point a solver has seen and the certificate that goes with it.
+
+    Parameters
+    ----------
+    point : Point
+        Whatever the problem optimises over: an array, or an object of several.
+    certificate : Certificate
+        The best bounds seen, not those of the last iterate.
+    status : Status
+        Why the solver stopped.
+    n_iter : int
+        Iterations done.
+    history : tuple of HistoryRow, default=()
+        One row per evaluation of the bounds.
+
+    Attributes
+    ----------
+    converged : bool
+
+    Examples
+    --------
+    >>> from kernelwise.optim import Certificate, SolverResult, Status
+    >>> result = SolverResult([0.0], Certificate(1.0, 0.5), Status.MAX_ITER, n_iter=10)
+    >>> result.converged, result.certificate.gap
+    (False, 0.5)
+    """
+
+    point: Point
+    certificate: Certificate
+    status: Status
+    n_iter: int
+    history: tuple[HistoryRow, ...] = ()
+
+    @property
+    def converged(self) -> bool:
+        """Whether the gap that was asked for is reached."""
+        return self.status is Status.CONVERGED

@@ -1,0 +1,134 @@
+"""The default solver for noisy labels: few kernels at a time, each small problem by an interior point.
+
+The optimum uses 5 to 30 kernels out of hundreds. So: solve over a small active set; price every kernel by ``v^T K_j v``, which is
+one pass over the bank; add the most violated ones; stop when the duality gap over all kernels is small enough. The restricted
+solution is a primal point of the whole problem and its alpha a dual point, so every round ends with a certificate.
+"""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..optim import Certificate, HistoryRow, SolverResult, Status
+from ..optim.cone_program import ConeProgram, ConeSolution, solve_cone_program
+from .noisy_labels import MKLPoint, NoisyLabelProblem
+
+Array = NDArray[np.float64]
+
+#: Kernels to start from and to add in a round.
+START, ADD = 8, 8
+
+
+def solve_by_column_generation(
+    problem: NoisyLabelProblem,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 100,
+    active: NDArray[np.intp] | None = None,
+    callback: Callable[[HistoryRow], None] | None = None,
+) -> SolverResult[MKLPoint]:
+    """Solve ``problem`` to a relative duality gap of ``tol``.
+
+    Parameters
+    ----------
+    problem : NoisyLabelProblem
+    tol : float
+        The relative gap to reach.
+    max_iter : int
+        The largest number of rounds.
+    active : int array, optional
+        Kernels to start with, for example those used at a nearby penalty.
+    callback : callable, optional
+        Called with each row of the history.
+    """
+    started = time.perf_counter()
+    prices = problem.bank.quadratic_forms(_first_guess(problem) * problem.y)
+    active = _most_expensive(prices, START) if active is None or len(active) == 0 else np.asarray(active)
+    best = Certificate(primal=np.inf, dual=-np.inf)
+    point = MKLPoint(np.zeros(len(problem.y)), {})
+    history: list[HistoryRow] = []
+    inner_tol = max(1e-3, 0.2 * tol)  # the first round only has to find out which kernels matter
+    status = Status.MAX_ITER
+    for iteration in range(1, max_iter + 1):
+        candidate, usage = _solve_restricted(problem, active, inner_tol)
+        found = problem.certificate(candidate)
+        point = _better(point, candidate, best, found)
+        best = best.merge(found)
+        history.append(HistoryRow(iteration, time.perf_counter() - started, best.primal, best.dual))
+        if callback is not None:
+            callback(history[-1])
+        if best.relative_gap <= tol:
+            status = Status.CONVERGED
+            break
+        prices = problem.bank.quadratic_forms(candidate.alpha * problem.y)
+        added = _violated(prices, active)
+        if added.size == 0 and inner_tol < tol:
+            status = Status.STALLED
+            break
+        inner_tol = 0.2 * tol
+        active = np.concatenate([active[usage > 1e-9], added])
+    return SolverResult(point, best, status, len(history), history)
+
+
+def _first_guess(problem: NoisyLabelProblem) -> Array:
+    """Return alpha proportional to the bounds: its prices are the alignments of the kernels with the labels."""
+    return problem.feasible(problem.upper)
+
+
+def _most_expensive(prices: Array, count: int) -> NDArray[np.intp]:
+    return np.argsort(-prices, kind="stable")[:count]
+
+
+def _violated(prices: Array, active: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the kernels whose price exceeds that of every active one, the most expensive first."""
+    limit = prices[active].max()
+    ranked = _most_expensive(prices, len(active) + ADD)
+    return np.array([j for j in ranked if prices[j] > limit * (1 + 1e-9) and j not in active][:ADD], dtype=np.intp)
+
+
+def _solve_restricted(
+    problem: NoisyLabelProblem, active: NDArray[np.intp], tol: float
+) -> tuple[MKLPoint, Array]:
+    """Solve over the active kernels; return the point and the share of each active kernel."""
+    free = np.flatnonzero(problem.upper > 0)  # a bound of zero leaves no interior
+    y = problem.y[free]
+    rows = [np.asarray(problem.bank.factor(int(j)).T[:, free], dtype=np.float64) * y for j in active]
+    ranks = np.array([len(block) for block in rows], dtype=np.intp)
+    kept = ranks > 0
+    program = ConeProgram(
+        B=np.concatenate(rows),
+        ranks=ranks[kept],
+        curvature=1.0 / (problem.penalty * problem.mass),
+        upper=problem.upper[free],
+        budget=problem.budget if problem.budget_binds else None,
+        balance=y if problem.intercept else None,
+    )
+    solution = solve_cone_program(program, tol=tol)
+    shares = np.zeros(len(active))
+    heads = solution.iterate.z.heads
+    shares[kept] = heads / heads.sum()
+    return _to_point(problem, active[kept], program, solution, free), shares
+
+
+def _to_point(
+    problem: NoisyLabelProblem,
+    active: NDArray[np.intp],
+    program: ConeProgram,
+    solution: ConeSolution,
+    free: NDArray[np.intp],
+) -> MKLPoint:
+    """Read the primal functions off the multipliers of the cones: ``w_j = -z_j``, as ``y f = -sum_j B_j^T z_j``."""
+    alpha = np.zeros(len(problem.y))
+    alpha[free] = solution.iterate.alpha
+    tails = np.split(-solution.iterate.z.tails, np.cumsum(program.ranks)[:-1])
+    blocks = {int(j): w for j, w in zip(active, tails, strict=True)}
+    return MKLPoint(problem.feasible(alpha), blocks, solution.iterate.bias)
+
+
+def _better(kept: MKLPoint, new: MKLPoint, best: Certificate, found: Certificate) -> MKLPoint:
+    """Combine the better primal part and the better dual part."""
+    primal = new if found.primal <= best.primal else kept
+    dual = new if found.dual >= best.dual else kept
+    return MKLPoint(dual.alpha, primal.blocks, primal.intercept)

@@ -1,0 +1,120 @@
+r"""Multiple kernel learning from noisy labels: problems (2) and (11) of the StPMKL paper.
+
+The problem, with :math:`f = \sum_j f_j + b`:
+
+.. math::
+    \min_{f} \max_{\alpha \in Q} \; \frac{\lambda}{2} \Big( \sum_j \|f_j\| \Big)^2
+    + \frac{1}{N} \sum_i \alpha_i (1 - y_i f(x_i)),
+    \qquad Q = \{ 0 \le \alpha_i \le c_i, \; \sum_i \alpha_i \le \rho \}
+
+and its dual, with :math:`v = \alpha \circ y`:
+
+.. math::
+    \max_{\alpha \in Q} \; \frac{1}{N} \sum_i \alpha_i - \frac{1}{2 \lambda N^2} \max_j v^\top K_j v .
+
+======================  ===============================================================================
+here                    in the paper
+======================  ===============================================================================
+``penalty``             lambda
+``upper``               c_i: 1 + tau, times the sample weight
+``budget``              rho; infinity gives problem (2), SiPMKL
+``mass``                N: n, or the sum of the sample weights
+``alpha``               alpha
+``blocks[j]``           f_j in the coordinates of the factor ``K_j = F_j F_j^T``: ``f_j = F_j w_j``
+======================  ===============================================================================
+
+A weight of two is the same as the sample given twice. The intercept b, not in the paper, is optional and unpenalised; it adds the
+constraint ``y^T alpha = 0`` to the dual.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import KernelBank
+from ..optim import Certificate
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MKLPoint:
+    """A pair of a primal and a dual point."""
+
+    alpha: Array
+    blocks: dict[int, Array]
+    intercept: float = 0.0
+
+    def norms(self, n_kernels: int) -> Array:
+        """Return ``||f_j||`` for every kernel."""
+        norms = np.zeros(n_kernels)
+        for j, w in self.blocks.items():
+            norms[j] = np.linalg.norm(w)
+        return norms
+
+
+@dataclass(frozen=True)
+class NoisyLabelProblem:
+    """One binary problem over a bank; evaluates both sides of it and so certifies any answer."""
+
+    bank: KernelBank
+    y: Array
+    penalty: float
+    upper: Array
+    mass: float
+    budget: float = np.inf
+    intercept: bool = False
+
+    @property
+    def budget_binds(self) -> bool:
+        """Whether the budget excludes anything that the bounds allow."""
+        return self.budget < self.upper.sum()
+
+    def worst_loss(self, decisions: Array) -> float:
+        """Return ``max over alpha in Q of sum_i alpha_i (1 - y_i f_i)``: the bounds, spent on the largest losses first."""
+        losses = np.maximum(0.0, 1.0 - self.y * decisions)
+        if not self.budget_binds:
+            return float(self.upper @ losses)
+        order = np.argsort(-losses)
+        spent = np.cumsum(self.upper[order])
+        share = np.clip(self.budget - (spent - self.upper[order]), 0.0, self.upper[order])
+        return float(share @ losses[order])
+
+    def primal_value(self, decisions: Array, norms: Array) -> float:
+        """Return the objective of ``f`` given its values on the samples and the norms of its parts."""
+        return 0.5 * self.penalty * float(norms.sum()) ** 2 + self.worst_loss(decisions) / self.mass
+
+    def dual_value(self, alpha: Array) -> float:
+        """Return the dual objective of the best multiple of a feasible ``alpha``: a lower bound on the optimum.
+
+        ``theta alpha`` is feasible for theta in [0, 1], and its value ``theta a - theta^2 b / 2`` is largest at ``min(1, a/b)``.
+        """
+        gain = float(alpha.sum()) / self.mass
+        cost = float(self.bank.quadratic_forms(alpha * self.y).max()) / (self.penalty * self.mass**2)
+        theta = 1.0 if cost <= gain else gain / cost
+        return theta * gain - 0.5 * theta**2 * cost
+
+    def feasible(self, alpha: Array) -> Array:
+        """Return ``alpha`` moved into Q (and onto ``y^T alpha = 0`` where there is an intercept) by shrinking alone."""
+        inside = np.clip(alpha, 0.0, self.upper)
+        if self.intercept:
+            positive, negative = inside[self.y > 0].sum(), inside[self.y < 0].sum()
+            smaller = min(positive, negative)
+            scale_positive = smaller / positive if positive > 0 else 0.0
+            scale_negative = smaller / negative if negative > 0 else 0.0
+            inside = inside * np.where(self.y > 0, scale_positive, scale_negative)
+        total = inside.sum()
+        return inside * (self.budget / total) if total > self.budget else inside
+
+    def decisions(self, point: MKLPoint) -> Array:
+        """Return ``f(x_i)`` on the training samples."""
+        values = np.full(len(self.y), point.intercept)
+        for j, w in point.blocks.items():
+            values += self.bank.factor(j) @ w
+        return values
+
+    def certificate(self, point: MKLPoint) -> Certificate:
+        """Evaluate both sides at a point whose ``alpha`` is feasible."""
+        primal = self.primal_value(self.decisions(point), point.norms(self.bank.n_kernels))
+        return Certificate(primal=primal, dual=self.dual_value(point.alpha))

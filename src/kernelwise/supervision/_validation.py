@@ -1,0 +1,138 @@
+"""Checks at the door of this package: each returns a clean array or number, or says what is wrong and what to do."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+IntArray = NDArray[np.int64]
+
+# Keys of pairs (see graph.py) stay below 2^61, which leaves room for a label bit.
+MAX_SAMPLES = 2**31
+
+
+def check_probability(name: str, value: object) -> float:
+    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be a number between 0 and 1, got {value!r}")
+    probability = float(value)
+    if not 0 <= probability <= 1:
+        raise ValueError(f"{name} must lie between 0 and 1, got {value}")
+    return probability
+
+
+def check_count(name: str, value: object, maximum: int | None = None) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a positive int, got {value!r}")
+    count = int(value)
+    if count < 1 or (maximum is not None and count > maximum):
+        limit = "positive" if maximum is None else f"between 1 and {maximum}"
+        raise ValueError(f"{name} must be {limit}, got {value}")
+    return count
+
+
+def check_vector(name: str, values: ArrayLike, kinds: str, expected: str) -> NDArray[Any]:
+    """A one-dimensional array whose dtype is of one of ``kinds``; an empty one may be of any."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
+    if array.size and array.dtype.kind not in kinds:
+        raise TypeError(f"{name} must hold {expected}, got dtype {array.dtype}")
+    return array
+
+
+def check_pair_labels(name: str, labels: ArrayLike) -> IntArray:
+    labels = check_vector(name, labels, "iuf", "the numbers +1 and -1 (from 0/1 or booleans: 2 * labels - 1)")
+    wrong = (labels != 1) & (labels != -1)
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise ValueError(
+            f"{name} must be +1 (same class) or -1 (different classes), got {labels[first]} at pair {first};"
+            " if yours are 0/1, pass 2 * labels - 1"
+        )
+    return labels.astype(np.int64)
+
+
+def check_weights(weights: ArrayLike) -> NDArray[np.float64]:
+    weights = check_vector("weights", weights, "iuf", "numbers")
+    wrong = ~((weights > 0) & (weights < np.inf))
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise ValueError(
+            f"weights must be positive and finite, got {weights[first]} at pair {first};"
+            " leave out pairs that do not count"
+        )
+    return weights.astype(np.float64)
+
+
+def check_ends(rows: ArrayLike, cols: ArrayLike, n_samples: int, kind: str = "pair") -> tuple[IntArray, IntArray]:
+    """Both ends of every pair as fresh int64 arrays, known to lie among the samples."""
+    rows = check_vector("rows", rows, "iu", "integer indices of samples")
+    cols = check_vector("cols", cols, "iu", "integer indices of samples")
+    if len(rows) != len(cols):
+        raise ValueError(f"rows and cols must have one length, got {len(rows)} and {len(cols)}")
+    outside = (rows < 0) | (rows >= n_samples)
+    outside |= (cols < 0) | (cols >= n_samples)
+    if outside.any():
+        first = int(outside.argmax())
+        raise ValueError(
+            f"{kind} {first} is ({rows[first]}, {cols[first]}), but indices must lie between 0 and {n_samples - 1}"
+            f" (n_samples={n_samples})"
+        )
+    return rows.astype(np.int64), cols.astype(np.int64)
+
+
+def check_subset(index: ArrayLike, n_samples: int) -> IntArray:
+    """Distinct indices of samples, from indices or from a mask."""
+    index = check_vector("index", index, "iub", "integer indices or booleans")
+    if index.dtype.kind == "b":
+        if len(index) != n_samples:
+            raise ValueError(f"index is a mask of {len(index)} values for n_samples={n_samples} samples")
+        index = np.flatnonzero(index)
+    if not len(index):
+        raise ValueError("index selects no sample")
+    outside = (index < 0) | (index >= n_samples)
+    if outside.any():
+        raise ValueError(
+            f"index holds {index[outside][0]}, but samples are numbered 0 to {n_samples - 1} (n_samples={n_samples})"
+        )
+    values, counts = np.unique(index, return_counts=True)
+    if len(values) < len(index):
+        raise ValueError(f"index holds sample {values[counts > 1][0]} more than once; indices must be distinct")
+    return index
+
+
+def check_positions(index: Any, n_pairs: int) -> NDArray[Any]:
+    """An index into an array of pairs: positions or a mask."""
+    if np.ndim(index) == 0 or isinstance(index, tuple):
+        raise TypeError(f"index pairs with a slice, an int array or a mask (one pair: pairs[[3]]), got {index!r}")
+    index = check_vector("index", index, "iub", "integer positions or booleans")
+    if index.dtype.kind == "b" and len(index) != n_pairs:
+        raise ValueError(f"index is a mask of {len(index)} values for {n_pairs} pairs")
+    return index if index.size else np.empty(0, dtype=np.int64)
+
+
+def class_codes(y: ArrayLike) -> tuple[NDArray[Any], IntArray]:
+    """Sorted classes of ``y`` and the position of every label among them."""
+    y = np.asarray(y)
+    if y.ndim != 1 or y.size == 0:
+        raise ValueError(f"y must be a non-empty one-dimensional array of labels, got shape {y.shape}")
+    if y.dtype.kind == "f" and np.isnan(y).any():
+        raise ValueError(f"y has a missing label (NaN) at position {int(np.isnan(y).argmax())}; drop it first")
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"y has missing labels or mixes types that cannot be sorted ({error})") from error
+    return classes, codes.astype(np.int64, copy=False)
+
+
+def known_codes(y: ArrayLike) -> IntArray:
+    """A non-negative integer per class, and -1 where ``y`` is the number -1, unknown."""
+    classes, codes = class_codes(y)
+    if classes.tolist() == [-1, 1]:
+        raise ValueError(
+            "y holds only -1 and 1, and -1 means unknown here; if it is a class, pass (y > 0), and if it is not,"
+            " rename the class 1"
+        )
+    unknown = np.asarray(classes == -1)
+    return np.where(unknown[codes], -1, codes)

@@ -1,0 +1,207 @@
+r"""The links of a graph as integers, and uniform draws from the pairs that are not linked.
+
+The unordered pair :math:`i < j` has the key
+
+.. math:: \kappa(i, j) = j (j - 1) / 2 + i,
+
+which numbers the pairs of n samples :math:`0, \dots, n (n - 1) / 2 - 1` without gaps, whatever n. A set of links is a
+sorted array of keys, 8 bytes per link, and a uniform pair is a uniform integer: nothing here ever holds all n^2
+candidates.
+"""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ._validation import MAX_SAMPLES, IntArray, check_count, check_ends
+
+
+def count_pairs(n_samples: int) -> int:
+    """Number of unordered pairs of distinct samples.
+
+    >>> count_pairs(5)
+    10
+    """
+    return n_samples * (n_samples - 1) // 2
+
+
+def pair_keys(rows: IntArray, cols: IntArray) -> IntArray:
+    """Key of each unordered pair; the order of its ends does not matter.
+
+    >>> pair_keys(np.array([0, 2, 1]), np.array([1, 0, 2]))
+    array([0, 1, 2])
+    """
+    high = np.maximum(rows, cols).astype(np.int64, copy=False)
+    # In place from here on: at ten million pairs every temporary counts.
+    keys = high - 1
+    keys *= high
+    keys //= 2
+    keys += np.minimum(rows, cols)
+    return keys
+
+
+def key_pairs(keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Ends ``rows < cols`` of each key, the inverse of :func:`pair_keys`.
+
+    >>> rows, cols = key_pairs(np.array([0, 1, 2, 3]))
+    >>> list(zip(rows.tolist(), cols.tolist()))
+    [(0, 1), (0, 2), (1, 2), (0, 3)]
+    """
+    root = np.sqrt(keys * 2.0 + 0.25)
+    root += 0.5
+    cols = root.astype(np.int64)
+    del root
+    # The root is rounded. Below MAX_SAMPLES this never makes it too small, but often one too large.
+    cols -= cols * (cols - 1) // 2 > keys
+    rows = cols - 1
+    rows *= cols
+    rows //= -2
+    rows += keys
+    return rows, cols
+
+
+def sorted_distinct(values: IntArray) -> IntArray:
+    """Sort ``values`` in place and return them without repetitions.
+
+    >>> sorted_distinct(np.array([3, 1, 3]))
+    array([1, 3])
+    """
+    values.sort()
+    first = np.ones(values.size, dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=first[1:])
+    return values if first.all() else values[first]
+
+
+def sum_by_key(keys: IntArray, values: NDArray[np.float64]) -> tuple[IntArray, NDArray[np.float64]]:
+    """Sorted distinct keys and the sum of the values of each.
+
+    >>> sum_by_key(np.array([3, 1, 3]), np.array([0.5, 1.0, 2.0]))
+    (array([1, 3]), array([1. , 2.5]))
+    """
+    distinct, inverse = np.unique(keys, return_inverse=True)
+    sums = np.bincount(inverse, weights=values, minlength=len(distinct))
+    return distinct, sums.astype(np.float64, copy=False)
+
+
+def distinct_integers(total: int, count: int, rng: np.random.RandomState) -> IntArray:
+    """A uniform sample without replacement of ``count`` integers below ``total``, sorted.
+
+    >>> distinct_integers(4, 4, np.random.RandomState(0))
+    array([0, 1, 2, 3])
+    """
+    if count > total // 4:
+        sample = rng.permutation(total)[:count].astype(np.int64, copy=False)
+        sample.sort()
+        return sample
+    # Each round draws what is missing and no more, so this is one-by-one sampling with repetitions skipped; at most a
+    # quarter of the range is ever taken, so about three quarters of what is missing are found in every round.
+    sample = np.empty(0, dtype=np.int64)
+    while missing := count - sample.size:
+        sample = sorted_distinct(np.concatenate([sample, rng.randint(total, size=missing, dtype=np.int64)]))
+    return sample
+
+
+def unlinked_keys(links: IntArray, n_samples: int, count: int, rng: np.random.RandomState) -> IntArray:
+    """Keys of ``count`` distinct pairs that are not among ``links``, uniformly, sorted.
+
+    Ranks among the free pairs are drawn and then shifted past the links, so no draw is ever refused and a graph that
+    is nearly complete costs no more than an empty one.
+
+    >>> unlinked_keys(np.array([0, 2, 3]), 4, 3, np.random.RandomState(0))
+    array([1, 4, 5])
+    """
+    total = count_pairs(n_samples)
+    free = total - links.size
+    if count > free:
+        raise ValueError(
+            f"negatives asks for {count} unlinked pairs, but only {free} of the {total} pairs of {n_samples} samples"
+            f" are unlinked; ask for at most {free}"
+        )
+    keys = distinct_integers(free, count, rng)
+    free_below_link = links - np.arange(links.size)
+    keys += np.searchsorted(free_below_link, keys, side="right")
+    return keys
+
+
+def count_negatives(negatives: str | float | None, n_links: int) -> int:
+    """Number of negative pairs meant by ``negatives``: "equal", a number (int), a ratio to the links (float), or none.
+
+    >>> [count_negatives(negatives, 10) for negatives in ("equal", 3, 0.5, 0, None)]
+    [10, 3, 5, 0, 0]
+    """
+    if negatives is None:
+        return 0
+    if isinstance(negatives, str) and negatives == "equal":
+        return n_links
+    if not isinstance(negatives, Real) or isinstance(negatives, bool) or not 0 <= float(negatives) < np.inf:
+        raise ValueError(
+            'negatives must be "equal", a number of pairs (int), a ratio to the number of links (float), or None,'
+            f" got {negatives!r}"
+        )
+    return int(negatives) if isinstance(negatives, Integral) else round(float(negatives) * n_links)
+
+
+def read_links(graph: Any, n_samples: int | None) -> tuple[IntArray, int]:
+    """Sorted distinct keys of the links of ``graph`` and its number of nodes; self-links are dropped.
+
+    >>> read_links([(0, 1), (1, 0), (2, 2), (3, 1)], None)
+    (array([0, 4]), 4)
+    """
+    if n_samples is not None:
+        n_samples = check_count("n_samples", n_samples, MAX_SAMPLES)
+    if sp.issparse(graph):
+        rows, cols, n_nodes = _ends_of_adjacency(graph)
+    elif hasattr(graph, "edges"):
+        rows, cols, n_nodes = _ends_of_graph(graph)
+    else:
+        rows, cols, n_nodes = _ends_of_edges(graph, n_samples)
+    check_count("n_samples", n_nodes, MAX_SAMPLES)
+    if n_samples is not None and n_samples != n_nodes:
+        raise ValueError(f"n_samples={n_samples} but the graph has {n_nodes} nodes; leave n_samples out")
+    linked = rows != cols
+    if not linked.all():
+        rows, cols = rows[linked], cols[linked]
+    return sorted_distinct(pair_keys(rows, cols)), n_nodes
+
+
+def _ends_of_adjacency(adjacency: Any) -> tuple[IntArray, IntArray, int]:
+    if adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1]:
+        raise ValueError(f"an adjacency matrix must be square, got shape {adjacency.shape}")
+    rows, cols = adjacency.tocsr().nonzero()
+    return rows, cols, adjacency.shape[0]
+
+
+def _ends_of_graph(graph: Any) -> tuple[IntArray, IntArray, int]:
+    """Ends of the edges of a networkx-like graph: ``edges`` and ``nodes`` may be views, lists or methods."""
+    edges = graph.edges() if callable(graph.edges) else graph.edges
+    if hasattr(graph, "nodes"):
+        nodes = list(graph.nodes() if callable(graph.nodes) else graph.nodes)
+    else:
+        nodes = list(range(graph.number_of_nodes()))
+    position = {node: i for i, node in enumerate(nodes)}
+    try:
+        ends = [position[edge[k]] for edge in edges for k in (0, 1)]
+    except KeyError as error:
+        raise ValueError(f"an edge of the graph names {error.args[0]!r}, which is not one of its nodes") from error
+    rows_cols = np.array(ends, dtype=np.int64).reshape(-1, 2)
+    return rows_cols[:, 0], rows_cols[:, 1], len(nodes)
+
+
+def _ends_of_edges(edges: Any, n_samples: int | None) -> tuple[IntArray, IntArray, int]:
+    edges = np.asarray(edges)
+    if edges.size == 0:
+        edges = np.empty((0, 2), dtype=np.int64)
+    if edges.ndim != 2 or edges.shape[1] != 2:
+        raise ValueError(
+            f"an edge array must have shape (n_edges, 2), got {edges.shape};"
+            " pass a dense adjacency matrix as scipy.sparse.csr_array(adjacency)"
+        )
+    if n_samples is None:
+        if not len(edges):
+            raise ValueError("n_samples is needed: the edge array is empty, so it does not tell how many samples exist")
+        n_samples = max(int(edges.max()), 0) + 1
+    rows, cols = check_ends(edges[:, 0], edges[:, 1], n_samples, kind="edge")
+    return rows, cols, n_samples
