@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from . import datasets as datasets
     from . import kernels as kernels
     from . import metrics as metrics
+    from .estimators import RobustMKLClassifier as RobustMKLClassifier
+    from .estimators import SimpleMKLClassifier as SimpleMKLClassifier
     from .supervision import PairNoise as PairNoise
     from .supervision import Pairs as Pairs
     from .supervision import flip_labels as flip_labels
@@ -22,6 +24,8 @@ _HOME = {
     "metrics": None,
     "PairNoise": "supervision",
     "Pairs": "supervision",
+    "RobustMKLClassifier": "estimators",
+    "SimpleMKLClassifier": "estimators",
     "flip_labels": "supervision",
 }
 

@@ -4,10 +4,11 @@ from .attributes import AttributeBank
 from .bank import KernelBank
 from .build import RankWarning, build_bank
 from .dense import DenseBank, check_positive_semidefinite, project_psd
+from .expansion import KernelExpansion
 from .factors import FactorBank
 from .families import KernelFamily, gaussian_kernels, linear_kernels, resolve_kernels
 from .landmarks import LandmarkMap
-from .precomputed import StackedGram, precomputed
+from .precomputed import IndexedGram, StackedGram, precomputed
 from .specs import Cosine, FunctionKernel, Gaussian, Kernel, Linear, Polynomial, UnitDiagonal
 
 __all__ = [
@@ -18,7 +19,9 @@ __all__ = [
     "FunctionKernel",
     "Gaussian",
     "Kernel",
+    "IndexedGram",
     "KernelBank",
+    "KernelExpansion",
     "KernelFamily",
     "LandmarkMap",
     "Linear",

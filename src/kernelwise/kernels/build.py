@@ -14,7 +14,7 @@ from .dense import DenseBank, check_positive_semidefinite
 from .factors import FactorBank
 from .families import resolve_kernels
 from .landmarks import SAMPLE, WHOLE_GRAM
-from .specs import Kernel, Linear
+from .specs import Kernel, Linear, is_sparse
 
 #: ``rank=None``: factors so close that the difference to the Gram matrix is rounding.
 EXACT = 1e-10
@@ -35,6 +35,7 @@ def build_bank(
     center: bool = False,
     scale: bool = False,
     feature_names: Sequence[str] | None = None,
+    attributes: bool = True,
     random_state: Any = None,
 ) -> KernelBank:
     """Evaluate kernels on training data.
@@ -45,7 +46,8 @@ def build_bank(
     kernels : kernel, family of kernels, or sequence of both
     rank : None, int or float
         None: factors that are exact up to rounding. A float: the diagonal residual to reach, relative to the largest
-        entry. An int: at most this many landmarks per kernel; what that leaves out is in ``residuals`` and warned about.
+        entry. An int: at most this many landmarks per kernel; what that leaves out stands in ``residuals`` and in a
+        :class:`RankWarning`.
     dense : bool
         Keep the Gram matrices themselves, the reference for small data.
     center : bool
@@ -54,14 +56,16 @@ def build_bank(
         Scale every kernel to a trace of n (a mean diagonal of one). A kernel that is zero stays zero.
     feature_names : sequence of str, optional
         Names by which kernels may refer to columns.
+    attributes : bool
+        Whether one linear kernel per column may become an :class:`AttributeBank`, which has no feature maps.
     random_state : int, RandomState or None
         Large data with kernels of several columns: which samples the landmarks are chosen from.
 
     Returns
     -------
     KernelBank
-        An :class:`AttributeBank` for one linear kernel per column; else a :class:`DenseBank` where ``dense`` asks for it,
-        and a :class:`FactorBank` where it does not.
+        A :class:`DenseBank` where ``dense`` asks for it, an :class:`AttributeBank` for one linear kernel per column,
+        and a :class:`FactorBank` for everything else.
 
     Examples
     --------
@@ -80,7 +84,7 @@ def build_bank(
             _check_gram(kernel, X, rng)
     if dense:
         return DenseBank.build(X, specs, center=center, scale=scale)
-    if not center and not scale and _one_linear_kernel_per_attribute(specs, X.shape[1]):
+    if attributes and not center and not scale and _one_linear_kernel_per_attribute(specs, X.shape[1]):
         return AttributeBank(X, names=[kernel.name for kernel in specs])
     bank = FactorBank.build(X, specs, tol=tol, max_rank=max_rank, center=center, scale=scale, random_state=rng)
     _warn_of_capped_kernels(bank, tol, max_rank)
@@ -88,15 +92,15 @@ def build_bank(
 
 
 def _check_samples(X: Any) -> Any:
-    if sp.issparse(X):
+    if is_sparse(X):
         X = sp.csr_array(X)
         finite = np.isfinite(X.data).all()
     elif isinstance(X, np.ndarray):
         finite = X.dtype.kind not in "fc" or np.isfinite(X).all()
     else:
         raise TypeError(
-            f"X must be an array or a sparse matrix, got {type(X).__name__}; for a DataFrame use X=frame.to_numpy() and "
-            "feature_names=frame.columns"
+            f"X must be an array or a sparse matrix, got {type(X).__name__}; use numpy.asarray(X), and feature_names="
+            "X.columns for a DataFrame"
         )
     if X.ndim not in (2, 3) or 0 in X.shape:
         raise ValueError(f"X must have at least one row and one column, got shape {X.shape}")

@@ -111,7 +111,8 @@ class FactorBank(KernelBank):
 
     def group_sums(self, w: Array) -> Array:
         """Return, per kernel, the sum of its entries of the stacked vector ``w``."""
-        return np.bincount(self._owner, weights=w, minlength=self.n_kernels)
+        sums = np.bincount(self._owner, weights=w, minlength=self.n_kernels)
+        return sums.astype(np.float64, copy=False)
 
     def rows(self, j: int) -> Array:
         """Return ``F_j^T`` (rank, n_samples) without copying."""

@@ -1,9 +1,9 @@
 """Low-rank factors ``K ~ F F^T`` from a few landmark samples.
 
-With landmarks P, ``K_PP = L L^T`` and ``phi(x) = L^-1 k(P, x)``, the matrix with rows ``phi(x_i)`` is the Nystroem factor
-of K. Choosing each next landmark where the remaining diagonal is largest is the pivoted Cholesky factorisation, which
-stops at a tolerance instead of a rank. A Gaussian kernel of one variable needs 5 to 40 landmarks whatever the number of
-samples.
+With landmarks P, ``K_PP = L L^T`` and ``phi(x) = L^-1 k(P, x)``, the matrix with rows ``phi(x_i)`` is the Nystroem
+factor of K. Choosing each next landmark where the remaining diagonal is largest is the pivoted Cholesky factorisation,
+which stops at a tolerance instead of a rank. A Gaussian kernel of one variable needs 5 to 40 landmarks whatever the
+number of samples.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ Index = NDArray[np.intp]
 WHOLE_GRAM = 4000
 #: ... unless its rank is capped at this fraction of them: then one landmark at a time is quicker.
 SHORT = 0.1
-#: Beyond it, landmarks are first chosen among this many samples (or five times the rank asked for, up to five times this).
+#: Beyond it, landmarks are first chosen among this many samples (or five times the rank asked for, at most 5 SAMPLE).
 SAMPLE = 2000
 #: After that, among this many samples at a time, those that are matched worst.
 WORST = 256
@@ -84,7 +84,7 @@ class LandmarkMap:
         return coef, float(-self.mean @ weight / self.scale)
 
     def values(self, X: Any, weight: Array) -> Array:
-        """Return ``phi(x) . weight`` for new samples, from the expansion: one triangular solve whatever their number."""
+        """Return ``phi(x) . weight`` for new samples by the expansion: a single triangular solve for all of them."""
         if self.rank == 0:
             return np.zeros(X.shape[0])
         coef, constant = self.expansion(weight)
@@ -113,7 +113,7 @@ def factor_kernel(
     center: bool = False,
     random_state: np.random.RandomState,
 ) -> Factor:
-    """Factor one Gram matrix until every diagonal entry is matched to ``tol`` times the largest, or ``max_rank`` is spent.
+    """Factor one Gram matrix until its diagonal is matched to ``tol`` times its largest entry, or up to ``max_rank``.
 
     With ``center`` the largest entry is that of the centred kernel: a wide kernel is nearly constant, and a tolerance
     relative to the constant would leave nothing of what centring keeps.
@@ -131,7 +131,7 @@ def factor_kernel(
     while center and threshold > max(tol * partial.largest_centred(), ROUNDING * partial.largest):
         threshold = max(threshold / 10, ROUNDING * partial.largest)
         partial.reduce_below(threshold, at_once=at_once)
-    return partial.factor(relative_to=partial.largest_centred() if center else partial.largest)
+    return Factor(partial.rows, partial.pivots, partial.residual(center=center))
 
 
 def _is_one_dimensional(S: Any) -> bool:
@@ -172,7 +172,7 @@ class PartialCholesky:
             self.add_landmarks(_largest(self.remaining, at_once, threshold), threshold)
 
     def add_landmarks(self, candidates: Index, threshold: float) -> None:
-        """Add as landmarks those candidates that the others, and the landmarks so far, do not match to ``threshold``."""
+        """Make landmarks of the candidates that the other landmarks, old and new, leave above a threshold."""
         residual = self.kernel.evaluate(self.S[candidates], self.kernel.take(self.S, candidates))
         if self.rank:
             known = self.rows[:, candidates]
@@ -180,6 +180,8 @@ class PartialCholesky:
         self.remaining[candidates] = residual.diagonal()
         rows, order = _pivoted_cholesky(residual, threshold, self.cap - self.rank)
         landmarks = candidates[order]
+        if landmarks.size == 0:
+            return
         if len(candidates) == self.n_samples and self.rank == 0:
             self._buffer = rows
         else:
@@ -196,7 +198,7 @@ class PartialCholesky:
         self._reserve(stop)
         rows, T = self._buffer, self.kernel.take(self.S, landmarks)
         known = rows[:start, landmarks].T
-        step = max(CHUNK // max(len(landmarks), 1), 1)
+        step = max(CHUNK // len(landmarks), 1)
         for first in range(0, self.n_samples, step):
             part = slice(first, first + step)
             cross = self.kernel.evaluate(self.S[part], T).T
@@ -238,10 +240,11 @@ class PartialCholesky:
             squares += (row - center) ** 2
         return float(squares.max(initial=0.0))
 
-    def factor(self, *, relative_to: float) -> Factor:
-        """Return the factor so far, with its largest remaining diagonal entry relative to a given size."""
+    def residual(self, *, center: bool) -> float:
+        """The largest remaining diagonal entry relative to the largest of the kernel, or of the centred kernel."""
         left = max(float(self.remaining.max(initial=0.0)), 0.0)
-        return Factor(self.rows, self.pivots, left / relative_to if relative_to > 0 else 0.0)
+        size = self.largest_centred() + left if center else self.largest
+        return left / size if size > 0 else 0.0
 
 
 def _largest(values: Array, count: int, threshold: float) -> Index:
@@ -254,7 +257,7 @@ def _largest(values: Array, count: int, threshold: float) -> Index:
 
 
 def _pivoted_cholesky(gram: Array, threshold: float, cap: int) -> tuple[Array, Index]:
-    """Return ``(rows, order)`` with ``rows.T @ rows ~ gram``; the diagonal of the difference is at most ``threshold``."""
+    """Return ``(rows, order)`` with ``rows.T @ rows ~ gram``, exact on ``order`` and its diagonal to a threshold."""
     packed, order, rank, _ = dpstrf(gram, lower=1, tol=threshold)
     order = order.astype(np.intp) - 1
     # LAPACK compares every pivot with the threshold but the first.

@@ -90,30 +90,35 @@ class StackedGram(Kernel):
         stack = stack[:, :, None] if stack.ndim == 2 else stack
         if stack.ndim != 3 or not 0 <= self.position < stack.shape[2]:
             raise ValueError(
-                f"X must be a stack of shape (n_samples, n_training_samples, n_kernels) with n_kernels > {self.position}, "
-                f"got shape {np.shape(X)}"
+                f"X must be a stack of shape (n_samples, n_training_samples, n_kernels) with more than {self.position} "
+                f"kernels, got shape {np.shape(X)}"
             )
         return stack[:, :, self.position]
 
     def take(self, S: Any, index: NDArray[np.intp]) -> NDArray[np.intp]:
         # A training sample is a column of the stack, whatever rows are asked about later.
+        _check_square(S)
         return index
 
     def evaluate(self, S: Any, T: Any) -> NDArray[np.float64]:
         return np.asarray(S[:, T], dtype=np.float64)
 
     def diagonal(self, S: Any) -> NDArray[np.float64]:
-        if S.ndim != 2 or S.shape[0] != S.shape[1]:
-            raise ValueError(
-                f"a stacked Gram matrix has a diagonal over its training samples alone, got shape {S.shape}; "
-                "fit with as many rows as columns, and scale matrices before stacking them"
-            )
+        _check_square(S)
         return np.diagonal(S)
 
     def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
         if Z is not None:
             raise TypeError("a stacked Gram matrix holds its own second argument; call it with X alone")
         return self.select(X)
+
+
+def _check_square(S: Any) -> None:
+    if S.ndim != 2 or S.shape[0] != S.shape[1]:
+        raise ValueError(
+            f"training with stacked Gram matrices needs as many rows as columns in X, got shape {S.shape} for one of them; "
+            "select the same samples in both: X[index][:, index]"
+        )
 
 
 def precomputed(grams: ArrayLike | Sequence[ArrayLike], *, names: Sequence[str] | None = None) -> tuple[Kernel, ...]:

@@ -287,10 +287,10 @@ class UnitDiagonal(Kernel):
 def squared_distances(S: Any, T: Any) -> NDArray[np.float64]:
     """Return the squared Euclidean distances.
 
-    Differences are formed before they are squared, so that equal rows are at distance 0 and features far from the origin
-    cost no precision.
+    Differences are formed before they are squared, so that equal rows are at distance 0 and features far from the
+    origin cost no precision.
     """
-    if sp.issparse(S) or sp.issparse(T):
+    if is_sparse(S) or is_sparse(T):
         return _sparse_squared_distances(sp.csr_array(S), sp.csr_array(T))
     if S.shape[1] == 1:
         difference = np.subtract(S, T.T, dtype=np.float64)
@@ -315,8 +315,8 @@ def _inner_products(S: Any, T: Any) -> NDArray[np.float64]:
 
 def _row_dots(S: Any) -> NDArray[np.float64]:
     S = _float64(S)
-    if sp.issparse(S):
-        return np.asarray(sp.csr_array(S).power(2).sum(axis=1)).ravel()
+    if is_sparse(S):
+        return np.asarray(S.power(2).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", S, S)
 
 
@@ -332,5 +332,10 @@ def _float64(S: Any) -> Any:
     return S.astype(np.float64, copy=False)
 
 
+def is_sparse(values: Any) -> bool:
+    """Whether ``values`` is a sparse matrix or array of SciPy."""
+    return bool(sp.issparse(values))
+
+
 def _dense(values: Any) -> Any:
-    return sp.csr_array(values).toarray() if sp.issparse(values) else np.asarray(values)
+    return values.toarray() if is_sparse(values) else np.asarray(values)

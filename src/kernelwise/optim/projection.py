@@ -166,7 +166,7 @@ def _multiplier(trial: _Trial) -> float:
     while interval.n_breakpoints > _SORT_SIZE:
         interval = interval.part_with_root(interval.median_breakpoint(), trial.budget)
     eta = _crossing(*interval.curve(), trial.budget)
-    _newton(trial, eta, interval.lo, interval.hi)  # removes the rounding of large sums
+    _newton(trial, eta, lo, hi)  # removes the rounding of large sums
     return trial.eta
 
 
@@ -176,7 +176,7 @@ def _newton(trial: _Trial, eta: float, lo: float, hi: float) -> tuple[float, flo
     while lo <= eta <= hi:
         trial.move_to(eta)
         slope = trial.n_free()
-        resolution = 16.0 * np.finfo(np.float64).eps * (trial.budget + slope * eta)
+        resolution = np.finfo(np.float64).eps * (16.0 * trial.budget + slope * eta)  # what rounding leaves
         if abs(trial.excess) <= resolution:
             return lo, hi, True
         lo, hi = trial.narrowed(lo, hi)

@@ -18,7 +18,7 @@ from .noisy_labels import MKLPoint, NoisyLabelProblem
 Array = NDArray[np.float64]
 
 #: Kernels to start from and to add in a round.
-START, ADD = 8, 8
+START, ADD = 4, 6
 
 
 def solve_by_column_generation(
@@ -67,8 +67,9 @@ def solve_by_column_generation(
         if added.size == 0 and inner_tol < tol:
             status = Status.STALLED
             break
-        inner_tol = 0.2 * tol
-        active = np.concatenate([active[usage > 1e-9], added])
+        inner_tol = max(0.2 * tol, min(1e-3, 0.02 * found.relative_gap))
+        tight = prices[active] > 0.98 * prices[active].max()
+        active = np.concatenate([active[(usage > 1e-3) | tight], added])
     return SolverResult(point, best, status, len(history), history)
 
 

@@ -1,0 +1,5 @@
+"""The estimators: thin, validate -> bank -> problem -> solver -> fitted attributes."""
+
+from .mkl import RobustMKLClassifier, SimpleMKLClassifier
+
+__all__ = ["RobustMKLClassifier", "SimpleMKLClassifier"]

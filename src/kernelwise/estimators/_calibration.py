@@ -1,0 +1,49 @@
+"""Probabilities from decisions: one slope, fitted to decisions that the model made out of fold.
+
+``P(c | x)`` is the softmax of ``slope * f_c(x)`` (the logistic function of ``slope * f(x)`` for two classes). With a slope alone the
+most probable class always is the predicted one, which Platt's sigmoid, with its shift, does not promise.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, log_expit, log_softmax, softmax
+
+Array = NDArray[np.float64]
+
+
+def fit_slope(decisions: Array, target: NDArray[np.intp], weight: Array) -> float:
+    """Return the slope of largest likelihood.
+
+    Parameters
+    ----------
+    decisions : array of shape (n_samples, n_outputs)
+        One column for two classes.
+    target : int array of shape (n_samples,)
+        Positions of the classes.
+    weight : array of shape (n_samples,)
+    """
+    spread = float(np.abs(decisions).max(initial=0.0))
+    if spread == 0:
+        return 1.0
+    # Half a sample of doubt on either side keeps the slope finite where everything is right (Platt, 1999).
+    doubt = 1.0 / (weight.sum() + 2.0)
+
+    def loss(log_slope: float) -> float:
+        scaled = np.exp(log_slope) / spread * decisions
+        if decisions.shape[1] == 1:
+            margin = np.where(target == 1, scaled[:, 0], -scaled[:, 0])
+            return -float(weight @ ((1 - doubt) * log_expit(margin) + doubt * log_expit(-margin)))
+        log_p = log_softmax(scaled, axis=1)
+        return -float(weight @ ((1 - doubt) * log_p[np.arange(len(target)), target] + doubt * log_p.mean(axis=1)))
+
+    found = minimize_scalar(loss, bounds=(-10.0, 10.0), method="bounded")
+    return float(np.exp(found.x) / spread)
+
+
+def class_probabilities(decisions: Array, slope: float) -> Array:
+    """Return one row of probabilities per sample."""
+    if decisions.shape[1] == 1:
+        positive = expit(slope * decisions[:, 0])
+        return np.column_stack([expit(-slope * decisions[:, 0]), positive])
+    return softmax(slope * decisions, axis=1)

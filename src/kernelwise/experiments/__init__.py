@@ -1,0 +1,42 @@
+"""Published tables and figures as frozen specifications, and what runs them.
+
+``python -m kernelwise.experiments --list`` shows them; :func:`catalogue` gives them by name.
+"""
+
+from .figures import Line, line_panels
+from .records import Record, RecordError, RecordFile
+from .runner import publish, run
+from .spec import Cell, Experiment, seed_of
+from .tables import Table, distinct, grouped, mean_std
+
+__all__ = [
+    "Cell",
+    "Experiment",
+    "Line",
+    "Record",
+    "RecordError",
+    "RecordFile",
+    "Table",
+    "catalogue",
+    "distinct",
+    "grouped",
+    "line_panels",
+    "mean_std",
+    "publish",
+    "run",
+    "seed_of",
+]
+
+
+def catalogue() -> dict[str, Experiment]:
+    """Return all experiments by name.
+
+    Examples
+    --------
+    >>> from kernelwise.experiments import catalogue
+    >>> "stpmkl-figure1-accuracy" in catalogue()
+    True
+    """
+    from . import noisy_labels
+
+    return {experiment.name: experiment for experiment in noisy_labels.EXPERIMENTS}

@@ -1,0 +1,58 @@
+"""A function written as a sum of kernels at a few samples: what a fitted model keeps."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .factors import FactorBank
+from .specs import Kernel
+
+Array = NDArray[np.float64]
+
+#: New samples are evaluated in pieces of this many kernel values.
+CHUNK_VALUES = 2**24
+
+
+@dataclass(frozen=True)
+class Term:
+    """``k(x, P) C``: one kernel, its landmarks P and a column of coefficients per output."""
+
+    kernel: Kernel
+    landmarks: Any
+    coef: Array
+
+
+@dataclass(frozen=True)
+class KernelExpansion:
+    """``f(x) = sum_j k_j(x, P_j) C_j + offset`` with one or more outputs."""
+
+    terms: tuple[Term, ...]
+    offset: Array
+
+    @classmethod
+    def from_blocks(cls, bank: FactorBank, outputs: list[dict[int, Array]], intercepts: Array) -> "KernelExpansion":
+        """Express functions ``f_j = F_j w_j``, one dict of blocks per output, as sums over landmarks."""
+        offset = np.array(intercepts, dtype=np.float64)
+        terms = []
+        for j in sorted(set().union(*outputs)):
+            feature_map = bank.maps[j]
+            coef = np.zeros((feature_map.rank, len(outputs)))
+            for k, blocks in enumerate(outputs):
+                if j in blocks:
+                    coef[:, k], shift = feature_map.expansion(blocks[j])
+                    offset[k] += shift
+            terms.append(Term(feature_map.kernel, feature_map.landmarks, coef))
+        return cls(tuple(terms), offset)
+
+    def __call__(self, X: Any) -> Array:
+        """Return f of every row of ``X``, one column per output."""
+        values = np.tile(self.offset, (X.shape[0], 1))
+        for term in self.terms:
+            size = max(1, CHUNK_VALUES // max(1, len(term.coef)))
+            for start in range(0, X.shape[0], size):
+                rows = slice(start, start + size)
+                S = term.kernel.select(X[rows])
+                values[rows] += term.kernel.evaluate(S, term.landmarks) @ term.coef
+        return values

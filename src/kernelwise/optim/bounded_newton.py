@@ -1,0 +1,309 @@
+r"""Newton's method for a smooth separable objective over bounded variables.
+
+.. math::
+    \min_{w \ge l} \; F(w) = \tfrac12 \sum_j \lambda_j w_j^2 - c^\top w + \sum_i \ell_i(s_i), \qquad s = A w,
+
+with A dense or sparse, :math:`l_j` zero or :math:`-\infty`, and smooth :math:`\ell_i`. One iteration:
+
+1. Bound set: the variables with a positive derivative whose own Newton step, :math:`g_j / H_{jj}`, reaches the bound.
+2. Newton direction over the other variables, from the curvature :math:`H = \mathrm{diag}(\lambda) + A^\top D A`,
+   by Cholesky where A is dense and they are few, otherwise by conjugate gradients with a diagonal preconditioner and
+   a tolerance that falls with the residual. Variables of the bound set move along :math:`-g_j / H_{jj}`.
+3. Backtracking along the projection of that direction onto the bounds (two-metric projection).
+
+The set settles after a few iterations, and the rest is Newton's method. Where the losses are convex, each iterate has
+a lower bound by duality; where they are not, only the residual of the optimality conditions is known.
+
+References
+----------
+D. P. Bertsekas. Projected Newton methods for optimization problems with simple constraints. SIAM Journal on Control
+and Optimization 20, 1982.
+"""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from .result import Certificate, HistoryRow, SolverResult, Status
+
+__all__ = ["BoundedPoint", "SeparableProblem", "minimize_bounded"]
+
+Array = NDArray[np.float64]
+
+#: Up to this many free variables of a dense A the Hessian is factored.
+DIRECT = 2000
+#: The decrease to accept, as a fraction of what the gradient promises.
+SUFFICIENT = 1e-4
+#: The shortest step before rounding is taken to have the last word.
+SHORTEST = 1e-12
+
+
+@dataclass(frozen=True)
+class SeparableProblem(ABC):
+    """The data of the problem; a subclass says what the losses are.
+
+    Parameters
+    ----------
+    design : array or CSR array of shape (n_terms, n_variables)
+        A.
+    linear : array of shape (n_variables,)
+        c.
+    penalties : array of shape (n_variables,)
+        lambda_j, not negative.
+    lower : array of shape (n_variables,)
+        Zero or minus infinity for each variable.
+    """
+
+    design: Any
+    linear: Array
+    penalties: Array
+    lower: Array
+
+    @abstractmethod
+    def losses(self, scores: Array) -> Array:
+        """Return every ``l_i(s_i)``."""
+
+    @abstractmethod
+    def slopes(self, scores: Array) -> Array:
+        """Return every ``l_i'(s_i)``."""
+
+    @abstractmethod
+    def curvatures(self, scores: Array) -> Array:
+        """Return every ``l_i''(s_i)``, or an upper model of it that is not negative."""
+
+    def dual_value(self, point: "BoundedPoint") -> float:
+        """Return a lower bound on the optimum that can be had at ``point``; minus infinity where there is none."""
+        return -np.inf
+
+    def at(self, w: Array) -> "BoundedPoint":
+        """Return ``w`` with what belongs to it."""
+        return BoundedPoint(self, w)
+
+    @cached_property
+    def squared_design(self) -> Any:
+        """The squares of the entries of A; a sparse one shares its indices with A."""
+        if sp.issparse(self.design):
+            A = self.design
+            return sp.csr_array((A.data**2, A.indices, A.indptr), shape=A.shape)
+        return np.square(self.design)
+
+
+@dataclass(frozen=True)
+class BoundedPoint:
+    """A feasible point with its scores, objective and gradient, each computed once.
+
+    Attributes
+    ----------
+    residual : ndarray
+        The projected gradient: zero at the optimum. A variable at its bound counts only where the objective falls
+        away from the bound.
+    """
+
+    problem: SeparableProblem
+    w: Array
+
+    @cached_property
+    def scores(self) -> Array:
+        """``A w``."""
+        return self.problem.design @ self.w
+
+    @cached_property
+    def smooth_gradient(self) -> Array:
+        """The gradient without the quadratic term, ``A^T l'(s) - c``."""
+        return self.problem.design.T @ self.problem.slopes(self.scores) - self.problem.linear
+
+    @cached_property
+    def gradient(self) -> Array:
+        """The gradient of F."""
+        return self.problem.penalties * self.w + self.smooth_gradient
+
+    @cached_property
+    def value(self) -> float:
+        """F."""
+        problem = self.problem
+        quadratic = 0.5 * float(problem.penalties @ self.w**2) - float(problem.linear @ self.w)
+        return quadratic + float(problem.losses(self.scores).sum())
+
+    @property
+    def residual(self) -> Array:
+        at_bound = self.w <= self.problem.lower
+        return np.where(at_bound, np.minimum(self.gradient, 0.0), self.gradient)
+
+    def change_from(self, old: "BoundedPoint") -> float:
+        """``F(new) - F(old)``, summed term by term: near the optimum the difference of the sums is rounding."""
+        step = self.w - old.w
+        quadratic = float((self.problem.penalties * (0.5 * step + old.w) - self.problem.linear) @ step)
+        return quadratic + float((self.problem.losses(self.scores) - self.problem.losses(old.scores)).sum())
+
+
+def minimize_bounded(
+    problem: SeparableProblem,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+    start: Array | None = None,
+    callback: Callable[[HistoryRow], None] | None = None,
+) -> SolverResult[BoundedPoint]:
+    r"""Minimise a separable objective over bounded variables by projected Newton steps.
+
+    It stops when the largest entry of the projected gradient is at most ``tol`` times the largest entry of the
+    gradient at zero, and the relative duality gap, where the problem offers one, is at most ``tol``.
+
+    Parameters
+    ----------
+    problem : SeparableProblem
+    tol : float
+    max_iter : int
+    start : array of shape (n_variables,), optional
+        Zero by default.
+    callback : callable, optional
+        Called with each row of the history.
+
+    Returns
+    -------
+    SolverResult
+        Its point is a :class:`BoundedPoint`.
+
+    Examples
+    --------
+    Least squares with non-negative weights:
+
+    >>> import numpy as np
+    >>> from kernelwise.optim.bounded_newton import SeparableProblem, minimize_bounded
+    >>> class Squares(SeparableProblem):
+    ...     def losses(self, scores): return 0.5 * (scores - [1.0, -1.0]) ** 2
+    ...     def slopes(self, scores): return scores - [1.0, -1.0]
+    ...     def curvatures(self, scores): return np.ones(2)
+    >>> problem = Squares(np.eye(2), linear=np.zeros(2), penalties=np.ones(2), lower=np.zeros(2))
+    >>> minimize_bounded(problem).point.w
+    array([0.5, 0. ])
+    """
+    started = time.perf_counter()
+    origin = problem.at(np.zeros(len(problem.linear)))
+    point = origin if start is None else problem.at(np.maximum(start, problem.lower))
+    scale = float(np.abs(origin.gradient).max(initial=0.0))
+    best = Certificate(primal=np.inf, dual=-np.inf)
+    history: list[HistoryRow] = []
+    status = Status.MAX_ITER
+    for iteration in range(max_iter + 1):
+        best = best.merge(Certificate(point.value, problem.dual_value(point)))
+        history.append(HistoryRow(iteration, time.perf_counter() - started, best.primal, best.dual))
+        if callback is not None:
+            callback(history[-1])
+        if _is_optimal(point, best, scale, tol):
+            status = Status.CONVERGED
+            break
+        if iteration == max_iter:
+            break
+        moved = _search(point, *_direction(point, scale))
+        if moved is None:
+            status = Status.STALLED
+            break
+        point = moved
+    return SolverResult(point, best, status, len(history) - 1, tuple(history))
+
+
+def kkt_residual(point: BoundedPoint) -> float:
+    """Largest entry of the projected gradient, relative to the largest of the gradient at zero.
+
+    Examples
+    --------
+    See :func:`minimize_bounded`, which stops by it.
+    """
+    scale = float(np.abs(point.problem.at(np.zeros_like(point.w)).gradient).max(initial=0.0))
+    size = float(np.abs(point.residual).max(initial=0.0))
+    return size / scale if scale > 0 else size
+
+
+def _is_optimal(point: BoundedPoint, best: Certificate, scale: float, tol: float) -> bool:
+    stationary = bool(np.abs(point.residual).max(initial=0.0) <= tol * scale)
+    return stationary and (np.isinf(best.dual) or best.relative_gap <= tol)
+
+
+def _direction(point: BoundedPoint, scale: float) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the direction of a step and which variables are free in it."""
+    problem, gradient = point.problem, point.gradient
+    curvatures = problem.curvatures(point.scores)
+    diagonal = problem.penalties + problem.squared_design.T @ curvatures
+    # A flat direction (an unpenalised variable whose losses are all saturated) still needs some scale.
+    diagonal = np.maximum(diagonal, 1e-14 * max(float(diagonal.max()), np.finfo(float).tiny))
+    free = ~((gradient > 0) & (point.w - gradient / diagonal <= problem.lower))
+    direction = -gradient / diagonal
+    if free.any():
+        if not sp.issparse(problem.design) and free.sum() <= DIRECT:
+            direction[free] = _solve_directly(problem, curvatures, gradient, diagonal, free)
+        else:
+            accuracy = min(0.1, float(np.sqrt(np.linalg.norm(point.residual) / scale)))
+            direction[free] = _solve_by_conjugate_gradients(problem, curvatures, gradient, diagonal, free, accuracy)
+    return direction, free
+
+
+def _solve_directly(
+    problem: SeparableProblem, curvatures: Array, gradient: Array, diagonal: Array, free: NDArray[np.bool_]
+) -> Array:
+    A = problem.design[:, free]
+    hessian = A.T @ (curvatures[:, None] * A)
+    hessian[np.diag_indices_from(hessian)] = diagonal[free] * (1 + 1e-14 * len(hessian))
+    try:
+        return -cho_solve(cho_factor(hessian), gradient[free])
+    except LinAlgError:  # rounding in nearly equal columns: the diagonal alone still gives descent
+        return -gradient[free] / diagonal[free]
+
+
+def _solve_by_conjugate_gradients(
+    problem: SeparableProblem,
+    curvatures: Array,
+    gradient: Array,
+    diagonal: Array,
+    free: NDArray[np.bool_],
+    accuracy: float,
+) -> Array:
+    """Solve ``H d = -g`` over the free variables to a relative accuracy in the preconditioned norm."""
+    A, penalties = problem.design, problem.penalties
+
+    def product(p: Array) -> Array:
+        return np.where(free, penalties * p + A.T @ (curvatures * (A @ p)), 0.0)
+
+    d = np.zeros_like(gradient)
+    r = np.where(free, -gradient, 0.0)
+    z = r / diagonal
+    p, rho = z, float(r @ z)
+    target = accuracy**2 * rho
+    for _ in range(int(free.sum())):
+        if rho <= target:
+            break
+        q = product(p)
+        curvature = float(p @ q)
+        if curvature <= 0:  # rounding
+            break
+        d = d + rho / curvature * p
+        r = r - rho / curvature * q
+        z = r / diagonal
+        rho, previous = float(r @ z), rho
+        p = z + rho / previous * p
+    return d[free]
+
+
+def _search(point: BoundedPoint, direction: Array, free: NDArray[np.bool_]) -> BoundedPoint | None:
+    """Return the first point of the projected path that decreases the objective enough; None if rounding hides it."""
+    problem, step = point.problem, 1.0
+    slope = float(point.gradient[free] @ direction[free])
+    rounding = 4 * np.finfo(float).eps * (1 + abs(point.value))
+    while step >= SHORTEST:
+        moved = problem.at(np.maximum(point.w + step * direction, problem.lower))
+        promised = step * slope + float(point.gradient[~free] @ (moved.w - point.w)[~free])
+        change = moved.change_from(point)
+        if change <= SUFFICIENT * promised:
+            return moved
+        if change <= rounding and np.abs(moved.residual).max() < np.abs(point.residual).max():
+            return moved
+        step *= 0.5
+    return None

@@ -1,0 +1,217 @@
+r"""Kernel combination from noisy pairs: problem (7) of the LKCnpc paper, and its variants.
+
+A pair of samples shares a class with probability :math:`\Pr(y = +1) = \sigma(w^\top k + \beta)`. With the statistic
+:math:`b^o` of the true labels estimated from noisy ones (see :mod:`.pair_statistics`), the weights solve
+
+.. math::
+    \min_{w \ge 0, \beta} \; F(w, \beta) = \frac\lambda2 \|w\|^2 - \frac12 \big( w^\top b^o + \beta b^o_0 \big)
+    + \frac1N \sum_i \omega_i L(w^\top k_i + \beta), \qquad L(s) = \log(e^{s/2} + e^{-s/2}),
+
+which is minus the paper's objective. The dual, with :math:`L^*(u) = q \log q + (1 - q) \log(1 - q)` at
+:math:`q = u + \frac12`:
+
+.. math::
+    \max_u \; - \frac1{2\lambda} \big\| [v]_+ \big\|^2 - \frac1N \sum_i \omega_i L^*(u_i), \qquad
+    v = \tfrac12 b^o - \frac1N \sum_i \omega_i u_i k_i, \qquad \frac1N \sum_i \omega_i u_i = \tfrac12 b^o_0 .
+
+At :math:`u_i = L'(s_i)` the Fenchel terms cancel and the duality gap is a function of the gradient alone,
+
+.. math:: \frac1{2\lambda} \big\| \lambda w - [v]_+ \big\|^2 + w^\top [-v]_+ ,
+
+for any :math:`w \ge 0` once :math:`\beta` is the best one for that w. For a w without a positive derivative off the
+bound this is :math:`\|\text{projected gradient}\|^2 / (2 \lambda)`, the bound that strong convexity gives.
+
+======================  ===============================================================================
+here                    in the paper
+======================  ===============================================================================
+``penalty``             :math:`\lambda`
+``statistic``           :math:`b^o[k]`; with :math:`a^o[k]` of the noisy labels this is problem (2)
+``values[i, j]``        :math:`k_j(x^1_i, x^2_i)`
+``weights``             :math:`\omega_i / N`; 1/n in the paper
+``bias_statistic``      :math:`b^o_0 = p_+ - p_-`, the statistic of the constant kernel; no bias in the paper
+======================  ===============================================================================
+
+A pair of weight two is the same as the pair given twice. The bias, optional and not penalised, matters for non-negative
+kernels: without it every probability is at least one half.
+
+:class:`ForwardPairProblem` is the alternative that models how labels became noisy, :math:`\Pr(\hat y) = \sum_y
+T_{y \hat y} \Pr(y)`. It is smooth but **not convex**: what is found is a stationary point, and no duality gap says how
+good it is.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from ..optim.bounded_newton import BoundedPoint, SeparableProblem
+from ..supervision import PairNoise, Pairs
+
+Array = NDArray[np.float64]
+
+#: Probabilities below this are this.
+TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class PairLikelihoodProblem(SeparableProblem):
+    """Problem (7): the convex likelihood with a given statistic. Made by :func:`statistic_problem`."""
+
+    weights: Array
+    has_bias: bool
+
+    def losses(self, scores: Array) -> Array:
+        size = np.abs(scores)
+        return self.weights * (0.5 * size + np.log1p(np.exp(-size)))
+
+    def slopes(self, scores: Array) -> Array:
+        return self.weights * 0.5 * np.tanh(0.5 * scores)
+
+    def curvatures(self, scores: Array) -> Array:
+        return self.weights * expit(scores) * expit(-scores)
+
+    def dual_value(self, point: BoundedPoint) -> float:
+        """Return the dual objective at ``u = L'(s)``, after the bias is set to its best value for these weights."""
+        best = self.at(self._with_best_bias(point)) if self.has_bias else point
+        kernels = slice(None, -1) if self.has_bias else slice(None)
+        w, v, penalty = best.w[kernels], -best.smooth_gradient[kernels], self.penalties[0]
+        pull = np.maximum(v, 0.0)
+        gap = float(np.sum((penalty * w - pull) ** 2)) / (2 * penalty) + float(w @ (pull - v))
+        return best.value - gap
+
+    def _with_best_bias(self, point: BoundedPoint) -> Array:
+        """Solve ``mean of u = b_0 / 2`` for the bias by Newton steps safeguarded by bisection."""
+        base = point.scores - point.w[-1]
+        low, high, bias = -np.inf, np.inf, float(point.w[-1])
+        for _ in range(100):
+            excess = float(self.slopes(base + bias).sum()) - self.linear[-1]
+            low, high = (low, bias) if excess > 0 else (bias, high)
+            step = excess / max(float(self.curvatures(base + bias).sum()), np.finfo(float).tiny)
+            trial = bias - float(np.clip(step, -10.0, 10.0))
+            trial = trial if low <= trial <= high else 0.5 * (low + high)
+            if abs(excess) <= 1e-16 or trial == bias:
+                break
+            bias = trial
+        return np.append(point.w[:-1], bias)
+
+
+@dataclass(frozen=True)
+class ForwardPairProblem(SeparableProblem):
+    r"""The forward-corrected likelihood: minus the log-probability of the *given* labels. Not convex.
+
+    .. math:: \ell(s) = -\log q(s), \qquad q(s) = T_{+\hat y}\, \sigma(s) + T_{-\hat y}\, \sigma(-s)
+
+    Its second derivative can be negative; ``curvatures`` are those of Fisher's information, which are not. Made by
+    :func:`forward_problem`.
+    """
+
+    weights: Array
+    if_positive: Array  # T_{+ yhat} of every pair: the probability of its label if it is truly positive
+    if_negative: Array  # T_{- yhat}
+
+    def losses(self, scores: Array) -> Array:
+        return -self.weights * np.log(self._probability(scores))
+
+    def slopes(self, scores: Array) -> Array:
+        return -self.weights * self._change(scores) / self._probability(scores)
+
+    def curvatures(self, scores: Array) -> Array:
+        q = self._probability(scores)
+        other = (1.0 - self.if_positive) * expit(scores) + (1.0 - self.if_negative) * expit(-scores)
+        return self.weights * self._change(scores) ** 2 / np.maximum(q * other, TINY)
+
+    def _probability(self, scores: Array) -> Array:
+        return np.maximum(self.if_positive * expit(scores) + self.if_negative * expit(-scores), TINY)
+
+    def _change(self, scores: Array) -> Array:
+        return (self.if_positive - self.if_negative) * expit(scores) * expit(-scores)
+
+
+def statistic_problem(
+    values: Any, weights: Array, statistic: Array, *, penalty: float, bias_statistic: float | None = None
+) -> PairLikelihoodProblem:
+    """Problem (7) for given pair values and a given statistic.
+
+    Parameters
+    ----------
+    values : array or sparse array of shape (n_pairs, n_kernels)
+    weights : array of shape (n_pairs,)
+        How much every pair counts; scaled to sum to one here.
+    statistic : array of shape (n_kernels,)
+    penalty : float
+    bias_statistic : float, optional
+        ``p_+ - p_-``, between -1 and 1; without it there is no bias.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.optim.bounded_newton import minimize_bounded
+    >>> from kernelwise.problems.noisy_pairs import statistic_problem
+    >>> problem = statistic_problem(np.eye(2), np.ones(2), np.array([0.4, -0.4]), penalty=1e-3)
+    >>> result = minimize_bounded(problem)
+    >>> result.point.w.round(3), result.certificate.gap < 1e-6
+    (array([2.165, 0.   ]), True)
+    """
+    design, linear, penalties, lower = _with_bias(values, 0.5 * statistic, penalty, bias_statistic)
+    return PairLikelihoodProblem(design, linear, penalties, lower, weights / weights.sum(), bias_statistic is not None)
+
+
+def forward_problem(
+    values: Any, pairs: Pairs, noise: PairNoise, *, penalty: float, fit_bias: bool = False
+) -> ForwardPairProblem:
+    r"""The forward-corrected likelihood of given pairs.
+
+    The transition matrix :math:`T_{y \hat y} = \Pr(\hat Y = \hat y \mid Y = y)` follows from the precisions and from the
+    fractions of the given labels by Bayes' rule; the prior of ``noise`` is not used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import PairNoise, Pairs
+    >>> from kernelwise.optim.bounded_newton import minimize_bounded
+    >>> from kernelwise.problems.noisy_pairs import forward_problem
+    >>> pairs = Pairs([0, 0, 1, 2], [1, 2, 2, 3], [1, 1, -1, -1], n_samples=4)
+    >>> problem = forward_problem(np.array([[2.0], [1.0], [1.0], [0.5]]), pairs, PairNoise(0.5, 0.9, 0.9), penalty=1e-3)
+    >>> minimize_bounded(problem).converged
+    True
+    """
+    transition = transition_matrix(noise, float(np.average(pairs.labels > 0, weights=pairs.weights)))
+    column = (pairs.labels < 0).astype(np.intp)
+    linear = np.zeros(values.shape[1])
+    design, linear, penalties, lower = _with_bias(values, linear, penalty, 0.0 if fit_bias else None)
+    weights = pairs.weights / pairs.weights.sum()
+    return ForwardPairProblem(design, linear, penalties, lower, weights, *transition[:, column])
+
+
+def transition_matrix(noise: PairNoise, fraction_positive: float) -> Array:
+    """Probabilities of the given label (columns +1, -1) for each true label (rows +1, -1).
+
+    Examples
+    --------
+    >>> from kernelwise import PairNoise
+    >>> from kernelwise.problems.noisy_pairs import transition_matrix
+    >>> transition_matrix(PairNoise(0.5, 0.75, 0.75), 0.5)
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
+    """
+    joint = noise.matrix * np.array([fraction_positive, 1.0 - fraction_positive])
+    true = joint.sum(axis=1, keepdims=True)
+    # A true label that never occurs has no transitions; any row will do, since nothing is ever multiplied by it.
+    return np.divide(joint, true, out=np.full((2, 2), 0.5), where=true > 0)
+
+
+def _with_bias(
+    values: Any, linear: Array, penalty: float, bias_statistic: float | None
+) -> tuple[Any, Array, Array, Array]:
+    """Return the design, linear term, penalties and bounds; the bias is a last, free column of ones."""
+    n_pairs, n_kernels = values.shape
+    penalties, lower = np.full(n_kernels, penalty), np.zeros(n_kernels)
+    design = sp.csr_array(values) if sp.issparse(values) else values
+    if bias_statistic is None:
+        return design, linear, penalties, lower
+    ones = np.ones((n_pairs, 1))
+    design = sp.csr_array(sp.hstack([design, ones])) if sp.issparse(design) else np.hstack([design, ones])
+    return design, np.append(linear, 0.5 * bias_statistic), np.append(penalties, 0.0), np.append(lower, -np.inf)

@@ -1,0 +1,101 @@
+"""One rule for every estimator that learns from pairs: given pairs are used, otherwise labels make them."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import column_or_1d
+
+from ._validation import known_codes
+from .graph import count_pairs
+from .noise import RandomState
+from .pairs import Pairs
+
+#: Of labels, at most this many pairs per sample are drawn: n labels make n (n - 1) / 2 pairs, mostly redundant.
+PAIRS_PER_SAMPLE = 20
+
+
+def resolve_pairs(
+    pairs: Pairs | None,
+    y: ArrayLike | None,
+    n_samples: int,
+    *,
+    random_state: RandomState,
+    required: bool = True,
+    both_kinds: bool = True,
+) -> Pairs | None:
+    """The pairs to learn from.
+
+    Given ``pairs`` are checked and returned, and ``y`` is not looked at. Otherwise pairs are drawn from the labels
+    ``y``, of which -1 means unknown, up to 20 per sample.
+
+    Parameters
+    ----------
+    pairs : Pairs or None
+        What the user gave.
+    y : array-like of shape (n_samples,) or None
+        Classes of the samples.
+    n_samples : int
+        Number of rows of the data.
+    random_state : int, RandomState or None
+        Draws the pairs.
+    required : bool, default=True
+        Whether to raise if there is nothing to learn from, or to return None.
+    both_kinds : bool, default=True
+        Whether required pairs must hold positive as well as negative ones.
+
+    Returns
+    -------
+    Pairs, or None if there are none and they are not required
+
+    Examples
+    --------
+    >>> resolve_pairs(None, ["a", "b", "a"], 3, random_state=0)
+    Pairs(n_samples=3, n_pairs=3, positive=1, negative=2)
+    >>> resolve_pairs(None, None, 3, random_state=0, required=False) is None
+    True
+    """
+    if pairs is None and y is not None:
+        pairs = _draw_pairs(column_or_1d(y, warn=True), n_samples, random_state)
+    if pairs is not None:
+        _check_samples(pairs, n_samples)
+    if pairs is None or not len(pairs):
+        if required:
+            raise ValueError(
+                "this estimator requires y to be passed, but the target y is None and there are no pairs either"
+                if y is None
+                else "there is no pair to learn from: fewer than two labels in y are known"
+            )
+        return None
+    if required and both_kinds:
+        _check_both_kinds(pairs)
+    return pairs
+
+
+def _draw_pairs(y: ArrayLike, n_samples: int, random_state: RandomState) -> Pairs | None:
+    codes = known_codes(y)
+    if len(codes) != n_samples:
+        raise ValueError(f"y has {len(codes)} labels for {n_samples} samples in X")
+    total = count_pairs(int(np.count_nonzero(codes >= 0)))
+    n_pairs = min(total, PAIRS_PER_SAMPLE * n_samples)
+    return Pairs.from_labels(codes, n_pairs=n_pairs, random_state=random_state) if total else None
+
+
+def _check_samples(pairs: Pairs, n_samples: int) -> None:
+    if not isinstance(pairs, Pairs):
+        raise TypeError(
+            f"pairs must be a kernelwise.Pairs, got {type(pairs).__name__}; make one with"
+            " Pairs(rows, cols, labels, n_samples=...), Pairs.from_graph or Pairs.from_labels"
+        )
+    if pairs.n_samples != n_samples:
+        raise ValueError(
+            f"pairs are over n_samples={pairs.n_samples} samples, but X has {n_samples}; for a subset of the samples"
+            " pass pairs.restrict(index)"
+        )
+
+
+def _check_both_kinds(pairs: Pairs) -> None:
+    missing = [name for name, sign in (("positive (+1)", 1), ("negative (-1)", -1)) if not (pairs.labels == sign).any()]
+    if missing:
+        raise ValueError(
+            f"there is no {missing[0]} pair among the {len(pairs)} pairs, and both kinds are needed; labels of one"
+            " class, or all different, make pairs of one kind only"
+        )

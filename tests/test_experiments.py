@@ -1,0 +1,319 @@
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny_experiment
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny_experiment import tiny
+
+from kernelwise.experiments import Cell, Line, Record, RecordError, RecordFile, Table, line_panels, publish, run, seed_of
+from kernelwise.experiments.__main__ import main
+from kernelwise.experiments.figures import render, spread_out
+from kernelwise.experiments.records import write_whole
+
+scalars = st.one_of(st.text(max_size=5), st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False))
+
+
+def without_seconds(records):
+    return [replace(record, seconds=0.0) for record in records]
+
+
+def on_disk(folder):
+    return RecordFile(Path(folder) / "tiny" / "records.jsonl", tiny().spec_hash).read()
+
+
+# --- cells and specs
+
+
+@given(st.dictionaries(st.text(max_size=5), scalars, max_size=4))
+def test_a_cell_survives_json_and_pickle_and_ignores_the_order_of_its_parameters(parameters):
+    cell = Cell.of(**parameters)
+    assert dict(cell) == parameters
+    assert Cell.of(**json.loads(json.dumps(dict(cell)))) == cell
+    assert pickle.loads(pickle.dumps(cell)) == cell
+    assert Cell.of(**dict(reversed(parameters.items()))) == cell
+    assert len({cell, Cell.of(**parameters)}) == 1
+
+
+def test_seeds_differ_by_cell_and_by_experiment_and_are_the_same_in_another_process():
+    cells = [Cell.of(trial=trial) for trial in range(200)]
+    seeds = [seed_of(name, cell) for name in ("a", "b") for cell in cells]
+    assert len(set(seeds)) == len(seeds)
+    program = "from kernelwise.experiments import *; print(seed_of('a', Cell.of(trial=7)))"
+    other = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": "5"}
+    )
+    assert int(other.stdout) == seed_of("a", Cell.of(trial=7))
+
+
+def test_the_hash_depends_on_name_version_and_settings_alone():
+    base = tiny(settings={"grid": [1, 2]})
+    assert base.spec_hash == tiny(tiny_experiment.slow_sample_mean, settings={"grid": (1, 2)}).spec_hash
+    others = [tiny(settings={"grid": [1, 3]}), tiny(settings={"grid": [1, 2]}, version=2), replace(base, name="other")]
+    assert len({experiment.spec_hash for experiment in [base, *others]}) == 4
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda path: Cell.of(grid=[1]), "parameter grid of a cell must be a string"),
+        (lambda path: Cell.of(noise=float("nan")), "parameter noise of a cell must be finite"),
+        (lambda path: tiny(lambda cell, seed: {}), "must be a function of a module"),
+        (lambda path: replace(tiny(), name="a/b"), "usable as a folder"),
+        (lambda path: run(replace(tiny(), cells=lambda quick: [Cell.of(a=1)] * 2), output=path), "a=1 twice"),
+        (lambda path: run(tiny(), output=path, n_jobs=0), "n_jobs must be a number of processes"),
+        (lambda path: Table(("a", "b"), (("1",),)), "under a header of 2"),
+        (lambda path: line_panels({}, xlabel="x", ylabel="y"), "nothing to draw"),
+        (lambda path: render(None, "pdf", title=""), 'kind must be "svg" or "png"'),
+        (lambda path: publish(tiny(), [], path), "no cell of tiny succeeded"),
+    ],
+)
+def test_bad_input_is_refused(tmp_path, call, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        call(tmp_path)
+
+
+# --- records
+
+
+def make_record(trial, **changes):
+    return replace(Record(Cell.of(size=10, trial=trial), {"mean": 0.5}, 1.0, {}, tiny().spec_hash), **changes)
+
+
+@pytest.mark.parametrize("cut", [1, 2, 40, 80])
+def test_a_torn_last_line_is_not_read_and_is_cut_off_before_the_next_record(tmp_path, cut):
+    file = RecordFile(tmp_path / "records.jsonl", tiny().spec_hash)
+    with file.appending() as append:
+        append(make_record(0))
+        append(make_record(1))
+    whole = file.path.read_bytes()
+    file.path.write_bytes(whole[:-cut])
+    assert list(file.read().values()) == [make_record(0)]
+    with file.appending() as append:
+        append(make_record(2))
+    assert list(file.read().values()) == [make_record(0), make_record(2)]
+
+
+def test_the_last_record_of_a_cell_counts(tmp_path):
+    file = RecordFile(tmp_path / "records.jsonl", tiny().spec_hash)
+    with file.appending() as append:
+        append(make_record(0, results={}, status="failed", message="no"))
+        append(make_record(0))
+    assert file.read() == {make_record(0).cell: make_record(0)}
+
+
+def test_a_damaged_line_in_the_middle_is_named(tmp_path):
+    path = tmp_path / "records.jsonl"
+    path.write_text(make_record(0).to_line() + "\n{garbage}\n" + make_record(1).to_line() + "\n")
+    with pytest.raises(RecordError, match=r"line 2 of .*records.jsonl is not a record"):
+        RecordFile(path, tiny().spec_hash).read()
+
+
+def test_records_of_another_version_are_refused_and_kept_apart(tmp_path):
+    run(tiny(), output=tmp_path, quick=True)
+    before = (tmp_path / "tiny" / "records.jsonl").read_bytes()
+    with pytest.raises(RecordError, match="another version of the experiment"):
+        run(tiny(version=2), output=tmp_path, quick=True)
+    assert (tmp_path / "tiny" / "records.jsonl").read_bytes() == before
+    for _ in range(2):
+        run(tiny(version=2), output=tmp_path, quick=True, resume=False)
+    assert (tmp_path / "tiny" / "records.1.jsonl").read_bytes() == before
+    assert (tmp_path / "tiny" / "records.2.jsonl").exists()
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "table.md"
+    write_whole(path, b"old")
+    with pytest.raises(TypeError):
+        write_whole(path, "not bytes")
+    assert path.read_bytes() == b"old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["table.md"]
+
+
+# --- running
+
+
+def test_one_process_several_processes_and_a_given_executor_agree(tmp_path):
+    expected = without_seconds(run(tiny(), output=tmp_path / "one"))
+    assert [record.cell for record in expected] == tiny_experiment.cells(False)
+    assert all(record.ok for record in expected)
+    assert without_seconds(run(tiny(), output=tmp_path / "two", n_jobs=2)) == expected
+    with ThreadPoolExecutor(3) as threads:
+        assert without_seconds(run(tiny(), output=tmp_path / "given", executor=threads)) == expected
+        assert threads.submit(int).result() == 0  # still open
+    assert without_seconds(on_disk(tmp_path / "two")[cell] for cell in tiny_experiment.cells(False)) == expected
+
+
+def test_finished_cells_are_not_run_again_and_quick_cells_serve_the_full_run(tmp_path):
+    seen = []
+    quick = run(tiny(), output=tmp_path, quick=True)
+    full = run(tiny(), output=tmp_path, progress=lambda record, done, total: seen.append((record.cell, done, total)))
+    assert [done for _, done, _ in seen] == list(range(5, 13))
+    assert {cell for cell, _, _ in seen}.isdisjoint(record.cell for record in quick)
+    assert all(record in full for record in quick)
+    assert len((tmp_path / "tiny" / "records.jsonl").read_text().splitlines()) == 12
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_failing_cell_is_recorded_and_tried_again(tmp_path, n_jobs):
+    records = run(tiny(tiny_experiment.fails_once), output=tmp_path, quick=True, n_jobs=n_jobs)
+    assert [record.status for record in records] == ["ok", "failed", "ok", "ok"]
+    assert records[1].message == "ArithmeticError: no mean today"
+    again = run(tiny(), output=tmp_path, quick=True)
+    assert all(record.ok for record in again)
+    assert [again[i] == records[i] for i in range(4)] == [True, False, True, True]
+
+
+def test_results_that_are_not_finite_fail_the_cell(tmp_path):
+    records = run(tiny(tiny_experiment.not_finite), output=tmp_path, quick=True)
+    assert {record.message for record in records} == {
+        "ValueError: results must be finite, got nan; leave the entry out, or use None"
+    }
+
+
+def test_a_worker_that_dies_is_reported(tmp_path):
+    with pytest.raises(RuntimeError, match="a worker process died"):
+        run(tiny(tiny_experiment.dies), output=tmp_path, quick=True, n_jobs=2)
+
+
+def test_an_interrupt_keeps_what_is_finished(tmp_path):
+    def interrupt(record, done, total):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tiny(), output=tmp_path, progress=interrupt)
+    assert len(on_disk(tmp_path)) == 3
+    assert len(run(tiny(), output=tmp_path)) == 12
+
+
+def start(folder, n_jobs):
+    script = [sys.executable, tiny_experiment.__file__, str(folder), str(n_jobs)]
+    process = subprocess.Popen(script, stderr=subprocess.DEVNULL, start_new_session=True)
+    path = folder / "tiny" / "records.jsonl"
+    deadline = time.monotonic() + 60
+    while not path.exists() or path.read_bytes().count(b"\n") < 3:
+        assert time.monotonic() < deadline, "the run did not start"
+        assert process.poll() is None, "the run ended before it could be stopped"
+        time.sleep(0.01)
+    return process
+
+
+def wait_until_gone(group):
+    """Workers must not outlive a run that was killed."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    os.killpg(group, signal.SIGKILL)
+    pytest.fail("worker processes are still running")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_killed_run_continues_and_loses_no_finished_cell(tmp_path, n_jobs):
+    process = start(tmp_path, n_jobs)
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    wait_until_gone(process.pid)
+    finished = on_disk(tmp_path)
+    assert 3 <= len(finished) < 12
+    resumed = run(tiny(tiny_experiment.slow_sample_mean), output=tmp_path, n_jobs=n_jobs)
+    assert [record for record in resumed if record.cell in finished] == [
+        finished[record.cell] for record in resumed if record.cell in finished
+    ]
+    assert without_seconds(resumed) == without_seconds(run(tiny(), output=tmp_path / "uninterrupted"))
+
+
+def test_ctrl_c_in_a_terminal_finishes_the_cells_under_way(tmp_path):
+    process = start(tmp_path, 2)
+    os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to every process of the group
+    assert process.wait(timeout=30) != 0
+    assert 3 <= len(on_disk(tmp_path)) < 12
+
+
+# --- tables, figures, command line
+
+
+def test_positions_are_spread_out_in_order_and_moved_as_little_as_possible(rng):
+    import cvxpy as cp
+
+    for _ in range(5):
+        given_positions = rng.random(6)
+        order = np.argsort(given_positions)
+        moved = cp.Variable(6)
+        apart = [moved[order[k + 1]] - moved[order[k]] >= 0.2 for k in range(5)]
+        cp.Problem(cp.Minimize(cp.sum_squares(moved - given_positions)), apart).solve()
+        np.testing.assert_allclose(spread_out(given_positions, least=0.2), moved.value, atol=1e-5)
+
+
+def test_figures_are_the_same_bytes_each_time_and_say_every_name():
+    def figure():
+        lines = {"SiPMKL": Line([1, 10, 100], [0.5, 0.0, 1e-3]), "StPMKL": Line([1, 10], [0.4, 0.1], [0.1, 0.05])}
+        return line_panels({"heart": lines, "sonar": lines}, xlabel="x", ylabel="gap", log_x=True, log_y=True)
+
+    for kind, start_of_file in (("svg", b"<?xml"), ("png", b"\x89PNG")):
+        first = render(figure(), kind, title="Gaps")
+        assert first == render(figure(), kind, title="Gaps")
+        assert first.startswith(start_of_file)
+        assert b"Gaps" in first
+    written = [text.get_text() for axes in figure().axes for text in axes.texts]
+    assert written == ["SiPMKL", "StPMKL"] * 2
+
+
+def test_without_matplotlib_the_table_is_written_and_the_advice_is_given(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert main(["tiny", "--quick", "--output", str(tmp_path)], {"tiny": tiny()}) == 1
+    assert "pip install kernelwise[report]" in capsys.readouterr().err
+    assert (tmp_path / "tiny" / "table.md").exists()
+
+
+def test_the_command_line_writes_records_table_and_figures(tmp_path, capsys):
+    arguments = ["tiny", "--quick", "--output", str(tmp_path)]
+    assert main(arguments, {"tiny": tiny()}) == 0
+    written = {path.name: path.read_bytes() for path in (tmp_path / "tiny").iterdir()}
+    assert set(written) == {"records.jsonl", "table.md", "figure.svg", "figure.png"}
+    table = written["table.md"].decode()
+    assert table.startswith("# Sample means\n\nNobody, Figure 0.\n\n| size | mean |")
+    means = [record.results["mean"] for record in on_disk(tmp_path).values() if record.cell["size"] == 10]
+    assert f"| 10 | {np.mean(means):.3f} ± {np.std(means, ddof=1):.3f} |" in table
+    assert main(arguments, {"tiny": tiny()}) == 0
+    assert {path.name: path.read_bytes() for path in (tmp_path / "tiny").iterdir()} == written
+    assert "[4/4] size=1000 trial=1" in capsys.readouterr().err
+
+
+def test_the_command_line_reports_failed_cells_and_other_versions(tmp_path, capsys):
+    arguments = ["tiny", "--quick", "--output", str(tmp_path)]
+    assert main(arguments, {"tiny": tiny(tiny_experiment.fails_once)}) == 1
+    assert "- size=10 trial=1: ArithmeticError: no mean today" in (tmp_path / "tiny" / "table.md").read_text()
+    assert main(arguments, {"tiny": tiny(version=2)}) == 2
+    assert "another version of the experiment" in capsys.readouterr().err
+    assert main([*arguments, "--no-resume"], {"tiny": tiny(version=2)}) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["tinny"], "did you mean tiny?"),
+        (["x"], "use --list"),
+        ([], "name an experiment"),
+        (["tiny", "--jobs", "0"], "--jobs must be at least 1"),
+    ],
+)
+def test_the_command_line_refuses_bad_use(arguments, message, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments, {"tiny": tiny()})
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
