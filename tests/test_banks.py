@@ -29,9 +29,9 @@ from kernelwise.kernels import (
     resolve_kernels,
 )
 
-# The data below come from seeds that hypothesis picks; derandomised, because a bound that holds for random samples with
-# a probability of one minus a trifle must not fail once in a thousand builds.
-quick = settings(max_examples=60, deadline=None, derandomize=True)
+# Derandomised: a factor meets its tolerance on training samples, but at a new sample the error is bounded by the root of
+# the tolerance only, so that 1e-6 holds for all but a few unlucky draws. The bound itself has its own test.
+quick = settings(max_examples=150, deadline=None, derandomize=True)
 
 
 def columns_of(kernel, X):
@@ -241,7 +241,7 @@ def test_centring_and_scaling_happen_in_feature_space(make, case, center, scale)
         F = bank.factor(j)
         np.testing.assert_allclose(F @ F.T, K, atol=1e-7 * magnified)
         np.testing.assert_allclose(bank.products(case.v)[j], K @ case.v, atol=1e-6 * magnified)
-        np.testing.assert_allclose(bank.cross_products(case.Z, case.v)[j], C @ case.v, atol=1e-6 * magnified)
+        np.testing.assert_allclose(bank.cross_products(case.Z, case.v)[j], C @ case.v, atol=1e-5 * magnified)
         if scale:
             assert bank.traces()[j] == pytest.approx(n, rel=1e-9)
         if center:
@@ -263,7 +263,7 @@ def test_centred_factor_is_the_doubly_centred_matrix(rng):
 
 @pytest.mark.parametrize("rank", [1e-2, 1e-4])
 def test_tolerance_is_relative_to_what_centring_leaves(rank, rng):
-    # On [0, 1] a kernel of width 64 is 1 up to 1e-4: one landmark matches it to 1e-4, and says nothing of its variation.
+    # On [0, 1] a kernel of width 64 is 1 up to 1e-4: one landmark matches it to 1e-4 and misses all of its variation.
     X = rng.uniform(size=(300, 1))
     kernels = gaussian_kernels()
     low_rank = build_bank(X, kernels, rank=rank, center=True, scale=True)
@@ -314,9 +314,8 @@ def test_residual_is_the_true_one_and_warned_about(large, rank, rng, monkeypatch
         make_everything_large(monkeypatch)
     X = rng.uniform(size=(40, 3))
     kernels = resolve_kernels([Gaussian(width=0.1), Gaussian(width=0.3, columns=1), Polynomial(), Linear(columns=2)], 3)
-    with pytest.warns(
-        RankWarning, match=rf"rank={rank} leaves out a part of . of 4 kernels; most of gaussian\(width=0.1\)"
-    ):
+    expected = rf"rank={rank} leaves out a part of . of 4 kernels; most of gaussian\(width=0.1\)\[all\]"
+    with pytest.warns(RankWarning, match=expected):
         bank = build_bank(X, kernels, rank=rank, random_state=0)
     assert (bank.ranks <= rank).all()
     for j, kernel in enumerate(kernels):
@@ -365,12 +364,9 @@ def test_greedy_choice_is_pivoted_cholesky(rng):
 
 
 def test_ranks_of_one_dimensional_kernels_do_not_grow_with_n(rng):
-    ranks = [
-        build_bank(rng.uniform(size=(n, 1)), gaussian_kernels(scope="each"), rank=1e-4).ranks for n in (1000, 20000)
-    ]
-    expected = [15, 9, 6, 4, 3, 3, 2, 2, 2, 1]
-    for found in ranks:
-        assert np.abs(found - expected).max() <= 1
+    for n in (1000, 20000):
+        bank = build_bank(rng.uniform(size=(n, 1)), gaussian_kernels(scope="each"), rank=1e-4)
+        assert np.abs(bank.ranks - [15, 9, 6, 4, 3, 3, 2, 2, 2, 1]).max() <= 1
 
 
 def test_tolerance_below_rounding_is_rounding(rng):
@@ -449,14 +445,13 @@ def test_random_state_decides_the_sample(rng, monkeypatch):
 
 def test_kernel_without_a_short_factor_is_refused_before_the_long_work(rng, monkeypatch):
     make_everything_large(monkeypatch)
+    monkeypatch.setattr(landmarks, "SAMPLE", 12)
     monkeypatch.setattr(landmarks, "MAX_BYTES", 20 * 60 * 8)
     X = rng.uniform(size=(60, 2))
-    with pytest.raises(
-        ValueError, match=r"gaussian\(width=0.001\)\[all\] has no short factor: more than 4 of 60 .* rank="
-    ):
+    with pytest.raises(ValueError, match=r"0.001\)\[all\] has no short factor: more than 12 of 60 .* rank=500"):
         build_bank(X, Gaussian(width=0.001), random_state=0)
-    with pytest.raises(ValueError, match=r"gaussian\(width=0.1\)\[0\] has no short factor"):
-        build_bank(X, Gaussian(width=0.001, columns=0).on(0).__class__(width=0.1, columns=0), rank=1e-12)
+    with pytest.raises(ValueError, match=r"0.001\)\[0\] has no short factor: more than 20 of 60"):
+        build_bank(X, Gaussian(width=0.001, columns=0))
     build_bank(X, Gaussian(width=1.0), rank=1e-3, random_state=0)
     with pytest.warns(RankWarning):
         build_bank(X, Gaussian(width=0.001), rank=30, random_state=0)

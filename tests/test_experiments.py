@@ -11,15 +11,26 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny_experiment
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_experiment import tiny
 
-from kernelwise.experiments import Cell, Line, Record, RecordError, RecordFile, Table, line_panels, publish, run, seed_of
+import tiny_experiment
+from kernelwise.experiments import (
+    Cell,
+    Line,
+    Record,
+    RecordError,
+    RecordFile,
+    Table,
+    line_panels,
+    publish,
+    run,
+    seed_of,
+)
 from kernelwise.experiments.__main__ import main
 from kernelwise.experiments.figures import render, spread_out
 from kernelwise.experiments.records import write_whole
+from tiny_experiment import tiny
 
 scalars = st.one_of(st.text(max_size=5), st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False))
 

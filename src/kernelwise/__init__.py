@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from . import datasets as datasets
     from . import kernels as kernels
     from . import metrics as metrics
+    from .estimators import BestCaseMKLClassifier as BestCaseMKLClassifier
     from .estimators import RobustMKLClassifier as RobustMKLClassifier
+    from .estimators import RobustMKLClassifierCV as RobustMKLClassifierCV
     from .estimators import SimpleMKLClassifier as SimpleMKLClassifier
+    from .estimators import SimpleMKLClassifierCV as SimpleMKLClassifierCV
     from .supervision import PairNoise as PairNoise
     from .supervision import Pairs as Pairs
     from .supervision import flip_labels as flip_labels
@@ -26,6 +29,9 @@ _HOME = {
     "Pairs": "supervision",
     "RobustMKLClassifier": "estimators",
     "SimpleMKLClassifier": "estimators",
+    "BestCaseMKLClassifier": "estimators",
+    "RobustMKLClassifierCV": "estimators",
+    "SimpleMKLClassifierCV": "estimators",
     "flip_labels": "supervision",
 }
 
@@ -36,11 +42,7 @@ def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = _HOME[name]
-    value = (
-        import_module(f".{name}", __name__)
-        if home is None
-        else getattr(import_module(f".{home}", __name__), name)
-    )
+    value = import_module(f".{name}", __name__) if home is None else getattr(import_module(f".{home}", __name__), name)
     globals()[name] = value
     return value
 

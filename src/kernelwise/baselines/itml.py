@@ -289,8 +289,8 @@ def _project_block(
     moved = np.flatnonzero(steps)
     if len(moved):
         products, gram = products[moved], gram[np.ix_(moved, moved)]
-        scaled = steps[moved, None] * products
-        solved = np.linalg.solve(np.eye(len(moved)) + steps[moved, None] * gram, scaled)
+        core = np.linalg.solve(np.eye(len(moved)) + steps[moved, None] * gram, np.diag(steps[moved]))
+        solved = 0.5 * (core + core.T) @ products
         dgemm(-1.0, products.T, solved.T, beta=1.0, c=metric, trans_b=True, overwrite_c=True)
     return log_det
 

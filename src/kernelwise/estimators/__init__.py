@@ -1,5 +1,17 @@
 """The estimators: thin, validate -> bank -> problem -> solver -> fitted attributes."""
 
+from .best_case import BestCaseMKLClassifier
 from .mkl import RobustMKLClassifier, SimpleMKLClassifier
+from .mkl_cv import RobustMKLClassifierCV, SimpleMKLClassifierCV
+from .pair_clustering import PairKernelClustering
+from .pair_kernel_learner import PairKernelLearner
 
-__all__ = ["RobustMKLClassifier", "SimpleMKLClassifier"]
+__all__ = [
+    "BestCaseMKLClassifier",
+    "PairKernelClustering",
+    "PairKernelLearner",
+    "RobustMKLClassifier",
+    "RobustMKLClassifierCV",
+    "SimpleMKLClassifier",
+    "SimpleMKLClassifierCV",
+]

@@ -1,4 +1,4 @@
-"""The common part of the multiple-kernel classifiers: fit one problem per output, keep a small model, predict from it."""
+"""The common part of the multiple-kernel classifiers: a problem per output, a small model, predictions from it."""
 
 import logging
 import warnings
@@ -62,9 +62,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
     def _solve(self, data: "WeightedSamples", *, tol: float, active: NDArray[np.intp] | None = None) -> Result:
         """Solve the binary problem of one output on weighted samples."""
 
-    def _run_solver(
-        self, problem: NoisyLabelProblem, *, tol: float, active: NDArray[np.intp] | None = None
-    ) -> Result:
+    def _run_solver(self, problem: NoisyLabelProblem, *, tol: float, active: NDArray[np.intp] | None = None) -> Result:
         """Run the chosen solver; only column generation knows how to start from given kernels."""
         options: dict[str, Any] = {"tol": tol, "callback": _log_row if self.verbose else None}
         if self.max_iter is not None:
@@ -155,8 +153,8 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         self._function = KernelExpansion.from_blocks(bank, [point.blocks for point in points], self.intercept_)
         if not self.converged_:
             warnings.warn(
-                f"{type(self).__name__} stopped after {self.n_iter_} iterations at a duality gap of {self.dual_gap_:.3g} "
-                f"on an objective of {self.objective_:.3g}; raise max_iter or tol",
+                f"{type(self).__name__} stopped after {self.n_iter_} iterations at a duality gap of "
+                f"{self.dual_gap_:.3g} on an objective of {self.objective_:.3g}; raise max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -192,7 +190,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         return self._function(X if self._scaler is None else self._scaler(X))
 
     def decision_function(self, X: Any) -> Array:
-        """Return ``f(x)``: one number per sample for two classes (positive means ``classes_[1]``), else one per class."""
+        """Return ``f(x)``: a number per sample for two classes (positive means ``classes_[1]``), else one per class."""
         decisions = self._decisions(X)
         return decisions[:, 0] if len(self.classes_) == 2 else decisions
 
@@ -206,7 +204,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of every label, calibrated on out-of-fold decisions.
 
-        These are probabilities of the label as it would be *given*, noise included, because the labels that calibrate them are.
+        These are probabilities of the label as it would be *given*, noise included, as the calibrating labels are.
         """
         return class_probabilities(self._decisions(X), self._slope)
 

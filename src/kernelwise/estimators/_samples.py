@@ -19,7 +19,7 @@ class DistinctSamples(NamedTuple):
 def distinct_samples(X: Any, target: NDArray[np.intp], weight: Array) -> DistinctSamples:
     """Merge equal rows of equal label, in an order that does not depend on the order given.
 
-    A sample given twice and a sample of weight two then are the same problem to the last bit, and so is any permutation.
+    A sample given twice and a sample of weight two are then the same problem to the last bit; so is any permutation.
     """
     key = _row_keys(X)
     order = np.lexsort((target, key))

@@ -66,7 +66,8 @@ class SimpleMKLClassifier(MKLClassifier):
 
     References
     ----------
-    .. [1] Yang, Mahdavi, Jin, Zhang, Zhou. Multiple kernel learning from noisy labels by stochastic programming. ICML 2012.
+    .. [1] Yang, Mahdavi, Jin, Zhang, Zhou. Multiple kernel learning from noisy labels by stochastic programming.
+       ICML 2012.
     .. [2] Micchelli, Pontil. Learning the kernel function via regularization. JMLR 2005.
 
     Examples
@@ -132,8 +133,8 @@ class RobustMKLClassifier(MKLClassifier):
       ``rho = (1 - q + tau + tau / sqrt(n)) n``;
     * ``budget=b``: the paper's practical form, ``rho = b n`` and ``tau = 0``, with b to be tuned.
 
-    Where the budget binds, the decision depends on it alone: ``f_St(alpha, rho) = r f_Si(alpha r)`` for some r in (0, 1]. So this
-    is :class:`SimpleMKLClassifier` with its penalty capped; a well-tuned one predicts as well. See the documentation.
+    Where the budget binds, the decision depends on it alone: ``f_St(alpha, rho) = r f_Si(alpha r)`` for some r in
+    (0, 1]. So this is :class:`SimpleMKLClassifier` with its penalty capped; a well-tuned one predicts as well. See the documentation.
 
     Parameters
     ----------
@@ -155,7 +156,8 @@ class RobustMKLClassifier(MKLClassifier):
 
     References
     ----------
-    .. [1] Yang, Mahdavi, Jin, Zhang, Zhou. Multiple kernel learning from noisy labels by stochastic programming. ICML 2012.
+    .. [1] Yang, Mahdavi, Jin, Zhang, Zhou. Multiple kernel learning from noisy labels by stochastic programming.
+       ICML 2012.
 
     Examples
     --------

@@ -37,6 +37,7 @@ def catalogue() -> dict[str, Experiment]:
     >>> "stpmkl-figure1-accuracy" in catalogue()
     True
     """
-    from . import noisy_labels
+    from . import convergence, noisy_labels
 
-    return {experiment.name: experiment for experiment in noisy_labels.EXPERIMENTS}
+    accuracy, honest = noisy_labels.EXPERIMENTS
+    return {experiment.name: experiment for experiment in (accuracy, convergence.EXPERIMENT, honest)}

@@ -69,9 +69,10 @@ def line_panels(
     figure_class = _import_figure()
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
-    figure: Figure = figure_class(figsize=(3.6 * columns + 0.4, 2.9 * rows), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     names = list(dict.fromkeys(name for lines in panels.values() for name in lines))
+    label_width = 0.075 * max(map(len, names), default=0)
+    figure: Figure = figure_class(figsize=((2.7 + label_width) * columns + 0.4, 2.9 * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for axes, (title, lines) in zip(grid.flat, panels.items(), strict=False):
         axes.set_title(title, loc="left", fontsize=10)
         if log_x:
@@ -114,12 +115,11 @@ def _draw_line(axes: "Axes", line: Line, style: int, *, positive_y: bool) -> Non
 def _label_ends(axes: "Axes", lines: Mapping[str, Line], names: list[str]) -> None:
     """Write the name of each line to the right of the panel, at the height where it ends, moved apart where needed."""
     drawn = list(zip(lines, axes.get_lines(), strict=True))
-    drawn = [(name, artist) for name, artist in drawn if len(artist.get_xdata(orig=False))]
-    ends = [np.array([artist.get_xdata(orig=False)[-1], artist.get_ydata(orig=False)[-1]]) for _, artist in drawn]
+    ends = {name: points[-1] for name, artist in drawn if len(points := artist.get_xydata())}
     if not ends:
         return
-    heights = (axes.transData + axes.transAxes.inverted()).transform(np.array(ends, dtype=float))[:, 1]
-    for (name, _), height in zip(drawn, spread_out(heights, least=0.075), strict=True):
+    heights = (axes.transData + axes.transAxes.inverted()).transform(list(ends.values()))[:, 1]
+    for name, height in zip(ends, spread_out(heights, least=0.075), strict=True):
         colour = COLOURS[names.index(name) % len(COLOURS)]
         axes.annotate(
             name, (1.01, height), xycoords="axes fraction", color=colour, fontsize=8, va="center", annotation_clip=False

@@ -73,7 +73,7 @@ class RecordFile:
     """The records of one experiment in one file.
 
     A record is a single write of a whole line to a descriptor opened for appending, followed by fsync: after a kill the
-    file holds every finished cell, and at worst a torn last line, which is not read and is cut off before the next write.
+    file holds every finished cell, and at worst a torn last line, which is not read, and cut off before the next write.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class RecordFile:
             os.truncate(self.path, whole)
 
     def set_aside(self) -> Path | None:
-        """Rename an existing file to the first free ``records.1.jsonl``, ``records.2.jsonl``, ...; return the new path."""
+        """Rename an existing file to the first free of ``records.1.jsonl``, ``records.2.jsonl``, ...; return the path."""
         if not self.path.exists():
             return None
         number = 1

@@ -5,13 +5,13 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from .records import Record, RecordFile, plain, versions, write_whole
 from .spec import Cell, Experiment, seed_of
@@ -72,7 +72,7 @@ def run(
 
 def _outcomes(
     experiment: Experiment, todo: Sequence[Cell], n_jobs: int, executor: Executor | None
-) -> Iterator[Record]:
+) -> Generator[Record, None, None]:
     """Yield the records of ``todo`` as they are finished."""
     jobs = [(experiment.run_cell, cell, seed_of(experiment.name, cell), experiment.spec_hash) for cell in todo]
     if executor is not None:
@@ -87,7 +87,7 @@ def _outcomes(
             yield from _parallel_outcomes(pool, jobs)
 
 
-def _parallel_outcomes(executor: Executor, jobs: Sequence[tuple[Any, ...]]) -> Iterator[Record]:
+def _parallel_outcomes(executor: Executor, jobs: Sequence[tuple[Any, ...]]) -> Generator[Record, None, None]:
     futures: list[Future[Record]] = [executor.submit(run_one, *job) for job in jobs]
     try:
         for future in as_completed(futures):
@@ -171,7 +171,15 @@ def publish(experiment: Experiment, records: Sequence[Record], folder: Path) -> 
 def _markdown(experiment: Experiment, records: Sequence[Record], good: Sequence[Record]) -> str:
     """Return the table with its heading, and with the cells that failed."""
     parts = [f"# {experiment.title}", f"{experiment.citation}.", experiment.summarise(good).markdown()]
-    failed = [f"- {record.cell}: {record.message}" for record in records if not record.ok]
+    failed: dict[str, list[Cell]] = {}
+    for record in records:
+        if not record.ok:
+            failed.setdefault(record.message, []).append(record.cell)
     if failed:
-        parts.append("\n".join(["Missing:", "", *failed]))
+        lines = [f"- {cells[0]}{_and_more(cells)}: {message}" for message, cells in failed.items()]
+        parts.append("\n".join(["Missing:", "", *lines]))
     return "\n\n".join(parts) + "\n"
+
+
+def _and_more(cells: Sequence[Cell]) -> str:
+    return f" and {len(cells) - 1} more" if len(cells) > 1 else ""

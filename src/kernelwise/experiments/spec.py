@@ -96,7 +96,7 @@ class Experiment:
     cells : callable, ``quick -> list of Cell``
         ``quick=True`` asks for a version that takes seconds.
     run_cell : callable, ``(cell, seed) -> dict``
-        The results of a cell: numbers, strings, lists and dicts. A function of a module, since it is sent to other processes.
+        The results of a cell: numbers, strings, lists and dicts. A function of a module, since other processes run it.
     summarise : callable, ``records -> Table``
     draw : callable, ``records -> matplotlib Figure``
     settings : mapping

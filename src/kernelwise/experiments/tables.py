@@ -84,9 +84,7 @@ def mean_std(values: Iterable[float], digits: int = 3) -> str:
     return mean if len(numbers) == 1 else f"{mean} ± {statistics.stdev(numbers):.{digits}f}"
 
 
-def grouped(
-    records: Iterable[Record], value: Callable[[Record], Any], *by: str
-) -> dict[tuple[Scalar, ...], list[Any]]:
+def grouped(records: Iterable[Record], value: Callable[[Record], Any], *by: str) -> dict[tuple[Scalar, ...], list[Any]]:
     """Return the values of the records by the given parameters of their cells, in the order of first appearance.
 
     Examples

@@ -24,6 +24,14 @@ class KernelBank(ABC):
     n_samples, n_kernels : int
     names : tuple of str
         What each kernel is and which columns it looks at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.kernels import KernelBank, build_bank, gaussian_kernels
+    >>> bank = build_bank(np.array([[0.0], [1.0], [3.0]]), gaussian_kernels([1.0, 2.0], "all"))
+    >>> isinstance(bank, KernelBank), bank.n_samples, bank.n_kernels
+    (True, 3, 2)
     """
 
     n_samples: int

@@ -16,8 +16,9 @@ from .families import resolve_kernels
 from .landmarks import SAMPLE, WHOLE_GRAM
 from .specs import Kernel, Linear, is_sparse
 
-#: ``rank=None``: factors so close that the difference to the Gram matrix is rounding.
-EXACT = 1e-10
+#: ``rank=None``: factors so close that the difference to the Gram matrix is rounding. For a new sample the error is
+#: bounded by the square root of this.
+EXACT = 1e-12
 #: The tolerance that goes with an integer rank.
 APPROXIMATE = 1e-4
 

@@ -26,7 +26,17 @@ class Term:
 
 @dataclass(frozen=True)
 class KernelExpansion:
-    """``f(x) = sum_j k_j(x, P_j) C_j + offset`` with one or more outputs."""
+    """``f(x) = sum_j k_j(x, P_j) C_j + offset`` with one or more outputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.kernels import FactorBank, KernelExpansion, Linear
+    >>> bank = FactorBank.build(np.array([[1.0], [2.0]]), [Linear()])
+    >>> f = KernelExpansion.from_blocks(bank, [{0: np.array([3.0])}], np.array([0.5]))
+    >>> f(np.array([[1.0], [10.0]])).tolist()
+    [[3.5], [30.5]]
+    """
 
     terms: tuple[Term, ...]
     offset: Array

@@ -62,7 +62,7 @@ class FactorBank(KernelBank):
         X: Any,
         kernels: Sequence[Kernel],
         *,
-        tol: float = 1e-10,
+        tol: float = 1e-12,
         max_rank: int | None = None,
         center: bool = False,
         scale: bool = False,

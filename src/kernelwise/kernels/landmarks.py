@@ -210,10 +210,10 @@ class PartialCholesky:
         held = len(self._buffer)
         if rank <= held:
             return
-        if self.uncapped and rank * self.n_samples * 8 > MAX_BYTES:
+        affordable = MAX_BYTES // (8 * self.n_samples) if self.uncapped else self.cap
+        if rank > affordable:
             self._refuse()
-        wanted = min(max(rank, 2 * held, 16), self.cap)
-        larger = np.empty((wanted, self.n_samples))
+        larger = np.empty((min(max(rank, 2 * held, 16), self.cap, affordable), self.n_samples))
         larger[: self.rank] = self.rows
         self._buffer = larger
 

@@ -21,7 +21,15 @@ from .specs import Kernel
 
 @dataclass(frozen=True, eq=False)
 class IndexedGram(Kernel):
-    """A kernel read from a square matrix; samples are row numbers of that matrix."""
+    """A kernel read from a square matrix; samples are row numbers of that matrix. :func:`precomputed` makes them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.kernels import IndexedGram
+    >>> IndexedGram(gram=np.array([[2.0, 1.0], [1.0, 3.0]]))(np.array([[1]])).tolist()
+    [[3.0]]
+    """
 
     gram: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
     title: str = "precomputed"
@@ -116,7 +124,7 @@ class StackedGram(Kernel):
 def _check_square(S: Any) -> None:
     if S.ndim != 2 or S.shape[0] != S.shape[1]:
         raise ValueError(
-            f"training with stacked Gram matrices needs as many rows as columns in X, got shape {S.shape} for one of them; "
+            f"training with stacked Gram matrices needs as many rows as columns in X, got shape {S.shape}; "
             "select the same samples in both: X[index][:, index]"
         )
 

@@ -35,6 +35,13 @@ class Kernel:
     ----------
     columns : None, int, str or tuple of these
         The columns that the kernel looks at: all, one, or a group; by position or by DataFrame column name.
+
+    Examples
+    --------
+    >>> from kernelwise.kernels import Gaussian, Kernel
+    >>> kernel = Gaussian(width=2.0).on((0, 3))
+    >>> isinstance(kernel, Kernel), kernel.name
+    (True, 'gaussian(width=2)[0,3]')
     """
 
     columns: Columns = field(default=None, kw_only=True)

@@ -90,10 +90,10 @@ class SeparableProblem(ABC):
     @cached_property
     def squared_design(self) -> Any:
         """The squares of the entries of A; a sparse one shares its indices with A."""
-        if sp.issparse(self.design):
-            A = self.design
-            return sp.csr_array((A.data**2, A.indices, A.indptr), shape=A.shape)
-        return np.square(self.design)
+        A = self.design
+        if isinstance(A, np.ndarray):
+            return np.square(A)
+        return sp.csr_array((A.data**2, A.indices, A.indptr), shape=A.shape)
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def _direction(point: BoundedPoint, scale: float) -> tuple[Array, NDArray[np.boo
     free = ~((gradient > 0) & (point.w - gradient / diagonal <= problem.lower))
     direction = -gradient / diagonal
     if free.any():
-        if not sp.issparse(problem.design) and free.sum() <= DIRECT:
+        if isinstance(problem.design, np.ndarray) and free.sum() <= DIRECT:
             direction[free] = _solve_directly(problem, curvatures, gradient, diagonal, free)
         else:
             accuracy = min(0.1, float(np.sqrt(np.linalg.norm(point.residual) / scale)))

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from ..optim import SolverResult
+from .best_case import solve_best_case
 from .column_generation import solve_by_column_generation
 from .noisy_labels import MKLPoint, NoisyLabelProblem
 
@@ -18,4 +19,11 @@ def confidence_margin(risk: float) -> float:
     return math.sqrt(math.log(1 / risk) / 2)
 
 
-__all__ = ["SOLVERS", "MKLPoint", "NoisyLabelProblem", "confidence_margin", "solve_by_column_generation"]
+__all__ = [
+    "SOLVERS",
+    "MKLPoint",
+    "NoisyLabelProblem",
+    "confidence_margin",
+    "solve_best_case",
+    "solve_by_column_generation",
+]

@@ -1,8 +1,9 @@
 """The default solver for noisy labels: few kernels at a time, each small problem by an interior point.
 
-The optimum uses 5 to 30 kernels out of hundreds. So: solve over a small active set; price every kernel by ``v^T K_j v``, which is
-one pass over the bank; add the most violated ones; stop when the duality gap over all kernels is small enough. The restricted
-solution is a primal point of the whole problem and its alpha a dual point, so every round ends with a certificate.
+The optimum uses 5 to 30 kernels out of hundreds. So: solve over a small active set; price every kernel by ``v^T K_j v``,
+which is one pass over the bank; add the most violated ones; stop when the duality gap over all kernels is small enough.
+The restricted solution is a primal point of the whole problem and its alpha a dual point, so every round ends with a
+certificate.
 """
 
 import time
@@ -89,9 +90,7 @@ def _violated(prices: Array, active: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.array([j for j in ranked if prices[j] > limit * (1 + 1e-9) and j not in active][:ADD], dtype=np.intp)
 
 
-def _solve_restricted(
-    problem: NoisyLabelProblem, active: NDArray[np.intp], tol: float
-) -> tuple[MKLPoint, Array]:
+def _solve_restricted(problem: NoisyLabelProblem, active: NDArray[np.intp], tol: float) -> tuple[MKLPoint, Array]:
     """Solve over the active kernels; return the point and the share of each active kernel."""
     free = np.flatnonzero(problem.upper > 0)  # a bound of zero leaves no interior
     y = problem.y[free]

@@ -23,8 +23,8 @@ here                    in the paper
 ``blocks[j]``           f_j in the coordinates of the factor ``K_j = F_j F_j^T``: ``f_j = F_j w_j``
 ======================  ===============================================================================
 
-A weight of two is the same as the sample given twice. The intercept b, not in the paper, is optional and unpenalised; it adds the
-constraint ``y^T alpha = 0`` to the dual.
+A weight of two is the same as the sample given twice. The intercept b, not in the paper, is optional and unpenalised;
+it adds the constraint ``y^T alpha = 0`` to the dual.
 """
 
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ class NoisyLabelProblem:
         return self.budget < self.upper.sum()
 
     def worst_loss(self, decisions: Array) -> float:
-        """Return ``max over alpha in Q of sum_i alpha_i (1 - y_i f_i)``: the bounds, spent on the largest losses first."""
+        """Return ``max over Q of sum_i alpha_i (1 - y_i f_i)``: the bounds, spent on the largest losses first."""
         losses = np.maximum(0.0, 1.0 - self.y * decisions)
         if not self.budget_binds:
             return float(self.upper @ losses)
@@ -88,7 +88,8 @@ class NoisyLabelProblem:
     def dual_value(self, alpha: Array) -> float:
         """Return the dual objective of the best multiple of a feasible ``alpha``: a lower bound on the optimum.
 
-        ``theta alpha`` is feasible for theta in [0, 1], and its value ``theta a - theta^2 b / 2`` is largest at ``min(1, a/b)``.
+        ``theta alpha`` is feasible for theta in [0, 1]; its value ``theta a - theta^2 b / 2`` is largest at
+        ``min(1, a/b)``.
         """
         gain = float(alpha.sum()) / self.mass
         cost = float(self.bank.quadratic_forms(alpha * self.y).max()) / (self.penalty * self.mass**2)

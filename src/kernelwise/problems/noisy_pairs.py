@@ -47,6 +47,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from ..kernels import AttributeBank, KernelBank
 from ..optim.bounded_newton import BoundedPoint, SeparableProblem
 from ..supervision import PairNoise, Pairs
 
@@ -54,6 +55,10 @@ Array = NDArray[np.float64]
 
 #: Probabilities below this are this.
 TINY = 1e-300
+#: Pairs whose values are computed at once.
+PAIRS_AT_ONCE = 2**17
+#: A matrix with more than this fraction of non-zeros is kept as a dense one.
+DENSE = 0.3
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ class PairLikelihoodProblem(SeparableProblem):
         """Return the dual objective at ``u = L'(s)``, after the bias is set to its best value for these weights."""
         best = self.at(self._with_best_bias(point)) if self.has_bias else point
         kernels = slice(None, -1) if self.has_bias else slice(None)
-        w, v, penalty = best.w[kernels], -best.smooth_gradient[kernels], self.penalties[0]
+        w, v, penalty = best.w[kernels], -best.smooth_gradient[kernels], float(self.penalties[0])
         pull = np.maximum(v, 0.0)
         gap = float(np.sum((penalty * w - pull) ** 2)) / (2 * penalty) + float(w @ (pull - v))
         return best.value - gap
@@ -104,8 +109,8 @@ class ForwardPairProblem(SeparableProblem):
 
     .. math:: \ell(s) = -\log q(s), \qquad q(s) = T_{+\hat y}\, \sigma(s) + T_{-\hat y}\, \sigma(-s)
 
-    Its second derivative can be negative; ``curvatures`` are those of Fisher's information, which are not. Made by
-    :func:`forward_problem`.
+    Its second derivative can be negative. The larger of it and Fisher's information stands in for it: never negative,
+    and never below what it models, so that steps are cautious. Made by :func:`forward_problem`.
     """
 
     weights: Array
@@ -119,9 +124,11 @@ class ForwardPairProblem(SeparableProblem):
         return -self.weights * self._change(scores) / self._probability(scores)
 
     def curvatures(self, scores: Array) -> Array:
-        q = self._probability(scores)
+        q, change = self._probability(scores), self._change(scores)
         other = (1.0 - self.if_positive) * expit(scores) + (1.0 - self.if_negative) * expit(-scores)
-        return self.weights * self._change(scores) ** 2 / np.maximum(q * other, TINY)
+        information = change**2 / np.maximum(q * other, TINY)
+        second_derivative = (change / q) ** 2 + change / q * np.tanh(0.5 * scores)
+        return self.weights * np.maximum(information, second_derivative)
 
     def _probability(self, scores: Array) -> Array:
         return np.maximum(self.if_positive * expit(scores) + self.if_negative * expit(-scores), TINY)
@@ -137,7 +144,7 @@ def statistic_problem(
 
     Parameters
     ----------
-    values : array or sparse array of shape (n_pairs, n_kernels)
+    values : array or CSR array of shape (n_pairs, n_kernels)
     weights : array of shape (n_pairs,)
         How much every pair counts; scaled to sum to one here.
     statistic : array of shape (n_kernels,)
@@ -153,7 +160,7 @@ def statistic_problem(
     >>> problem = statistic_problem(np.eye(2), np.ones(2), np.array([0.4, -0.4]), penalty=1e-3)
     >>> result = minimize_bounded(problem)
     >>> result.point.w.round(3), result.certificate.gap < 1e-6
-    (array([2.165, 0.   ]), True)
+    (array([2.15, 0.  ]), True)
     """
     design, linear, penalties, lower = _with_bias(values, 0.5 * statistic, penalty, bias_statistic)
     return PairLikelihoodProblem(design, linear, penalties, lower, weights / weights.sum(), bias_statistic is not None)
@@ -164,8 +171,8 @@ def forward_problem(
 ) -> ForwardPairProblem:
     r"""The forward-corrected likelihood of given pairs.
 
-    The transition matrix :math:`T_{y \hat y} = \Pr(\hat Y = \hat y \mid Y = y)` follows from the precisions and from the
-    fractions of the given labels by Bayes' rule; the prior of ``noise`` is not used.
+    The transition matrix :math:`T_{y \hat y} = \Pr(\hat Y = \hat y \mid Y = y)` follows from the precisions and from
+    the fractions of the given labels by Bayes' rule; the prior of ``noise`` is not used.
 
     Examples
     --------
@@ -184,6 +191,29 @@ def forward_problem(
     design, linear, penalties, lower = _with_bias(values, linear, penalty, 0.0 if fit_bias else None)
     weights = pairs.weights / pairs.weights.sum()
     return ForwardPairProblem(design, linear, penalties, lower, weights, *transition[:, column])
+
+
+def pair_value_matrix(bank: KernelBank, pairs: Pairs) -> Any:
+    """The values of all kernels on all pairs, (n_pairs, n_kernels): sparse where most of them are zero.
+
+    Sparse ones are made block by block, since the rows of both ends of every pair take far more memory than the result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import Pairs
+    >>> from kernelwise.kernels import AttributeBank
+    >>> from kernelwise.problems.noisy_pairs import pair_value_matrix
+    >>> bank = AttributeBank(np.array([[1.0, 2.0], [3.0, 1.0]]))
+    >>> pair_value_matrix(bank, Pairs([0], [1], [1], n_samples=2))
+    array([[3., 2.]])
+    """
+    if not isinstance(bank, AttributeBank):
+        return np.ascontiguousarray(bank.pair_values(pairs.rows, pairs.cols))
+    starts = range(0, len(pairs), PAIRS_AT_ONCE)
+    blocks = [slice(start, start + PAIRS_AT_ONCE) for start in starts]
+    values = sp.csr_array(sp.vstack([bank.pair_values(pairs.rows[block], pairs.cols[block]) for block in blocks]))
+    return values.toarray() if values.nnz > DENSE * values.shape[0] * values.shape[1] else values
 
 
 def transition_matrix(noise: PairNoise, fraction_positive: float) -> Array:
@@ -209,9 +239,8 @@ def _with_bias(
     """Return the design, linear term, penalties and bounds; the bias is a last, free column of ones."""
     n_pairs, n_kernels = values.shape
     penalties, lower = np.full(n_kernels, penalty), np.zeros(n_kernels)
-    design = sp.csr_array(values) if sp.issparse(values) else values
     if bias_statistic is None:
-        return design, linear, penalties, lower
-    ones = np.ones((n_pairs, 1))
-    design = sp.csr_array(sp.hstack([design, ones])) if sp.issparse(design) else np.hstack([design, ones])
+        return values, linear, penalties, lower
+    ones: Any = np.ones((n_pairs, 1))
+    design = np.hstack([values, ones]) if isinstance(values, np.ndarray) else sp.csr_array(sp.hstack([values, ones]))
     return design, np.append(linear, 0.5 * bias_statistic), np.append(penalties, 0.0), np.append(lower, -np.inf)

@@ -1,0 +1,210 @@
+r"""A weighted sum of kernels as a feature map: :math:`\phi(x)^\top \phi(z) = \sum_j w_j k_j(x, z)`, :math:`w_j \ge 0`.
+
+:class:`CombinedKernelTransformer` is what learners of kernel weights share once they know the weights.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from .attributes import AttributeBank
+from .bank import KernelBank
+from .build import build_bank
+from .factors import FactorBank
+from .families import linear_kernels, resolve_kernels
+from .landmarks import LandmarkMap
+from .precomputed import StackedGram
+from .specs import Kernel, is_sparse
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AttributeFeatures:
+    r"""The features :math:`\sqrt{w_j} x_j` of weighted linear kernels on single columns; sparse stays sparse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.kernels.combined import AttributeFeatures
+    >>> AttributeFeatures(np.array([1]), np.array([2.0]))(np.array([[5.0, 3.0]]))
+    array([[6.]])
+    """
+
+    columns: NDArray[np.intp]
+    scales: Array
+
+    def __call__(self, X: Any) -> Any:
+        """Return one column per kernel of positive weight."""
+        chosen = X[:, self.columns]
+        return sp.csr_array(chosen @ sp.diags_array(self.scales)) if is_sparse(X) else chosen * self.scales
+
+    def names(self, kernel_names: Sequence[str], attributes: Sequence[str]) -> list[str]:
+        """Return the name of every feature: that of its attribute."""
+        return [str(attributes[j]) for j in self.columns]
+
+
+@dataclass(frozen=True)
+class LandmarkFeatures:
+    r"""The features :math:`\sqrt{w_j} \phi_j(x)` of weighted kernels, each through its landmarks, side by side."""
+
+    index: NDArray[np.intp]
+    maps: tuple[LandmarkMap, ...]
+    scales: Array
+
+    def __call__(self, X: Any) -> Array:
+        """Return as many columns per kernel of positive weight as it has landmarks."""
+        parts = [scale * phi(X) for phi, scale in zip(self.maps, self.scales, strict=True)]
+        return np.hstack(parts) if parts else np.zeros((X.shape[0], 0))
+
+    def names(self, kernel_names: Sequence[str], attributes: Sequence[str]) -> list[str]:
+        """Return the name of every feature: that of its kernel, and a number."""
+        owners = zip(self.index, self.maps, strict=True)
+        return [f"{kernel_names[j]}_{position}" for j, phi in owners for position in range(phi.rank)]
+
+
+def combined_features(bank: KernelBank, weights: ArrayLike) -> AttributeFeatures | LandmarkFeatures:
+    """Return the feature map of ``sum_j weights_j K_j``; it holds nothing of the kernels of weight zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.kernels import build_bank, linear_kernels
+    >>> from kernelwise.kernels.combined import combined_features
+    >>> X = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> combined_features(build_bank(X, linear_kernels()), [4.0, 0.0])(X)
+    array([[2.],
+           [6.]])
+    """
+    chosen = bank._weights(weights, signed=False)
+    active = np.flatnonzero(chosen)
+    scales = np.sqrt(chosen[active])
+    if isinstance(bank, AttributeBank):
+        return AttributeFeatures(active, scales)
+    if isinstance(bank, FactorBank):
+        return LandmarkFeatures(active, tuple(bank.maps[j] for j in active), scales)
+    raise TypeError(f"a {type(bank).__name__} has no feature map for new samples; build the bank with dense=False")
+
+
+class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
+    """Base of estimators that weigh the kernels of a bank.
+
+    ``fit`` of a subclass calls :meth:`_fit_bank`, finds the weights, and hands them to :meth:`_combine`.
+    """
+
+    kernels: Any
+    rank: int | float | None
+    random_state: Any
+
+    def fit(self, X: Any, y: Any = None, *, pairs: Any = None) -> Self:
+        raise NotImplementedError  # abstract: each learner has its own weights
+
+    def transform(self, X: Any) -> Any:
+        r"""Samples in the space where the combined kernel is the inner product.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_features_out)
+            Sparse for sparse ``X`` and one linear kernel per attribute. Kernels of weight zero take no columns.
+        """
+        check_is_fitted(self)
+        return self._features(self._read(X, fitting=False))
+
+    def kernel(self, X: Any, Z: Any = None) -> Array:
+        """The combined kernel between the rows of ``X`` and of ``Z`` (of ``X`` where ``Z`` is None), a dense matrix."""
+        left = self.transform(X)
+        right = left if Z is None else self.transform(Z)
+        gram = left @ right.T
+        return gram.toarray() if is_sparse(gram) else gram
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the columns of ``transform``: of the attributes where kernels are linear on single attributes."""
+        check_is_fitted(self)
+        attributes = _check_feature_names_in(self, input_features)
+        return np.array(self._features.names(self.kernel_names_, attributes), dtype=object)
+
+    def kernel_table(self, top: int | None = None) -> list[dict[str, Any]]:
+        """The kernels and their weights, the heaviest first; ``pandas.DataFrame(...)`` makes a table of it.
+
+        Parameters
+        ----------
+        top : int, optional
+            Only this many.
+
+        Returns
+        -------
+        list of dict with ``kernel`` and ``weight``
+        """
+        check_is_fitted(self)
+        order = np.argsort(-self.kernel_weights_, kind="stable")[:top]
+        return [{"kernel": self.kernel_names_[j], "weight": float(self.kernel_weights_[j])} for j in order]
+
+    def _read(self, X: Any, *, fitting: bool) -> Any:
+        """Validate features, or a Gram stack of shape (n_samples, n_training_samples[, n_kernels])."""
+        if not self._is_precomputed:
+            minimum = 2 if fitting else 1
+            return validate_data(
+                self, X, accept_sparse="csr", dtype=np.float64, reset=fitting, ensure_min_samples=minimum
+            )
+        stack = validate_data(self, X, dtype=np.float64, allow_nd=True, reset=fitting)
+        stack = stack[:, :, None] if stack.ndim == 2 else stack
+        if stack.ndim != 3 or (fitting and stack.shape[0] != stack.shape[1]):
+            raise ValueError(
+                f'with kernels="precomputed" X must have shape (n, n) or (n, n, n_kernels), got {np.shape(X)}; '
+                "use numpy.moveaxis(grams, 0, -1) for a stack with the kernels first"
+            )
+        if not fitting and stack.shape[2] != len(self.kernel_weights_):
+            raise ValueError(f"X has {stack.shape[2]} kernels, but {len(self.kernel_weights_)} were fitted")
+        return stack
+
+    def _fit_bank(self, X: Any) -> KernelBank:
+        """Validate ``X``, resolve the kernels and evaluate them."""
+        X = self._read(X, fitting=True)
+        if self._is_precomputed:
+            chosen: Any = [StackedGram(position=j) for j in range(X.shape[2])]
+        else:
+            chosen = linear_kernels() if self.kernels is None else self.kernels
+        attributes = getattr(self, "feature_names_in_", None)
+        specs = resolve_kernels(chosen, X.shape[1], attributes)
+        self.kernel_names_ = tuple(_name_with_columns(kernel, attributes) for kernel in specs)
+        return build_bank(X, specs, rank=self.rank, random_state=check_random_state(self.random_state))
+
+    def _fit_equal_weights(self, X: Any) -> Self:
+        """Fit without supervision: the mean of the kernels."""
+        bank = self._fit_bank(X)
+        self._combine(bank, np.full(bank.n_kernels, 1.0 / bank.n_kernels))
+        return self
+
+    def _combine(self, bank: KernelBank, weights: Array) -> None:
+        self.kernel_weights_ = weights
+        self._features = combined_features(bank, weights)
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernels, str) and self.kernels == "precomputed"
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not self._is_precomputed
+        tags.input_tags.pairwise = self._is_precomputed
+        return tags
+
+
+def _name_with_columns(kernel: Kernel, attributes: Any) -> str:
+    """The name of a kernel with column names in place of positions, where there are any."""
+    if attributes is None or kernel.columns is None:
+        return kernel.name
+    if isinstance(kernel.columns, tuple):
+        return kernel.on(tuple(str(attributes[column]) for column in kernel.columns)).name
+    return kernel.on(str(attributes[kernel.columns])).name
