@@ -3,6 +3,8 @@
 Each function states its problem in cvxpy and solves it with Clarabel to high accuracy. Slow and simple on purpose.
 """
 
+from fractions import Fraction
+
 import cvxpy as cp
 import numpy as np
 
@@ -34,3 +36,46 @@ def prox_squared_sum_of_norms(v, blocks, scale):
     sum_of_norms = sum(cp.norm(f[block], 2) for block in blocks)
     solve(cp.Problem(cp.Minimize(0.5 * cp.sum_squares(f - v) + 0.5 * scale * cp.square(sum_of_norms))))
     return f.value
+
+
+def true_class_means_exactly(matrix, prior, given, overall):
+    """argmin over b of |b B - given|^2  s.t.  b p = overall, in rational numbers: the solution of its KKT system.
+
+    ``matrix`` is B, ``prior`` is p, and ``given`` and b are rows of two; floats are taken as the rationals they are.
+    """
+    B = [[Fraction(float(entry)) for entry in row] for row in matrix]
+    p = [Fraction(float(entry)) for entry in prior]
+    target = [Fraction(float(entry)) for entry in given]
+    system = [[2 * sum(B[i][k] * B[j][k] for k in range(2)) for j in range(2)] + [p[i]] for i in range(2)]
+    right = [2 * sum(B[i][k] * target[k] for k in range(2)) for i in range(2)]
+    system, right = system + [[*p, Fraction(0)]], right + [Fraction(float(overall))]
+    rows = [row + [value] for row, value in zip(system, right, strict=True)]
+    for i in range(3):
+        pivot = next(r for r in range(i, 3) if rows[r][i] != 0)
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        rows[i] = [entry / rows[i][i] for entry in rows[i]]
+        for r in range(3):
+            if r != i:
+                rows[r] = [a - rows[r][i] * b for a, b in zip(rows[r], rows[i], strict=True)]
+    return float(rows[0][3]), float(rows[1][3])
+
+
+def true_class_means(matrix, prior, given, overall):
+    """The same by a convex solver, for all kernels at once: ``given`` is (n_kernels, 2), ``overall`` (n_kernels,)."""
+    b = cp.Variable(given.shape)
+    solve(cp.Problem(cp.Minimize(cp.sum_squares(b @ matrix - given)), [b @ prior == overall]))
+    return b.value
+
+
+def pair_weights(values, weights, statistic, penalty, bias_statistic=None):
+    """argmin over w >= 0 of  penalty/2 |w|^2 - w.c/2 - bias c0/2 + sum_i weights_i log(e^(s_i/2) + e^(-s_i/2)).
+
+    Returns the weights, the bias and the optimum.
+    """
+    w = cp.Variable(values.shape[1], nonneg=True)
+    bias = cp.Variable() if bias_statistic is not None else cp.Constant(0.0)
+    scores = values @ w + bias
+    loss = weights @ (cp.logistic(scores) - scores / 2)
+    linear = statistic @ w / 2 + (0.0 if bias_statistic is None else bias * bias_statistic / 2)
+    value = solve(cp.Problem(cp.Minimize(penalty / 2 * cp.sum_squares(w) - linear + loss)))
+    return w.value, float(bias.value), value

@@ -1,7 +1,12 @@
 """Banks against Gram matrices made from the formulas: dense, factored and per attribute they are the same kernels."""
 
+import json
+import subprocess
+import sys
 import warnings
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,8 +34,8 @@ from kernelwise.kernels import (
     resolve_kernels,
 )
 
-# Derandomised: a factor meets its tolerance on training samples, but at a new sample the error is bounded by the root of
-# the tolerance only, so that 1e-6 holds for all but a few unlucky draws. The bound itself has its own test.
+# Derandomised: a factor meets its tolerance on training samples, but at a new sample only the root of the tolerance
+# bounds the error, so that 1e-6 holds for all but a few unlucky draws. The bound itself has its own test.
 quick = settings(max_examples=150, deadline=None, derandomize=True)
 
 
@@ -166,7 +171,7 @@ def test_factor_bank_of_sparse_data_is_that_of_dense_data(case):
 
 
 @given(case=attribute_cases())
-@quick
+@settings(quick, max_examples=60)
 def test_attribute_bank_is_a_bank_of_linear_kernels(case):
     for X in (case.X, sp.csr_array(case.X), sp.csc_matrix(case.X)):
         bank = build_bank(X, linear_kernels())
@@ -554,3 +559,57 @@ def test_banks_do_not_change_what_they_are_given(rng):
         bank.combined_factor(weights)
     for array, copy in zip((X, v, weights, kept), before, strict=True):
         np.testing.assert_array_equal(array, copy)
+
+
+# The benchmarks, small and at the size of their claims
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def bank_benchmark(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    return import_module("benchmarks.bank")
+
+
+def values(rows):
+    return {row["measurement"].split(": ")[1].split(" (")[0]: row["value"] for row in rows}
+
+
+def test_products_benchmark_small(bank_benchmark):
+    found = values(bank_benchmark.measure_products(n=1000, n_features=3))
+    assert found["times smaller"] >= 100
+    assert found["largest relative error of a product"] <= 1e-4
+    assert found["times faster"] >= 2
+
+
+def test_build_benchmark_small(bank_benchmark):
+    found = values(bank_benchmark.measure_build(n=20_000))
+    assert found["factors"] == pytest.approx(20_000 * 8 * 930 / 1e6, rel=0.02)
+    assert found["peak memory over size of the factors"] <= 1.5
+
+
+@pytest.mark.slow
+def test_benchmarks_meet_what_is_required(tmp_path):
+    command = [sys.executable, "-m", "benchmarks", "bank", "--output", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "bank.jsonl").read_text().splitlines()]
+    required = {row["measurement"]: row["required"] for row in rows if row["required"]}
+    assert required == {
+        "100 kernels, n = 5,000: times faster": "at least 30",
+        "100 kernels, n = 5,000: times smaller": "at least 30",
+        "100 kernels, n = 5,000: largest relative error of a product": "at most 0.0001",
+        "200 kernels, n = 100,000: peak memory over size of the factors": "at most 1.5",
+    }
+    assert all(row["met"] and row["threads"] >= 1 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "expected"),
+    [(["--list"], 0, "bank: Low-rank banks"), (["banc"], 2, "unknown benchmark 'banc'; choose from bank")],
+)
+def test_benchmarks_command_line(arguments, code, expected):
+    done = subprocess.run([sys.executable, "-m", "benchmarks", *arguments], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == code
+    assert expected in done.stdout + done.stderr

@@ -7,6 +7,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,11 @@ from kernelwise.experiments import (
     RecordError,
     RecordFile,
     Table,
+    catalogue,
+    convergence,
     line_panels,
+    mkl_paths,
+    noisy_labels,
     publish,
     run,
     seed_of,
@@ -30,6 +35,8 @@ from kernelwise.experiments import (
 from kernelwise.experiments.__main__ import main
 from kernelwise.experiments.figures import render, spread_out
 from kernelwise.experiments.records import write_whole
+from kernelwise.experiments.runner import run_one
+from kernelwise.kernels import build_bank, gaussian_kernels
 from tiny_experiment import tiny
 
 scalars = st.one_of(st.text(max_size=5), st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False))
@@ -175,7 +182,7 @@ def test_finished_cells_are_not_run_again_and_quick_cells_serve_the_full_run(tmp
     assert len((tmp_path / "tiny" / "records.jsonl").read_text().splitlines()) == 12
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_failing_cell_is_recorded_and_tried_again(tmp_path, n_jobs):
     records = run(tiny(tiny_experiment.fails_once), output=tmp_path, quick=True, n_jobs=n_jobs)
     assert [record.status for record in records] == ["ok", "failed", "ok", "ok"]
@@ -233,7 +240,7 @@ def wait_until_gone(group):
     pytest.fail("worker processes are still running")
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_killed_run_continues_and_loses_no_finished_cell(tmp_path, n_jobs):
     process = start(tmp_path, n_jobs)
     os.kill(process.pid, signal.SIGKILL)
@@ -248,6 +255,7 @@ def test_a_killed_run_continues_and_loses_no_finished_cell(tmp_path, n_jobs):
     assert without_seconds(resumed) == without_seconds(run(tiny(), output=tmp_path / "uninterrupted"))
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_a_terminal_finishes_the_cells_under_way(tmp_path):
     process = start(tmp_path, 2)
     os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to every process of the group
@@ -280,8 +288,10 @@ def test_figures_are_the_same_bytes_each_time_and_say_every_name():
         assert first == render(figure(), kind, title="Gaps")
         assert first.startswith(start_of_file)
         assert b"Gaps" in first
-    written = [text.get_text() for axes in figure().axes for text in axes.texts]
-    assert written == ["SiPMKL", "StPMKL"] * 2
+    labels = [text for axes in figure().axes for text in axes.texts]
+    assert [label.get_text() for label in labels] == ["SiPMKL", "StPMKL"] * 2
+    low, high = [label.xy[1] for label in labels[:2]]  # the first line ends lower
+    assert 0 <= low < high <= 1
 
 
 def test_without_matplotlib_the_table_is_written_and_the_advice_is_given(tmp_path, monkeypatch, capsys):
@@ -312,6 +322,107 @@ def test_the_command_line_reports_failed_cells_and_other_versions(tmp_path, caps
     assert main(arguments, {"tiny": tiny(version=2)}) == 2
     assert "another version of the experiment" in capsys.readouterr().err
     assert main([*arguments, "--no-resume"], {"tiny": tiny(version=2)}) == 0
+
+
+# --- the experiments themselves
+
+
+def test_the_cells_of_every_experiment_are_distinct_and_quick_ones_are_few():
+    for name, experiment in catalogue().items():
+        assert experiment.name == name
+        assert len(experiment.distinct_cells(quick=True)) <= 10 < len(experiment.distinct_cells(quick=False))
+
+
+def test_trials_share_the_split_and_nest_the_flips():
+    cells = [Cell.of(dataset="heart", noise=noise, trial=1) for noise in (0.0, 0.2, 0.4)]
+    clean, some, many = (noisy_labels.make_trial(cell, "x") for cell in cells)
+    np.testing.assert_array_equal(clean.X, many.X)
+    np.testing.assert_array_equal(clean.y_test, many.y_test)
+    wrong_some, wrong_many = some.y != clean.y, many.y != clean.y
+    assert 0 < wrong_some.sum() < wrong_many.sum()
+    assert not (wrong_some & ~wrong_many).any()
+    other = noisy_labels.make_trial(Cell.of(dataset="heart", noise=0.0, trial=2), "x")
+    assert not np.array_equal(other.y, clean.y)
+
+
+@pytest.fixture(scope="module")
+def waves():
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 2))
+    y = np.where(np.sin(6 * X[:, 0]) + 0.3 * rng.standard_normal(60) > 0, 1.0, -1.0)
+    return build_bank(X, gaussian_kernels(widths=[0.2, 1.0])), X, y
+
+
+def test_a_fit_to_some_samples_equals_the_fit_on_a_bank_of_these_samples_alone(waves):
+    bank, X, y = waves
+    rows = np.arange(60) < 45
+    part = build_bank(X[rows], gaussian_kernels(widths=[0.2, 1.0]))
+    masked = mkl_paths.Task(bank, y, rows).fit(0.01, 0.7)
+    alone = mkl_paths.Task(part, y[rows], np.ones(45, dtype=bool)).fit(0.01, 0.7)
+    np.testing.assert_allclose(masked.decisions[rows], alone.decisions, atol=0.05)  # both solved to a gap of 1e-3
+    np.testing.assert_allclose(masked.decisions[~rows], mkl_paths.predict(bank, masked.point, X[~rows]), atol=1e-6)
+    np.testing.assert_allclose(masked.decisions[~rows], mkl_paths.predict(part, alone.point, X[~rows]), atol=0.05)
+
+
+def test_alternation_does_not_raise_the_robust_hinge_loss(waves):
+    bank, _, y = waves
+    task = mkl_paths.Task(bank, y, np.ones(60, dtype=bool))
+    penalty = 0.01
+
+    def ramp_objective(fit):
+        norm = sum(np.linalg.norm(w) for w in fit.point.blocks.values())
+        return penalty / 2 * norm**2 + np.minimum(np.maximum(0, 1 - y * fit.decisions), 1).mean()
+
+    start = task.fit(penalty)
+    assert ramp_objective(mkl_paths.best_case(task, penalty, 1.0, start=start)) <= ramp_objective(start) * (1 + 1e-3)
+
+
+def test_selection_takes_the_best_validation_accuracy_and_the_smoothest_of_equals(waves):
+    bank, _, y = waves
+    held_out = np.arange(60) % 4 == 0
+    fit, score = mkl_paths.select_and_refit(bank, y, "StPMKL", [held_out])
+    task = mkl_paths.Task(bank, y, ~held_out)
+    scores = {
+        (other.penalty, other.budget): ((other.decisions > 0) == (y > 0))[held_out].mean()
+        for other in mkl_paths.path(task, "StPMKL")
+    }
+    assert len(scores) == 36
+    assert score == max(scores.values())
+    assert (fit.penalty, fit.budget) == max(place for place in scores if scores[place] == score)
+
+
+def test_unknown_methods_are_refused(waves):
+    bank, _, y = waves
+    with pytest.raises(ValueError, match="method must be one of SiPMKL"):
+        next(mkl_paths.path(mkl_paths.Task(bank, y, y > -2), "SimpleMKL"))
+
+
+@pytest.mark.parametrize("method", ["SVC, mean kernel", "SVC, RBF", "logistic regression"])
+def test_a_tuned_baseline_learns(method):
+    cell = Cell.of(dataset="heart", noise=0.0, trial=0, method=method)
+    record = run_one(noisy_labels.run_honest_cell, cell, 0, "x")
+    assert record.ok, record.message
+    assert record.results["accuracy"] > 0.7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["stpmkl-figure1-accuracy", "stpmkl-figure1-convergence", "noisy-labels-honest"])
+def test_the_quick_version_of_an_experiment_runs(tmp_path, name):
+    experiment = catalogue()[name]
+    records = run(experiment, output=tmp_path, quick=True)
+    for record in records:
+        assert record.ok or "cleanlab" in record.message
+    assert len(publish(experiment, records, tmp_path)) == 3
+
+
+@pytest.mark.parametrize("method", ["AMP last, long step", "column generation"])
+def test_a_convergence_cell_reports_gaps_that_fall(method):
+    cell = Cell.of(dataset="heart", method=method, iterations=30)
+    record = run_one(convergence.run_convergence_cell, cell, 0, "x")
+    assert record.ok, record.message
+    gaps = record.results["gap"]
+    assert all(later <= earlier for earlier, later in pairwise(gaps))
+    assert record.results["final_gap"] == pytest.approx(gaps[-1], rel=1e-3, abs=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
     def _calibrate(self, training: TrainingSet, results: list[Result], rng: np.random.RandomState) -> None:
         """Fit the slope of the probabilities to decisions on samples that were left out."""
         fold = balanced_folds(training.target, CALIBRATION_FOLDS, rng)
-        actives = [np.array(sorted(result.point.blocks), dtype=np.intp) for result in results]
+        actives = [result.point.active for result in results]
         decisions = self._out_of_fold(training, fold, tol=max(self.tol, CALIBRATION_TOL), actives=actives)
         self._slope = fit_slope(decisions, training.target, training.weight)
 

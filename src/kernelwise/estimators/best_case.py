@@ -119,4 +119,5 @@ class BestCaseMKLClassifier(MKLClassifier):
             weight=data.weight,
             budget=self._share() * data.mass,
             starts=[np.ones(n), *random_starts],
+            tol=tol,
         )

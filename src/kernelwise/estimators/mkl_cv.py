@@ -142,7 +142,7 @@ class RobustMKLClassifierCV(RobustMKLClassifier):
             actives = None
             for point, model in enumerate(path):
                 results = model._solve_outputs(training, tol=PATH_TOL, keep=~left_out, actives=actives)
-                actives = [np.array(sorted(result.point.blocks), dtype=np.intp) for result in results]
+                actives = [result.point.active for result in results]
                 for output, result in enumerate(results):
                     problem = WeightedSamples(training, output, training.weight).problem(penalty=model.alpha)
                     values[point, :, output] = problem.decisions(result.point)[left_out]

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
@@ -22,6 +23,8 @@ Array = NDArray[np.float64]
 
 #: Eigenvalues below this fraction of the largest are rounding, and their eigenvectors arbitrary.
 NEGLIGIBLE = 1e-10
+#: Rounds of means and nearest means after k-means; each lowers its objective, and a few are enough.
+MAX_SETTLING = 100
 
 
 class PairKernelClustering(ClusterMixin, BaseEstimator):
@@ -135,9 +138,8 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         # Of a single coordinate, unit length would leave nothing but the sign.
         self._unit_rows = self.row_normalize and len(basis.values) > 1
         self.embedding_ = basis.embedding(row_normalize=self._unit_rows)
-        self.labels_ = assign_clusters(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=rng)
-        members = np.arange(self.n_clusters)[:, None] == self.labels_
-        self.cluster_centers_ = members @ self.embedding_ / np.maximum(members.sum(axis=1, keepdims=True), 1)
+        labels = assign_clusters(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=rng)
+        self.labels_, self.cluster_centers_ = _settle(self.embedding_, labels, self.n_clusters)
         self._keep_extension(features, basis)
         return self
 
@@ -153,8 +155,6 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        from sklearn.metrics import pairwise_distances_argmin
-
         return pairwise_distances_argmin(self.embed(X), self.cluster_centers_).astype(np.intp)
 
     def embed(self, X: Any) -> Array:
@@ -255,6 +255,19 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         tags.input_tags.sparse = self._is_precomputed or inner.sparse
         tags.input_tags.pairwise = self._is_precomputed or inner.pairwise
         return tags
+
+
+def _settle(embedding: Array, labels: NDArray[np.intp], n_clusters: int) -> tuple[NDArray[np.intp], Array]:
+    """Iterate means and nearest means to the end, so that ``predict`` gives back the labels; k-means stops before."""
+    centers = np.zeros((n_clusters, embedding.shape[1]))
+    for _ in range(MAX_SETTLING):
+        for cluster in np.unique(labels):
+            centers[cluster] = embedding[labels == cluster].mean(axis=0)
+        nearest = pairwise_distances_argmin(embedding, centers).astype(np.intp)
+        if np.array_equal(nearest, labels):
+            break
+        labels = nearest
+    return labels, centers
 
 
 def _inverse_root(degrees: Array, least: float) -> Array:

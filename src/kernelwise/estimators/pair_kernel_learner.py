@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 
+from ..kernels import FactorBank, KernelBank
 from ..kernels.combined import CombinedKernelTransformer
 from ..optim import HistoryRow, SolverResult
 from ..optim.bounded_newton import BoundedPoint, SeparableProblem, kkt_residual, minimize_bounded
@@ -180,7 +181,7 @@ class PairKernelLearner(CombinedKernelTransformer):
         assert known is not None
         if pairs is None:
             known = _balanced(known)
-        problem = self._problem(pair_value_matrix(bank, known), known)
+        problem = self._problem(bank, known)
         callback = _log_row if self.verbose else None
         result = minimize_bounded(problem, tol=self.tol, max_iter=self.max_iter, callback=callback)
         self._keep(result)
@@ -188,8 +189,9 @@ class PairKernelLearner(CombinedKernelTransformer):
         self._warn_of_doubtful_results(known)
         return self
 
-    def _problem(self, values: Any, pairs: Pairs) -> SeparableProblem:
+    def _problem(self, bank: KernelBank, pairs: Pairs) -> SeparableProblem:
         """State the problem for the chosen correction; leave what it was made of in fitted attributes."""
+        values = pair_value_matrix(bank, pairs)
         means = PairMeans.of(pairs, values)
         self.noise_ = PairNoise.clean(pairs) if self.noise is None else self.noise
         self.alpha_ = 0.01 / float(pairs.weights.sum()) if self.alpha is None else float(self.alpha)
@@ -201,7 +203,7 @@ class PairKernelLearner(CombinedKernelTransformer):
             prior = self.noise.prior
             self.statistic_ = true_statistic(means, self.noise)
             if self.feasible:
-                check_not_negative(values, self.kernel_names_, pairs, self.feasible)
+                check_not_negative(values, self.kernel_names_, pairs, self.feasible, slack=_largest_errors(bank))
                 self.statistic_ = keep_feasible(self.statistic_, means.overall, self.feasible)
         bias = 2 * prior - 1 if self.fit_intercept else None
         return statistic_problem(values, pairs.weights, self.statistic_, penalty=self.alpha_, bias_statistic=bias)
@@ -279,6 +281,13 @@ def _balanced(pairs: Pairs) -> Pairs:
     share = np.where(positive, 0.5 / positive.sum(), 0.5 / (~positive).sum())
     weights = len(pairs) * share
     return Pairs(pairs.rows, pairs.cols, pairs.labels, n_samples=pairs.n_samples, weights=weights)
+
+
+def _largest_errors(bank: KernelBank) -> float | Array:
+    """How far off a value of each kernel can be: an entry of a positive matrix is below its largest diagonal entry."""
+    if not isinstance(bank, FactorBank):
+        return 0.0
+    return bank.residuals * bank.diagonals().max(axis=1) / np.maximum(1.0 - bank.residuals, 0.1)
 
 
 def _is_number(value: object) -> bool:

@@ -114,11 +114,12 @@ def _draw_line(axes: "Axes", line: Line, style: int, *, positive_y: bool) -> Non
 
 def _label_ends(axes: "Axes", lines: Mapping[str, Line], names: list[str]) -> None:
     """Write the name of each line to the right of the panel, at the height where it ends, moved apart where needed."""
-    drawn = list(zip(lines, axes.get_lines(), strict=True))
-    ends = {name: points[-1] for name, artist in drawn if len(points := artist.get_xydata())}
+    points = {name: np.asarray(artist.get_xydata()) for name, artist in zip(lines, axes.get_lines(), strict=True)}
+    ends = {name: xy[-1] for name, xy in points.items() if len(xy)}
     if not ends:
         return
-    heights = (axes.transData + axes.transAxes.inverted()).transform(list(ends.values()))[:, 1]
+    axes.autoscale_view()  # transData does not do it by itself
+    heights = (axes.transData + axes.transAxes.inverted()).transform(np.stack(list(ends.values())))[:, 1]
     for name, height in zip(ends, spread_out(heights, least=0.075), strict=True):
         colour = COLOURS[names.index(name) % len(COLOURS)]
         axes.annotate(

@@ -71,7 +71,7 @@ def path(task: Task, method: str, penalties: Sequence[float] = PENALTIES) -> Ite
     >>> X = np.linspace(0, 1, 20)[:, None]
     >>> task = Task(build_bank(X, gaussian_kernels()), np.where(X[:, 0] > 0.4, 1.0, -1.0), np.ones(20, dtype=bool))
     >>> [(fit.penalty, float((np.sign(fit.decisions) == task.y).mean())) for fit in path(task, "SiPMKL", (1.0, 0.01))]
-    [(1.0, 0.6), (0.01, 1.0)]
+    [(1.0, 1.0), (0.01, 1.0)]
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
@@ -108,7 +108,8 @@ def best_case(task: Task, penalty: float, budget: float, *, start: Fit) -> Fit:
 def select_and_refit(bank: FactorBank, y: Array, method: str, validation: Sequence[Mask]) -> tuple[Fit, float]:
     """Choose penalty and budget on validation sets, each predicted from its complement, and fit all samples.
 
-    What counts is the accuracy on the given labels. Ties go to the largest penalty, then to the largest budget. Return the fit and the validation accuracy.
+    What counts is the accuracy on the given labels. Ties go to the largest penalty, then to the largest budget. Return
+    the fit and the validation accuracy.
     """
     scores: dict[tuple[float, float], list[float]] = {}
     for held_out in validation:

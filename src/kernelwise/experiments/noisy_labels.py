@@ -1,8 +1,8 @@
 r"""Accuracy under label noise: Figure 1, left, of the StPMKL paper, and a second protocol with tuned baselines.
 
 The paper's protocol: attributes scaled to [0, 1] on the whole data set; Gaussian kernels of ten widths on all features
-and on each feature; 80 % for training; labels flipped with probability q; lambda and rho chosen on a random tenth of the
-(noisy) training set; five trials. What the paper leaves open, and what is done here:
+and on each feature; 80 % for training; labels flipped with probability q; lambda and rho chosen on a random tenth of
+the (noisy) training set; five trials. What the paper leaves open, and what is done here:
 
 - The paper flips the label "of each example". Here the test labels stay clean: accuracy on flipped labels is, in the
   mean, ``(1 - q) a + q (1 - a)`` for accuracy a on clean ones, and hides the differences.

@@ -146,7 +146,7 @@ class RecordFile:
             os.truncate(self.path, whole)
 
     def set_aside(self) -> Path | None:
-        """Rename an existing file to the first free of ``records.1.jsonl``, ``records.2.jsonl``, ...; return the path."""
+        """Rename an existing file to the first free of ``records.1.jsonl``, ``records.2.jsonl``, ...; return it."""
         if not self.path.exists():
             return None
         number = 1

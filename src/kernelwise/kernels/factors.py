@@ -15,7 +15,7 @@ from .specs import Kernel
 Array = NDArray[np.float64]
 
 #: Factors are kept in blocks of about this many bytes, so that building never needs a second copy of all of them.
-BLOCK_BYTES = 64 * 2**20
+BLOCK_BYTES = 16 * 2**20
 
 
 class FactorBank(KernelBank):

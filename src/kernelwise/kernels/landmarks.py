@@ -202,9 +202,7 @@ class PartialCholesky:
         for first in range(0, self.n_samples, step):
             part = slice(first, first + step)
             cross = self.kernel.evaluate(self.S[part], T).T
-            if start:
-                cross = cross - known @ rows[:start, part]
-            rows[start:stop, part] = solve_triangular(L, cross, lower=True)
+            rows[start:stop, part] = _eliminate(cross, known, rows[:start, part], L)
 
     def _reserve(self, rank: int) -> None:
         held = len(self._buffer)
@@ -245,6 +243,14 @@ class PartialCholesky:
         left = max(float(self.remaining.max(initial=0.0)), 0.0)
         size = self.largest_centred() + left if center else self.largest
         return left / size if size > 0 else 0.0
+
+
+def _eliminate(cross: Array, known: Array, rows: Array, L: Array) -> Array:
+    """Return ``L^-1 (cross - known rows)``."""
+    if len(L) == 1:
+        # A few passes over memory: waking the threads of the linear algebra library can take longer than that.
+        return (cross - np.einsum("k,ki->i", known[0], rows)) / L[0, 0]
+    return solve_triangular(L, cross - known @ rows, lower=True)
 
 
 def _largest(values: Array, count: int, threshold: float) -> Index:

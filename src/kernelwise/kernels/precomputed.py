@@ -35,6 +35,10 @@ class IndexedGram(Kernel):
     title: str = "precomputed"
 
     @property
+    def label(self) -> str:
+        return self.title
+
+    @property
     def name(self) -> str:
         return self.title
 
@@ -86,8 +90,12 @@ class StackedGram(Kernel):
     position: int = 0
 
     @property
-    def name(self) -> str:
+    def label(self) -> str:
         return f"precomputed[{self.position}]"
+
+    @property
+    def name(self) -> str:
+        return self.label
 
     @property
     def psd_by_formula(self) -> bool:

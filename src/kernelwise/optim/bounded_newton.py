@@ -34,7 +34,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .result import Certificate, HistoryRow, SolverResult, Status
 
-__all__ = ["BoundedPoint", "SeparableProblem", "minimize_bounded"]
+__all__ = ["BoundedPoint", "SeparableProblem", "kkt_residual", "minimize_bounded"]
 
 Array = NDArray[np.float64]
 
@@ -216,7 +216,12 @@ def kkt_residual(point: BoundedPoint) -> float:
 
     Examples
     --------
-    See :func:`minimize_bounded`, which stops by it.
+    >>> import numpy as np
+    >>> from kernelwise.optim.bounded_newton import kkt_residual, minimize_bounded
+    >>> from kernelwise.problems.noisy_pairs import statistic_problem
+    >>> problem = statistic_problem(np.eye(2), np.ones(2), np.array([0.4, -0.4]), penalty=1e-3)
+    >>> kkt_residual(problem.at(np.zeros(2))), kkt_residual(minimize_bounded(problem).point) < 1e-6
+    (1.0, True)
     """
     scale = float(np.abs(point.problem.at(np.zeros_like(point.w)).gradient).max(initial=0.0))
     size = float(np.abs(point.residual).max(initial=0.0))
@@ -241,7 +246,8 @@ def _direction(point: BoundedPoint, scale: float) -> tuple[Array, NDArray[np.boo
         if isinstance(problem.design, np.ndarray) and free.sum() <= DIRECT:
             direction[free] = _solve_directly(problem, curvatures, gradient, diagonal, free)
         else:
-            accuracy = min(0.1, float(np.sqrt(np.linalg.norm(point.residual) / scale)))
+            size = float(np.linalg.norm(point.residual)) / max(scale, np.finfo(float).tiny)
+            accuracy = min(0.1, size**0.5)
             direction[free] = _solve_by_conjugate_gradients(problem, curvatures, gradient, diagonal, free, accuracy)
     return direction, free
 

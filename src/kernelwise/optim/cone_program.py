@@ -104,8 +104,10 @@ def _starting_point(program: ConeProgram) -> Iterate:
     longest = float(np.sqrt(cones.sums((program.B @ share) ** 2)).max())
     # The multiple of `share` that balances the two terms of the objective, as far as the bounds allow.
     best = share.sum() / (program.curvature * longest**2) if longest > 0 else 1.0
-    alpha = share * min(1.0, max(best, 1e-8))
-    t = 1.5 * max(longest * min(1.0, best), 1e-300)
+    scale = min(1.0, best)
+    alpha = share * scale
+    # Where the cones hardly restrict alpha, t is kept from vanishing beside the value that balances the objective.
+    t = 1.5 * max(longest * scale, 1e-3 * float(np.sqrt(alpha.sum() / program.curvature)))
     slack = np.inf if program.budget is None else program.budget - alpha.sum()
     eta = min(0.5, 0.5 / slack)
     lower = np.full_like(alpha, 0.5)

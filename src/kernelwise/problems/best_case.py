@@ -39,6 +39,7 @@ def solve_best_case(
     weight: Array,
     budget: float,
     starts: list[Array],
+    tol: float,
 ) -> SolverResult[MKLPoint]:
     """Alternate from every start and return the best local minimum.
 
@@ -52,13 +53,15 @@ def solve_best_case(
         Sample weights; ``budget`` is in their units.
     starts : list of arrays
         Values of p to start from.
+    tol : float
+        Stop when an alternation lowers the objective by less than this, relatively.
 
     Returns
     -------
     SolverResult
         Its certificate bounds the convex problem for the final p: how well f is solved, not how global the minimum is.
     """
-    results = [_alternate(problem_given, solve, weight, budget, trust) for trust in starts]
+    results = [_alternate(problem_given, solve, weight, budget, trust, tol) for trust in starts]
     return min(results, key=lambda result: result.certificate.primal)
 
 
@@ -68,21 +71,23 @@ def _alternate(
     weight: Array,
     budget: float,
     trust: Array,
+    tol: float,
 ) -> SolverResult[MKLPoint]:
     history: list[HistoryRow] = []
     active: NDArray[np.intp] | None = None
+    previous = np.inf
     while True:
         problem = problem_given(trust)
         result = solve(problem, active)
-        active = np.array(sorted(result.point.blocks), dtype=np.intp)
+        active = result.point.active
         # Samples that are not trusted cost one each, whatever f is.
         cost = float(weight @ (1.0 - trust)) / problem.mass
         bounds = Certificate(result.certificate.primal + cost, result.certificate.dual + cost)
         history.append(HistoryRow(len(history) + 1, result.history[-1].seconds, bounds.primal, bounds.dual))
         losses = np.maximum(0.0, 1.0 - problem.y * problem.decisions(result.point))
         update = trusted_share(losses, weight, budget)
-        settled = np.allclose(weight * update, weight * trust) or not (update > 0).any()
+        settled = previous - bounds.primal <= tol * bounds.primal or not (update > 0).any()
         if settled or len(history) == MAX_ALTERNATIONS:
             status = result.status if settled else Status.MAX_ITER
             return SolverResult(result.point, bounds, status, len(history), tuple(history))
-        trust = update
+        trust, previous = update, bounds.primal

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 
 #: Kernels to start from and to add in a round.
 START, ADD = 4, 6
+#: The share of all norms below which a kernel counts as unused.
+DUST = 1e-7
 
 
 def solve_by_column_generation(
@@ -45,13 +47,16 @@ def solve_by_column_generation(
         Called with each row of the history.
     """
     started = time.perf_counter()
-    prices = problem.bank.quadratic_forms(_first_guess(problem) * problem.y)
+    point = _first_guess(problem)
+    best = problem.certificate(point)
+    if best.relative_gap <= tol:  # a constant is optimal; where one class, no kernel or no budget is left, always
+        return SolverResult(point, best, Status.CONVERGED, 0)
+    prices = problem.bank.quadratic_forms(point.alpha * problem.y)
     active = _most_expensive(prices, START) if active is None or len(active) == 0 else np.asarray(active)
-    best = Certificate(primal=np.inf, dual=-np.inf)
-    point = MKLPoint(np.zeros(len(problem.y)), {})
     history: list[HistoryRow] = []
     inner_tol = max(1e-3, 0.2 * tol)  # the first round only has to find out which kernels matter
     status = Status.MAX_ITER
+    record = np.inf
     for iteration in range(1, max_iter + 1):
         candidate, usage = _solve_restricted(problem, active, inner_tol)
         found = problem.certificate(candidate)
@@ -68,15 +73,22 @@ def solve_by_column_generation(
         if added.size == 0 and inner_tol < tol:
             status = Status.STALLED
             break
-        inner_tol = max(0.2 * tol, min(1e-3, 0.02 * found.relative_gap))
-        tight = prices[active] > 0.98 * prices[active].max()
-        active = np.concatenate([active[(usage > 1e-3) | tight], added])
-    return SolverResult(point, best, status, len(history), history)
+        inner_tol = max(0.2 * tol, min(inner_tol, 0.02 * found.relative_gap))
+        # Kernels may leave only while the objective falls, else the same ones could leave and return for ever.
+        kept = active[_in_use(prices, active, usage)] if found.primal < record - 0.01 * best.gap else active
+        record = min(record, found.primal)
+        active = np.concatenate([kept, added])
+    return SolverResult(point, best, status, len(history), tuple(history))
 
 
-def _first_guess(problem: NoisyLabelProblem) -> Array:
-    """Return alpha proportional to the bounds: its prices are the alignments of the kernels with the labels."""
-    return problem.feasible(problem.upper)
+def _first_guess(problem: NoisyLabelProblem) -> MKLPoint:
+    """Return the best constant, and alpha proportional to the bounds: its prices align the kernels with the labels.
+
+    The loss of a constant is piecewise linear with its corners at -1, 0 and 1.
+    """
+    constants = (0.0, 1.0, -1.0) if problem.intercept else (0.0,)
+    best = min(constants, key=lambda b: problem.worst_loss(np.full(len(problem.y), b)))
+    return MKLPoint(problem.feasible(problem.upper), {}, best)
 
 
 def _most_expensive(prices: Array, count: int) -> NDArray[np.intp]:
@@ -88,6 +100,11 @@ def _violated(prices: Array, active: NDArray[np.intp]) -> NDArray[np.intp]:
     limit = prices[active].max()
     ranked = _most_expensive(prices, len(active) + ADD)
     return np.array([j for j in ranked if prices[j] > limit * (1 + 1e-9) and j not in active][:ADD], dtype=np.intp)
+
+
+def _in_use(prices: Array, active: NDArray[np.intp], usage: Array) -> NDArray[np.bool_]:
+    """Return which active kernels carry weight or have a price near the highest."""
+    return (usage > 1e-3) | (prices[active] > 0.98 * prices[active].max())
 
 
 def _solve_restricted(problem: NoisyLabelProblem, active: NDArray[np.intp], tol: float) -> tuple[MKLPoint, Array]:
@@ -123,7 +140,10 @@ def _to_point(
     alpha = np.zeros(len(problem.y))
     alpha[free] = solution.iterate.alpha
     tails = np.split(-solution.iterate.z.tails, np.cumsum(program.ranks)[:-1])
-    blocks = {int(j): w for j, w in zip(active, tails, strict=True)}
+    norms = np.array([np.linalg.norm(w) for w in tails])
+    # What an interior point leaves of an unused kernel is dust; the certificate is taken without it.
+    used = np.flatnonzero(norms > DUST * norms.sum())
+    blocks = {int(active[k]): tails[k] for k in used}
     return MKLPoint(problem.feasible(alpha), blocks, solution.iterate.bias)
 
 

@@ -79,7 +79,7 @@ def solve_by_mirror_prox(
     (<Status.CONVERGED: 'converged'>, 0.05)
     """
     check_iterate(iterate)
-    saddle = Saddle(problem)
+    saddle = Saddle.of(problem)
     space = saddle.space
     incumbent = Incumbent(saddle, tol=tol, callback=callback)
     gamma = _step_length(saddle, step)  # line 1
@@ -103,11 +103,11 @@ def solve_by_mirror_prox(
 
 
 def _step_length(saddle: Saddle, step: float | str) -> float:
-    problem = saddle.problem
+    bank = saddle.problem.bank
     if step == "tight":
         return 1.0 / (np.sqrt(2.0) * saddle.coupling_norm) if saddle.coupling_norm > 0 else 1.0
-    if step == "paper":  # sqrt(n / 2m) where N = n
-        return problem.mass / np.sqrt(2.0 * problem.bank.n_kernels * problem.bank.n_samples)
+    if step == "paper":
+        return float(np.sqrt(bank.n_samples / (2.0 * bank.n_kernels)))
     if isinstance(step, str) or not 0 < step < np.inf:
         raise ValueError(f'step must be "tight", "paper" or a positive number, got {step!r}')
     return float(step)

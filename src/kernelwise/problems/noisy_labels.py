@@ -46,6 +46,13 @@ class MKLPoint:
     blocks: dict[int, Array]
     intercept: float = 0.0
 
+    @property
+    def active(self) -> NDArray[np.intp]:
+        """The kernels that carry more than a trace of the function: where a nearby problem should start."""
+        norms = {j: float(np.linalg.norm(w)) for j, w in self.blocks.items()}
+        total = sum(norms.values())
+        return np.array(sorted(j for j, norm in norms.items() if norm > 1e-4 * total), dtype=np.intp)
+
     def norms(self, n_kernels: int) -> Array:
         """Return ``||f_j||`` for every kernel."""
         norms = np.zeros(n_kernels)

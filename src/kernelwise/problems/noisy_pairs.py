@@ -97,7 +97,7 @@ class PairLikelihoodProblem(SeparableProblem):
             step = excess / max(float(self.curvatures(base + bias).sum()), np.finfo(float).tiny)
             trial = bias - float(np.clip(step, -10.0, 10.0))
             trial = trial if low <= trial <= high else 0.5 * (low + high)
-            if abs(excess) <= 1e-16 or trial == bias:
+            if abs(excess) <= 1e-15 or trial == bias:
                 break
             bias = trial
         return np.append(point.w[:-1], bias)

@@ -204,8 +204,21 @@ def keep_feasible(statistic: Array, overall: Array, strength: float) -> Array:
     return np.clip(statistic, -limit, limit)
 
 
-def check_not_negative(values: Any, names: tuple[str, ...], pairs: Pairs, strength: float) -> None:
+def check_not_negative(
+    values: Any, names: tuple[str, ...], pairs: Pairs, strength: float, *, slack: float | Array = 0.0
+) -> None:
     """Raise a ValueError that names a kernel with a negative value on some pair.
+
+    Parameters
+    ----------
+    values : array or CSR array of shape (n_pairs, n_kernels)
+    names : tuple of str
+        Of the kernels.
+    pairs : Pairs
+    strength : float
+        The condition that needs it, for the message.
+    slack : float or array of shape (n_kernels,), default=0.0
+        How far below zero a value may be: the error of kernels that are approximated.
 
     Examples
     --------
@@ -217,17 +230,19 @@ def check_not_negative(values: Any, names: tuple[str, ...], pairs: Pairs, streng
         ...
     ValueError: feasible=0.9 needs kernels that are not negative, but linear[0] of samples 0 and 3 is -1; ...
     """
-    if min(values.shape) == 0 or values.min() >= -ROUNDING * max(float(values.max()), 0.0):
+    lowest, highest = (
+        bound if isinstance(values, np.ndarray) else bound.toarray().ravel()
+        for bound in (values.min(axis=0), values.max(axis=0))
+    )
+    excess = lowest + slack + ROUNDING * np.abs(highest)
+    kernel = int(np.argmin(excess))
+    if excess[kernel] >= 0:
         return
-    if isinstance(values, np.ndarray):
-        pair, kernel = (int(i) for i in np.unravel_index(np.argmin(values), values.shape))
-    else:  # flat positions of a large sparse matrix overflow
-        position = int(np.argmin(values.data))
-        pair = int(np.searchsorted(values.indptr, position, side="right")) - 1
-        kernel = int(values.indices[position])
+    column = values[:, [kernel]]
+    pair = int(np.argmin(column if isinstance(column, np.ndarray) else column.toarray()))
     raise ValueError(
         f"feasible={strength:g} needs kernels that are not negative, but {names[kernel]} of samples "
-        f"{pairs.rows[pair]} and {pairs.cols[pair]} is {values.min():.4g}; pass feasible=None, scale features to be "
+        f"{pairs.rows[pair]} and {pairs.cols[pair]} is {lowest[kernel]:.4g}; pass feasible=None, scale features to be "
         "non-negative, or use kernels such as gaussian_kernels()"
     )
 

@@ -90,7 +90,7 @@ def solve_by_primal_dual(
     >>> result.status, round(result.certificate.primal, 3)  # the first kernel alone separates: 0.1 / 2 * 1^2
     (<Status.CONVERGED: 'converged'>, 0.05)
     """
-    saddle = Saddle(problem)
+    saddle = Saddle.of(problem)
     incumbent = Incumbent(saddle, tol=tol, callback=callback)
     pace = _Pace(saddle)
     at = start = _starting_point(saddle)

@@ -11,7 +11,7 @@ The gradients of the coupling L are ``(1 - y_i f(x_i)) / N`` in alpha and ``-(1/
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -41,9 +41,26 @@ SMALL = 64
 
 @dataclass(frozen=True)
 class Saddle:
-    """The two steps of problem (11), each in closed form."""
+    """The two steps of problem (11), each in closed form.
+
+    Parameters
+    ----------
+    problem : NoisyLabelProblem
+        The problem in units of the mean sample weight, so that N = n: steps are not to depend on the scale of weights.
+    unit : float
+        The mean sample weight, by which this alpha is to be multiplied.
+    """
 
     problem: NoisyLabelProblem
+    unit: float
+
+    @classmethod
+    def of(cls, problem: NoisyLabelProblem) -> "Saddle":
+        """Return the saddle problem of ``problem``."""
+        n = problem.bank.n_samples
+        unit = problem.mass / n
+        scaled = replace(problem, upper=problem.upper / unit, budget=problem.budget / unit, mass=float(n))
+        return cls(scaled, unit)
 
     @cached_property
     def space(self) -> FunctionSpace:
@@ -173,5 +190,5 @@ class Incumbent:
         """Return the best point with its certificate."""
         status = Status.CONVERGED if self.converged else Status.STALLED if self.diverged else Status.MAX_ITER
         space = self.saddle.space
-        point = MKLPoint(self.alpha, space.blocks(self.f), space.constant(self.f))
+        point = MKLPoint(self.saddle.unit * self.alpha, space.blocks(self.f), space.constant(self.f))
         return SolverResult(point, self.bounds, status, n_iter, tuple(self.history))

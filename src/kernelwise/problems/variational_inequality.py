@@ -82,7 +82,7 @@ def solve_by_variational_inequality(
     check_iterate(iterate)
     if not 0 < gamma0 < np.inf:
         raise ValueError(f"gamma0 must be a positive number, got {gamma0!r}; the paper tries .01 to 100")
-    saddle = Saddle(problem)
+    saddle = Saddle.of(problem)
     space = saddle.space
     incumbent = Incumbent(saddle, tol=tol, callback=callback)
     gamma = gamma0 / np.sqrt(max_iter)

@@ -1,0 +1,1 @@
+"""The measurements behind the claims in the documentation: ``python -m benchmarks``."""

@@ -1,0 +1,75 @@
+"""What ``import kernelwise`` brings, and what it costs."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kernelwise
+
+OPTIONAL = ["typer", "rich", "jinja2", "matplotlib", "dask", "pandas"]
+
+
+def run(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", kernelwise.__all__)
+def test_public_name_exists_and_is_documented(name):
+    assert name in dir(kernelwise)
+    assert getattr(kernelwise, name).__doc__, f"{name} has no docstring"
+
+
+@pytest.mark.parametrize("module", ["datasets", "kernels", "metrics"])
+def test_names_of_public_modules_are_documented(module):
+    home = getattr(kernelwise, module)
+    for name in home.__all__:
+        assert getattr(home, name).__doc__, f"kernelwise.{module}.{name} has no docstring"
+
+
+def test_type_checkers_see_the_names_that_are_loaded_on_first_use():
+    tree = ast.parse(Path(kernelwise.__file__).read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    seen = {}
+    for node in block.body:
+        assert isinstance(node, ast.ImportFrom)
+        assert node.level == 1
+        for alias in node.names:
+            assert alias.asname == alias.name, (
+                f"{alias.name} is not re-exported: write 'import {alias.name} as {alias.name}'"
+            )
+            seen[alias.name] = node.module
+    assert seen == kernelwise._HOME
+
+
+def test_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="'kernelwise' has no attribute 'Perceptron'"):
+        kernelwise.Perceptron  # noqa: B018
+
+
+def test_import_loads_neither_scikit_learn_nor_optional_packages():
+    code = f"import sys, kernelwise; print([m for m in {[*OPTIONAL, 'sklearn', 'scipy']} if m in sys.modules])"
+    assert run(code).strip() == "[]"
+
+
+def test_public_names_load_where_optional_packages_are_missing():
+    code = (
+        "import sys\n"
+        f"sys.modules.update(dict.fromkeys({OPTIONAL}))\n"  # None there makes an import fail
+        "import kernelwise\n"
+        "for name in kernelwise.__all__: getattr(kernelwise, name)"
+    )
+    assert run(code) == ""
+
+
+@pytest.mark.slow
+def test_import_is_as_quick_as_that_of_scikit_learn():
+    def seconds(module):
+        return float(run(f"from time import perf_counter as t; a = t(); import {module}; print(t() - a)"))
+
+    runs = [(seconds("kernelwise"), seconds("sklearn")) for _ in range(4)]
+    ours, theirs = (min(column) for column in zip(*runs, strict=True))
+    assert ours <= 1.2 * theirs
