@@ -375,12 +375,31 @@ def test_ranks_of_one_dimensional_kernels_do_not_grow_with_n(rng):
 
 
 def test_tolerance_below_rounding_is_rounding(rng):
-    X = rng.uniform(size=(200, 1))
-    bank = build_bank(X, Gaussian(width=1.0), rank=1e-300)
-    assert bank.ranks[0] <= 20
+    X = rng.uniform(size=(200, 3))
+    bank = build_bank(X, [Gaussian(columns=0), Linear(), Polynomial(degree=2)], rank=1e-300)
+    assert bank.ranks[0] <= 15
+    assert bank.ranks.tolist()[1:] == [3, 10]
     v = rng.normal(size=200)
-    np.testing.assert_allclose(bank.products(v)[0], gram(Gaussian(), X, X) @ v, atol=1e-10)
-    np.testing.assert_allclose(bank.cross_products(X, v)[0], gram(Gaussian(), X, X) @ v, atol=1e-8)
+    exact = gram(Gaussian(columns=0), X, X) @ v
+    np.testing.assert_allclose(bank.products(v)[0], exact, atol=1e-10)
+    np.testing.assert_allclose(bank.cross_products(X, v)[0], exact, atol=1e-8)
+
+
+def rough_gaussian(S, T):
+    """A kernel that somebody computed in single precision: seven digits, and noise below."""
+    return gram(Gaussian(), S, T).astype(np.float32)
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("columns", [None, 0])
+def test_noise_in_a_kernel_does_not_choose_a_landmark_twice(large, columns, rng, monkeypatch):
+    if large:
+        make_everything_large(monkeypatch)
+    X, v = rng.uniform(size=(120, 2)), rng.normal(size=120)
+    bank = build_bank(X, FunctionKernel(columns=columns, function=rough_gaussian), random_state=0)
+    assert len(np.unique(bank.maps[0].landmarks, axis=0)) == bank.ranks[0]
+    exact = gram(Gaussian(columns=columns), X, X) @ v
+    np.testing.assert_allclose(bank.products(v)[0], exact, atol=1e-4 * np.abs(exact).max())
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "sparse"])

@@ -137,10 +137,11 @@ def test_select_take_evaluate_is_the_call(kernel, k, rng):
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8])
 def test_narrow_types_are_computed_in_double_precision(kernel, dtype, rng):
     X = (100 * rng.uniform(size=(6, 3))).astype(dtype)
-    gram = kernel(X)
-    assert gram.dtype == np.float64
-    np.testing.assert_allclose(gram, kernel(X.astype(np.float64)), rtol=1e-13)
-    np.testing.assert_allclose(kernel(sp.csr_array(X)), kernel(X.astype(np.float64)), rtol=1e-10, atol=1e-290)
+    for placed in (kernel, kernel.on(1), kernel.on((0, 2))):
+        expected = placed(X.astype(np.float64))
+        assert placed(X).dtype == np.float64
+        np.testing.assert_allclose(placed(X), expected, rtol=1e-13)
+        np.testing.assert_allclose(placed(sp.csr_array(X)), expected, rtol=1e-10, atol=1e-290)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "sparse"])

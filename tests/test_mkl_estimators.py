@@ -192,9 +192,9 @@ class TestOtherInputs:
         X, y = heart
         scaled = (X - X.min(axis=0)) / np.ptp(X, axis=0)
         stack = np.stack([Gaussian(width=w)(scaled) for w in (0.5, 2.0)], axis=2)
-        search = GridSearchCV(
-            SimpleMKLClassifier("precomputed", probability=False), {"alpha": [0.1, 0.01]}, cv=3
-        ).fit(stack, y)
+        search = GridSearchCV(SimpleMKLClassifier("precomputed", probability=False), {"alpha": [0.1, 0.01]}, cv=3).fit(
+            stack, y
+        )
         assert search.best_score_ > 0.75
         assert search.predict(stack[:5]).shape == (5,)
 
@@ -248,7 +248,10 @@ BAD_CALLS = [
     (lambda: SimpleMKLClassifier(FEW).fit(np.full((12, 2), np.nan), Y_OK), "NaN"),
     (lambda: SimpleMKLClassifier(FEW).fit(np.full((12, 2), np.inf), Y_OK), "infinity"),
     (lambda: SimpleMKLClassifier(FEW).fit(X_OK, Y_OK + 0.5 * np.arange(12)), "continuous"),
-    (lambda: SimpleMKLClassifier(FEW).fit(X_OK, Y_OK, sample_weight=-np.ones(12)), "sample_weight must not be negative"),
+    (
+        lambda: SimpleMKLClassifier(FEW).fit(X_OK, Y_OK, sample_weight=-np.ones(12)),
+        "sample_weight must not be negative",
+    ),
     (lambda: SimpleMKLClassifier(FEW, alpha=0).fit(X_OK, Y_OK), "alpha must be a positive"),
     (lambda: SimpleMKLClassifier(FEW, alpha=-1).fit(X_OK, Y_OK), "alpha must be a positive"),
     (lambda: SimpleMKLClassifier(FEW, tol=2).fit(X_OK, Y_OK), "tol, the relative duality gap"),

@@ -1,7 +1,8 @@
 """scikit-learn's own checks over every public estimator."""
 
-from estimator_table import ESTIMATORS, EXPECTED_FAILURES
 from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from estimator_table import ESTIMATORS, EXPECTED_FAILURES
 
 
 @parametrize_with_checks(

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from . import datasets as datasets
     from . import kernels as kernels
     from . import metrics as metrics
+    from .baselines import UniformKernel as UniformKernel
     from .estimators import BestCaseMKLClassifier as BestCaseMKLClassifier
+    from .estimators import PairKernelClustering as PairKernelClustering
+    from .estimators import PairKernelLearner as PairKernelLearner
     from .estimators import RobustMKLClassifier as RobustMKLClassifier
     from .estimators import RobustMKLClassifierCV as RobustMKLClassifierCV
     from .estimators import SimpleMKLClassifier as SimpleMKLClassifier
@@ -32,6 +35,9 @@ _HOME = {
     "BestCaseMKLClassifier": "estimators",
     "RobustMKLClassifierCV": "estimators",
     "SimpleMKLClassifierCV": "estimators",
+    "PairKernelClustering": "estimators",
+    "PairKernelLearner": "estimators",
+    "UniformKernel": "baselines",
     "flip_labels": "supervision",
 }
 

@@ -29,6 +29,8 @@ logger = logging.getLogger("kernelwise")
 
 #: Folds, and the gap to reach in each, for the decisions that probabilities are calibrated on.
 CALIBRATION_FOLDS, CALIBRATION_TOL = 5, 1e-3
+#: Weights below this are what the solver leaves of unused kernels; tables leave them out.
+SHOWN = 1e-6
 
 
 def _log_row(row: HistoryRow) -> None:
@@ -222,7 +224,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         rows = []
         for output, per_kernel in enumerate(weights):
             for j in np.argsort(-per_kernel, kind="stable"):
-                if per_kernel[j] <= 0:
+                if per_kernel[j] <= SHOWN:
                     break
                 row = _describe(self.kernels_[j], names) | {"weight": float(per_kernel[j])}
                 rows.append(row if len(weights) == 1 else {"class": self.classes_[output]} | row)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..problems import confidence_margin
+from ..problems import margin_of_confidence
 from ._mkl_classifier import MKLClassifier, Result, WeightedSamples
 
 
@@ -221,7 +221,7 @@ class RobustMKLClassifier(MKLClassifier):
         """Return ``1 + tau`` and ``rho / n``."""
         if self.budget is not None:
             return 1.0, float(self.budget)
-        tau = 0.0 if self.risk is None else confidence_margin(self.risk)
+        tau = 0.0 if self.risk is None else margin_of_confidence(self.risk)
         return 1.0 + tau, 1.0 - self.noise_rate + tau + tau / np.sqrt(mass)
 
     def _solve(self, data: WeightedSamples, *, tol: float, active: NDArray[np.intp] | None = None) -> Result:

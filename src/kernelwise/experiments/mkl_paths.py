@@ -55,7 +55,7 @@ class Task:
         bounds = self.rows.astype(np.float64) if trust is None else self.rows * trust
         mass = float(self.rows.sum())
         problem = NoisyLabelProblem(self.bank, self.y, penalty, bounds, mass, budget=budget * mass)
-        active = None if near is None else np.array(sorted(near.point.blocks), dtype=np.intp)
+        active = None if near is None else near.point.active
         result = solve_by_column_generation(problem, tol=TOLERANCE, active=active)
         return Fit(penalty, budget, result.point, problem.decisions(result.point), result.certificate.relative_gap)
 

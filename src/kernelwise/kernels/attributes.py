@@ -33,6 +33,7 @@ class AttributeBank(KernelBank):
     def __init__(self, X: Any, *, names: Sequence[str] | None = None):
         self.X = sp.csr_array(X, dtype=np.float64)
         self.n_samples = self.X.shape[0]
+        self.ranks = np.ones(self.X.shape[1], dtype=np.intp)
         self.names = one_name_each(names, self.X.shape[1], default="linear")
         self._columns: sp.csc_array | None = None
 

@@ -24,6 +24,8 @@ class KernelBank(ABC):
     n_samples, n_kernels : int
     names : tuple of str
         What each kernel is and which columns it looks at.
+    ranks : ndarray of shape (n_kernels,)
+        The number of columns of each factor, or a bound on it.
 
     Examples
     --------
@@ -36,6 +38,7 @@ class KernelBank(ABC):
 
     n_samples: int
     names: tuple[str, ...]
+    ranks: NDArray[np.intp]
 
     @property
     def n_kernels(self) -> int:

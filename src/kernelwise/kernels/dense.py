@@ -35,6 +35,7 @@ class DenseBank(KernelBank):
     def __init__(self, grams: ArrayLike, *, names: Sequence[str] | None = None):
         self.grams = check_gram_stack(grams, name="grams")
         self.n_samples = self.grams.shape[1]
+        self.ranks = np.full(len(self.grams), self.n_samples, dtype=np.intp)
         self.names = one_name_each(names, len(self.grams), default="kernel")
         self._cross: _CrossGrams | None = None
 

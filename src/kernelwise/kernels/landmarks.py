@@ -177,6 +177,7 @@ class PartialCholesky:
         if self.rank:
             known = self.rows[:, candidates]
             residual = residual - known.T @ known
+        # Computed afresh: a candidate that is refused below must not look worth adding again.
         self.remaining[candidates] = residual.diagonal()
         rows, order = _pivoted_cholesky(residual, threshold, self.cap - self.rank)
         landmarks = candidates[order]

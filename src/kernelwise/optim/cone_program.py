@@ -12,6 +12,7 @@ Each iteration needs one Gram matrix of the rows of B (weighted over samples) an
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,10 @@ Array = NDArray[np.float64]
 
 #: Steps without a smaller gap before rounding is taken to have the last word.
 PATIENCE = 5
+#: Up to this many samples an iteration is done in their number, beyond it in the summed ranks.
+MANY_SAMPLES = 1500
+#: The most entries that the Gram matrices of all blocks may have together.
+GRAM_ENTRIES = 2**26
 
 
 @dataclass(frozen=True)
@@ -37,10 +42,21 @@ class ConeProgram:
     budget: float | None = None
     balance: Array | None = None
 
-    @property
+    @cached_property
     def cones(self) -> Cones:
         """The second-order cones, one per block."""
         return Cones(self.ranks)
+
+    @cached_property
+    def grams(self) -> Array:
+        """All ``B_j^T B_j``: with few samples and high ranks, these make an iteration independent of the ranks."""
+        return np.stack([block.T @ block for block in np.split(self.B, np.cumsum(self.ranks)[:-1])])
+
+    @property
+    def few_samples(self) -> bool:
+        """Whether to solve in the dimension of the samples rather than in that of the ranks."""
+        rank, n = self.B.shape
+        return n <= max(rank, MANY_SAMPLES) and len(self.ranks) * n**2 <= GRAM_ENTRIES
 
 
 class Iterate(NamedTuple):
@@ -206,7 +222,7 @@ class _NewtonSystem:
         self.state, self.cones = state, program.cones
         self.scaling = Scaling.between(self.cones, state.s, x.z)
         self.scaled_point = self.scaling.apply(x.z)
-        self.inverse = _ReducedInverse(program.B, x.lower / x.alpha + x.upper / state.room, self.scaling)
+        self.inverse = _ReducedInverse(program, x.lower / x.alpha + x.upper / state.room, self.scaling)
         self._border()
 
     def _border(self) -> None:
@@ -274,22 +290,16 @@ class _NewtonSystem:
 class _ReducedInverse:
     """Solve with ``D + B^T C B``, C block-diagonal: in n dimensions, or in the rank of B by the Woodbury identity."""
 
-    def __init__(self, B: Array, diagonal: Array, scaling: Scaling):
-        self.B, self.diagonal, self.scaling = B, diagonal, scaling
-        rank, n = B.shape
-        self.direct = n <= max(rank, 1500)
-        matrix = self._direct_matrix() if self.direct else self._woodbury_matrix()
+    def __init__(self, program: ConeProgram, diagonal: Array, scaling: Scaling):
+        self.program, self.B, self.diagonal, self.scaling = program, program.B, diagonal, scaling
+        matrix = self._direct_matrix() if program.few_samples else self._woodbury_matrix()
         self.cholesky = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
 
     def _direct_matrix(self) -> Array:
-        scaling, cones, B = self.scaling, self.scaling.cones, self.B
-        scaled = B / cones.spread(scaling.beta)[:, None]
-        directions = np.sqrt(2.0) * np.add.reduceat(
-            scaling.w.tails[:, None] * scaled,
-            cones.starts,  # type: ignore[attr-defined]
-            axis=0,
-        )
-        matrix = scaled.T @ scaled + directions.T @ directions
+        scaling, cones = self.scaling, self.scaling.cones
+        weighted = (np.sqrt(2.0) * scaling.w.tails / cones.spread(scaling.beta))[:, None] * self.B
+        directions = np.add.reduceat(weighted, cones.starts, axis=0)
+        matrix = np.tensordot(scaling.beta**-2, self.program.grams, axes=1) + directions.T @ directions
         matrix.flat[:: len(matrix) + 1] += self.diagonal
         return matrix
 
@@ -298,7 +308,7 @@ class _ReducedInverse:
         scaling, cones = self.scaling, self.scaling.cones
         half = self.B / np.sqrt(self.diagonal)
         matrix = half @ half.T
-        for j, start in enumerate(cones.starts):  # type: ignore[attr-defined]
+        for j, start in enumerate(cones.starts):
             block = slice(start, start + cones.ranks[j])
             w1 = scaling.w.tails[block]
             inner = np.eye(len(w1)) - np.outer(w1, w1) * (2.0 / (1.0 + 2.0 * float(w1 @ w1)))
@@ -306,7 +316,7 @@ class _ReducedInverse:
         return matrix
 
     def solve(self, right: Array) -> Array:
-        if self.direct:
+        if self.program.few_samples:
             return cho_solve(self.cholesky, right, check_finite=False)
         solution = self._woodbury_solve(right)
         return solution + self._woodbury_solve(right - self._multiply(solution))

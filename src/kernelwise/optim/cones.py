@@ -5,6 +5,7 @@ Notation of Vandenberghe, "The CVXOPT linear and quadratic cone program solvers"
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -33,12 +34,14 @@ class Cones:
 
     ranks: NDArray[np.intp]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "starts", np.concatenate([[0], np.cumsum(self.ranks)[:-1]]).astype(np.intp))
+    @cached_property
+    def starts(self) -> NDArray[np.intp]:
+        """Where the tail of each cone begins."""
+        return np.concatenate([[0], np.cumsum(self.ranks)[:-1]]).astype(np.intp)
 
     def sums(self, tails: Array) -> Array:
         """Sum the tail entries of each cone."""
-        return np.add.reduceat(tails, self.starts)  # type: ignore[attr-defined]
+        return np.add.reduceat(tails, self.starts)
 
     def spread(self, heads: Array) -> Array:
         """Repeat one number per cone over its tail."""

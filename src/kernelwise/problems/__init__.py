@@ -1,29 +1,45 @@
 """One file per published problem: objective, dual, certificate; and the solvers that need to know its structure."""
 
-import math
 from collections.abc import Callable, Mapping
 
 from ..optim import SolverResult
 from .best_case import solve_best_case
 from .column_generation import solve_by_column_generation
+from .mirror_prox import solve_by_mirror_prox
 from .noisy_labels import MKLPoint, NoisyLabelProblem
+from .primal_dual import solve_by_primal_dual
+from .theory import (
+    budget_from_noise_rate,
+    budget_multiplier,
+    equivalent_penalty,
+    generalization_bound,
+    margin_of_confidence,
+    mirror_prox_iterations,
+)
+from .variational_inequality import solve_by_variational_inequality
 
 #: Solvers of the noisy-label problem by name.
 SOLVERS: Mapping[str, Callable[..., SolverResult[MKLPoint]]] = {
     "auto": solve_by_column_generation,
     "column-generation": solve_by_column_generation,
+    "primal-dual": solve_by_primal_dual,
+    "mirror-prox": solve_by_mirror_prox,
+    "variational-inequality": solve_by_variational_inequality,
 }
-
-
-def confidence_margin(risk: float) -> float:
-    return math.sqrt(math.log(1 / risk) / 2)
-
 
 __all__ = [
     "SOLVERS",
     "MKLPoint",
     "NoisyLabelProblem",
-    "confidence_margin",
+    "budget_from_noise_rate",
+    "budget_multiplier",
+    "equivalent_penalty",
+    "generalization_bound",
+    "margin_of_confidence",
+    "mirror_prox_iterations",
     "solve_best_case",
     "solve_by_column_generation",
+    "solve_by_mirror_prox",
+    "solve_by_primal_dual",
+    "solve_by_variational_inequality",
 ]

@@ -12,16 +12,17 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels import KernelBank
 from ..optim import Certificate, HistoryRow, SolverResult, Status
-from ..optim.cone_program import ConeProgram, ConeSolution, solve_cone_program
+from ..optim.cone_program import MANY_SAMPLES, ConeProgram, ConeSolution, solve_cone_program
 from .noisy_labels import MKLPoint, NoisyLabelProblem
 
 Array = NDArray[np.float64]
 
 #: Kernels to start from and to add in a round.
-START, ADD = 4, 6
+START, ADD = 8, 12
 #: The share of all norms below which a kernel counts as unused.
-DUST = 1e-7
+DUST = 1e-10
 
 
 def solve_by_column_generation(
@@ -51,8 +52,9 @@ def solve_by_column_generation(
     best = problem.certificate(point)
     if best.relative_gap <= tol:  # a constant is optimal; where one class, no kernel or no budget is left, always
         return SolverResult(point, best, Status.CONVERGED, 0)
+    effort = _effort(problem.bank)
     prices = problem.bank.quadratic_forms(point.alpha * problem.y)
-    active = _most_expensive(prices, START) if active is None or len(active) == 0 else np.asarray(active)
+    active = _largest(prices / effort, START) if active is None or len(active) == 0 else np.asarray(active)
     history: list[HistoryRow] = []
     inner_tol = max(1e-3, 0.2 * tol)  # the first round only has to find out which kernels matter
     status = Status.MAX_ITER
@@ -69,7 +71,7 @@ def solve_by_column_generation(
             status = Status.CONVERGED
             break
         prices = problem.bank.quadratic_forms(candidate.alpha * problem.y)
-        added = _violated(prices, active)
+        added = _violated(prices, active, effort)
         if added.size == 0 and inner_tol < tol:
             status = Status.STALLED
             break
@@ -91,15 +93,23 @@ def _first_guess(problem: NoisyLabelProblem) -> MKLPoint:
     return MKLPoint(problem.feasible(problem.upper), {}, best)
 
 
-def _most_expensive(prices: Array, count: int) -> NDArray[np.intp]:
-    return np.argsort(-prices, kind="stable")[:count]
+def _effort(bank: KernelBank) -> Array:
+    """Return what a kernel costs in an interior point: its rank counts where there are many samples."""
+    if bank.n_samples <= MANY_SAMPLES:
+        return np.ones(bank.n_kernels)
+    return np.sqrt(np.maximum(bank.ranks, 1))
 
 
-def _violated(prices: Array, active: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the kernels whose price exceeds that of every active one, the most expensive first."""
-    limit = prices[active].max()
-    ranked = _most_expensive(prices, len(active) + ADD)
-    return np.array([j for j in ranked if prices[j] > limit * (1 + 1e-9) and j not in active][:ADD], dtype=np.intp)
+def _largest(values: Array, count: int) -> NDArray[np.intp]:
+    return np.argsort(-values, kind="stable")[:count]
+
+
+def _violated(prices: Array, active: NDArray[np.intp], effort: Array) -> NDArray[np.intp]:
+    """Return kernels whose price exceeds that of every active one: those that promise most for their rank."""
+    excess = prices - prices[active].max() * (1 + 1e-9)
+    excess[active] = 0.0
+    chosen = _largest(excess / effort, ADD)
+    return chosen[excess[chosen] > 0]
 
 
 def _in_use(prices: Array, active: NDArray[np.intp], usage: Array) -> NDArray[np.bool_]:
