@@ -3,9 +3,8 @@
 Each function states its problem in cvxpy and solves it with Clarabel to high accuracy. Slow and simple on purpose.
 """
 
-from fractions import Fraction
-
 import warnings
+from fractions import Fraction
 
 import cvxpy as cp
 import numpy as np

@@ -1,7 +1,7 @@
 """Probabilities from decisions: one slope, fitted to decisions that the model made out of fold.
 
 ``P(c | x)`` is the softmax of ``slope * f_c(x)`` (the logistic function of ``slope * f(x)`` for two classes). With a
-slope alone the most probable class always is the predicted one, which Platt's sigmoid, with its shift, does not promise.
+slope alone the most probable class always is the predicted one; Platt's sigmoid, with its shift, does not promise that.
 """
 
 import numpy as np

@@ -6,13 +6,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..kernels.specs import is_sparse
+
 Array = NDArray[np.float64]
 
 
 class DistinctSamples(NamedTuple):
     """Samples that differ in features or label, with the weights of their repetitions added up."""
 
-    index: NDArray[np.intp]  # position of a representative in the data that was given
+    first: NDArray[np.intp]  # position of a representative in the data that was given
     weight: Array
 
 
@@ -36,7 +38,7 @@ def distinct_samples(X: Any, target: NDArray[np.intp], weight: Array) -> Distinc
 def _row_keys(X: Any) -> Array:
     """Return one number per row, equal for equal rows: a fixed random projection."""
     projection = np.random.RandomState(0).uniform(0.5, 1.5, X.shape[1])
-    if sp.issparse(X):
+    if is_sparse(X):
         rows = sp.csr_array(X)
         rows.sort_indices()
         parts = rows.data * projection[rows.indices]
@@ -48,7 +50,7 @@ def _row_keys(X: Any) -> Array:
 
 
 def _rows_differ(X: Any, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.bool_]:
-    if sp.issparse(X):
+    if is_sparse(X):
         return np.asarray(abs(X[left] - X[right]).sum(axis=1)).ravel() > 0
     return (X[left] != X[right]).any(axis=1)
 
@@ -73,7 +75,7 @@ class FeatureScaler(NamedTuple):
     @classmethod
     def fit(cls, X: Any) -> "FeatureScaler":
         """Read the ranges off the training data. A constant attribute becomes zero."""
-        if sp.issparse(X):
+        if is_sparse(X):
             largest = np.asarray(abs(X).max(axis=0).todense()).ravel()
             return cls(None, np.where(largest > 0, largest, 1.0))
         low, high = X.min(axis=0), X.max(axis=0)

@@ -57,7 +57,7 @@ def prepare_training(estimator: Any, X: Any, y: Any, sample_weight: Any, random_
     weighty = np.unique(target[weight > 0])
     if len(weighty) < 2:
         raise ValueError(
-            f"a classifier needs at least two classes among samples of positive weight, got one class: {classes[weighty]}"
+            f"a classifier needs two classes or more among samples with a weight, got one class: {classes[weighty]}"
         )
 
     kernels, rescale = _kernels_for(estimator, X)

@@ -18,8 +18,8 @@ class BestCaseMKLClassifier(MKLClassifier):
         \min_{f, p} \frac{\alpha}{2} \Big( \sum_j \|f_j\| \Big)^2 + \frac{1}{n} \sum_i (p_i \ell_i + 1 - p_i),
         \quad p \in [0, 1]^n, \; \sum_i p_i \le \rho
 
-    The baseline of [1]_, after [2]_. The problem is not convex: it is solved by alternation from several starts, and the
-    best local minimum is kept. ``dual_gap_`` certifies the functions for the final p, not that no better p exists.
+    The baseline of [1]_, after [2]_. The problem is not convex: it is solved by alternation from several starts, and
+    the best local minimum is kept. ``dual_gap_`` certifies the functions for the final p, not that no better p exists.
 
     Parameters
     ----------

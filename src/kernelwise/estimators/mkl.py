@@ -134,7 +134,8 @@ class RobustMKLClassifier(MKLClassifier):
     * ``budget=b``: the paper's practical form, ``rho = b n`` and ``tau = 0``, with b to be tuned.
 
     Where the budget binds, the decision depends on it alone: ``f_St(alpha, rho) = r f_Si(alpha r)`` for some r in
-    (0, 1]. So this is :class:`SimpleMKLClassifier` with its penalty capped; a well-tuned one predicts as well. See the documentation.
+    (0, 1]. So this is :class:`SimpleMKLClassifier` with its penalty capped; a well-tuned one predicts as well.
+    See ``docs/reproduction/noisy-labels.md``.
 
     Parameters
     ----------

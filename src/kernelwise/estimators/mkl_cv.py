@@ -40,7 +40,7 @@ class RobustMKLClassifierCV(RobustMKLClassifier):
     Attributes
     ----------
     alpha_, budget_, noise_rate_ : float
-        The choice. Among equal scores the largest alpha, then the largest budget.
+        The choice. Among equal scores the largest budget, then the largest alpha.
     cv_results_ : dict of arrays
         ``alpha``, ``budget``, ``mean_test_score`` and ``std_test_score`` (accuracy on the given labels) of every point.
 
@@ -102,7 +102,7 @@ class RobustMKLClassifierCV(RobustMKLClassifier):
         decisions = self._follow_path(training, fold, path)
         scores = _fold_scores(training, fold, decisions, self.n_folds)
         best = int(np.argmax(scores.mean(axis=1)))
-        self.alpha_, self.budget_ = path[best].alpha, path[best].budget
+        self.alpha_, self.budget_ = path[best].alpha, float(path[best].budget or 1.0)
         self.noise_rate_ = 1.0 - self.budget_
         self.cv_results_ = {
             "alpha": np.array([model.alpha for model in path]),

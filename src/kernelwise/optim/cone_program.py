@@ -5,10 +5,12 @@ The program, in ``alpha`` (n) and ``t``::
     minimise    -sum(alpha) + curvature t^2 / 2
     subject to  ||B_j alpha|| <= t  for every block j,   0 <= alpha <= upper,   sum(alpha) <= budget,   e^T alpha = 0
 
-where the last two are optional. Primal-dual path following with Nesterov-Todd scaling and Mehrotra's corrector. Every iterate is
-strictly feasible in both the program and its dual, because such a starting point can be written down, so ``s^T z`` is the gap.
+where the last two are optional. Primal-dual path following with Nesterov-Todd scaling and Mehrotra's corrector. Every
+iterate is strictly feasible in both the program and its dual, because such a starting point can be written down, so
+``s^T z`` is the gap.
 
-Each iteration needs one Gram matrix of the rows of B (weighted over samples) and a few products with B: sums over samples.
+Each iteration needs one Gram matrix of the rows of B (weighted over samples) and a few products with B: sums over
+samples.
 """
 
 from dataclasses import dataclass
@@ -213,8 +215,8 @@ class _Direction(NamedTuple):
 class _NewtonSystem:
     """The linearised optimality conditions at a state, reduced to ``alpha``, factored once, solved for several sides.
 
-    With ``D = lower/alpha + upper/room`` and the cone scaling W, the reduced matrix is ``D + B^T C B`` (C the tail part of
-    ``W^-2``) bordered by the budget, t and the bias.
+    With ``D = lower/alpha + upper/room`` and the cone scaling W, the reduced matrix is ``D + B^T C B`` (C the tail
+    part of ``W^-2``) bordered by the budget, t and the bias.
     """
 
     def __init__(self, state: _State):

@@ -1,6 +1,7 @@
 """Products of second-order cones ``{(x0, x1) : ||x1|| <= x0}`` and their Nesterov-Todd scaling.
 
-A point of J cones of ranks r_1..r_J is a pair ``(heads, tails)``: J numbers and one stacked vector of ``sum r_j`` entries.
+A point of J cones of ranks r_1..r_J is a pair ``(heads, tails)``: J numbers and one stacked vector of ``sum r_j``
+entries.
 Notation of Vandenberghe, "The CVXOPT linear and quadratic cone program solvers" (2010), sections 2.2 and 4.
 """
 
@@ -78,7 +79,10 @@ class Cones:
 
 @dataclass(frozen=True)
 class Scaling:
-    """The symmetric ``W`` with ``W z = W^-1 s``: ``W^2 = beta^2 (2 w w^T - J)`` and ``W = beta (2 v v^T - J)`` per cone."""
+    """The symmetric ``W`` with ``W z = W^-1 s``.
+
+    Per cone, ``W = beta (2 v v^T - J)`` and ``W^2 = beta^2 (2 w w^T - J)``.
+    """
 
     cones: Cones
     beta: Array

@@ -1,7 +1,8 @@
 """The default solver for noisy labels: few kernels at a time, each small problem by an interior point.
 
-The optimum uses 5 to 30 kernels out of hundreds. So: solve over a small active set; price every kernel by ``v^T K_j v``,
-which is one pass over the bank; add the most violated ones; stop when the duality gap over all kernels is small enough.
+The optimum uses 5 to 30 kernels out of hundreds. So: solve over a small active set; price every kernel by
+``v^T K_j v``, one pass over the bank; add the most violated ones; stop when the duality gap over all kernels is small
+enough.
 The restricted solution is a primal point of the whole problem and its alpha a dual point, so every round ends with a
 certificate.
 """
