@@ -1,7 +1,7 @@
 """From X to a fitted model, against MKLpy's EasyMKL: scikit-learn's breast cancer data, 310 kernels.
 
-MKLpy needs an environment of its own. Make one with ``pip install MKLpy`` in it and name its interpreter in the variable
-KERNELWISE_PEERS_PYTHON; without it this benchmark says so and measures nothing.
+MKLpy needs an environment of its own. Make one with ``pip install MKLpy`` in it and name its interpreter in the
+variable KERNELWISE_PEERS_PYTHON; without it this benchmark says so and measures nothing.
 """
 
 import json
@@ -40,7 +40,8 @@ def grams(P, Q):
 model = EasyMKL(learner=SVC(C=1.0)).fit(list(grams(A, A)), torch.tensor(y_train))
 seconds = time.perf_counter() - start
 accuracy = float((np.asarray(model.predict(list(grams(B, A)))) == y_test).mean())
-print(json.dumps({"seconds": seconds, "accuracy": accuracy, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(json.dumps({"seconds": seconds, "accuracy": accuracy, "peak": peak}))
 """
 
 

@@ -1,5 +1,6 @@
-"""One file per compared method, with the interfaces of the estimators."""
+"""Methods to compare with, one file each, with the interfaces of the estimators."""
 
-from .uniform_kernel import UniformKernel
+from .itml import ITML
+from .mmc import MMC
 
-__all__ = ["UniformKernel"]
+__all__ = ["ITML", "MMC"]
