@@ -198,6 +198,15 @@ class TestOtherInputs:
         assert search.best_score_ > 0.75
         assert search.predict(stack[:5]).shape == (5,)
 
+    def test_a_matrix_that_is_no_kernel_can_be_projected(self, heart):
+        X, y = heart
+        scaled = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+        similarity = np.tanh(scaled @ scaled.T - 3.0)  # the sigmoid "kernel" is indefinite
+        index = np.arange(len(y))[:, None]
+        with pytest.raises(ValueError, match="precomputed.*smallest eigenvalue is -"):
+            SimpleMKLClassifier(precomputed(similarity), probability=False).fit(index, y)
+        SimpleMKLClassifier(precomputed(similarity, project=True), probability=False).fit(index, y)
+
     def test_grid_search_over_kernels(self, heart):
         X, y = heart
         grid = {"kernels": [FEW, gaussian_kernels([1.0], scope="each")], "alpha": [0.1, 0.01]}

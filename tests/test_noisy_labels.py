@@ -11,7 +11,6 @@ import oracles
 from kernelwise.kernels import AttributeBank, DenseBank, FactorBank, Gaussian, Linear
 from kernelwise.optim import Status
 from kernelwise.problems.column_generation import solve_by_column_generation
-from kernelwise.problems.function_space import CoefficientSpace, CoordinateSpace, function_space
 from kernelwise.problems.mirror_prox import solve_by_mirror_prox
 from kernelwise.problems.noisy_labels import NoisyLabelProblem
 from kernelwise.problems.primal_dual import solve_by_primal_dual
@@ -287,43 +286,6 @@ def test_answers_do_not_depend_on_the_bank(rng, solver, kind):
         assert results[0].certificate.dual == pytest.approx(results[1].certificate.dual, rel=1e-6)
         if solver is not solve_by_column_generation:  # which has no reason to find the same one of several optima
             np.testing.assert_allclose(results[0].point.alpha, results[1].point.alpha, atol=1e-6)
-
-
-@pytest.mark.parametrize("space_of", [CoordinateSpace, CoefficientSpace])
-@pytest.mark.parametrize("intercept", [False, True])
-def test_function_spaces_keep_the_promises_of_a_reproducing_space(rng, space_of, intercept):
-    dense, bank = banks_of_the_same_kernels(rng, "gaussian")
-    space = space_of(bank, intercept=intercept)
-    u, v = rng.normal(size=(2, 25))
-    f, g = space.representer(u), space.representer(v)
-    quadratic = np.array([u @ K @ u for K in dense.grams])
-    np.testing.assert_allclose(space.norms(f), np.sqrt(quadratic), rtol=1e-9)
-    np.testing.assert_allclose(space.values(f), dense.grams.sum(axis=0) @ u + intercept * u.sum(), atol=1e-9)
-    assert space.constant(f) == pytest.approx(intercept * u.sum())
-    assert space.squared_norm(f) == pytest.approx(quadratic.sum() + intercept * u.sum() ** 2)
-    # <f, g> by polarisation is u^T K v: linear combinations are those of functions.
-    inner = (space.squared_norm(f + g) - space.squared_norm(f - g)) / 4
-    assert inner == pytest.approx(u @ dense.grams.sum(axis=0) @ v + intercept * u.sum() * v.sum())
-    factors = np.array([0.0, 1.0, 0.5, 0.0, 2.0, 0.0])
-    h = space.scaled(2.0 * f - g, factors)
-    np.testing.assert_allclose(space.norms(h), factors * space.norms(2.0 * f - g), rtol=1e-9)
-    assert space.constant(h) == space.constant(2.0 * f - g)
-    blocks = space.blocks(h)
-    assert sorted(blocks) == [1, 2, 4]
-    values = sum(bank.factor(j) @ w for j, w in blocks.items()) + space.constant(h)
-    np.testing.assert_allclose(space.values(h), values, atol=1e-9)
-    assert not space.blocks(space.zero())
-    assert not space.values(space.zero()).any()
-
-
-def test_values_of_few_parts_are_those_of_all(rng, monkeypatch):
-    _, bank = banks_of_the_same_kernels(rng, "gaussian")
-    space = function_space(bank)
-    f = space.scaled(space.representer(rng.normal(size=25)), np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0]))
-    expected = bank.lift(f)
-    for cost_of_a_visit in (0, 10**9):
-        monkeypatch.setattr("kernelwise.problems.function_space.VISIT", cost_of_a_visit)
-        np.testing.assert_allclose(space.values(f), expected, atol=1e-12)
 
 
 class CountingBank(DenseBank):

@@ -3,10 +3,11 @@
 from .attributes import AttributeBank
 from .bank import KernelBank
 from .build import RankWarning, build_bank
-from .dense import DenseBank, check_positive_semidefinite, project_psd
+from .dense import DenseBank
 from .expansion import KernelExpansion
 from .factors import FactorBank
 from .families import KernelFamily, gaussian_kernels, linear_kernels, resolve_kernels
+from .gram_checks import check_positive_semidefinite, project_psd
 from .landmarks import LandmarkMap
 from .precomputed import IndexedGram, StackedGram, precomputed
 from .specs import Cosine, FunctionKernel, Gaussian, Kernel, Linear, Polynomial, UnitDiagonal

@@ -10,9 +10,10 @@ from sklearn.utils import check_random_state
 
 from .attributes import AttributeBank
 from .bank import KernelBank
-from .dense import DenseBank, check_positive_semidefinite
+from .dense import DenseBank
 from .factors import FactorBank
 from .families import resolve_kernels
+from .gram_checks import check_positive_semidefinite
 from .landmarks import SAMPLE, WHOLE_GRAM
 from .specs import Kernel, Linear, is_sparse
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import LinAlgError, cholesky, eigh, eigvalsh
+from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from .bank import NEGLIGIBLE, KernelBank, one_name_each
-from .precomputed import check_gram_stack, check_symmetric
+from .gram_checks import check_gram_stack
 from .specs import Kernel
 
 Array = NDArray[np.float64]
@@ -116,51 +116,3 @@ class _CrossGrams:
 
     def products(self, X: Any, v: Array) -> Array:
         return np.stack([gram @ v for gram in self._grams(X)])
-
-
-def check_positive_semidefinite(gram: Array, name: str, *, tol: float = 1e-8) -> None:
-    """Raise a ValueError that names the kernel and its smallest eigenvalue unless ``gram`` is PSD up to rounding.
-
-    Parameters
-    ----------
-    gram : array of shape (n, n)
-    name : str
-    tol : float
-        Eigenvalues down to ``-tol * n * max|gram|`` pass as rounding.
-
-    Examples
-    --------
-    >>> from kernelwise.kernels import check_positive_semidefinite
-    >>> check_positive_semidefinite([[0.0, 1.0], [1.0, 0.0]], "swap")
-    Traceback (most recent call last):
-        ...
-    ValueError: kernel swap is not positive semi-definite: its smallest eigenvalue is -1. ...
-    """
-    matrix = np.asarray(gram, dtype=np.float64)
-    check_symmetric(matrix, name=f"kernel {name}")
-    shift = tol * len(matrix) * max(float(np.abs(matrix).max(initial=0.0)), 1e-300)
-    try:
-        cholesky(matrix + shift * np.eye(len(matrix)), lower=True, check_finite=False)
-    except LinAlgError:
-        smallest = float(eigvalsh(matrix, subset_by_index=(0, 0))[0])
-        raise ValueError(
-            f"kernel {name} is not positive semi-definite: its smallest eigenvalue is {smallest:.4g}. "
-            "Use project_psd(gram), which removes the negative part, if an approximation will do"
-        ) from None
-
-
-def project_psd(gram: ArrayLike) -> Array:
-    """Return the nearest positive semi-definite matrix (in the Frobenius norm) to a symmetric one.
-
-    Examples
-    --------
-    >>> from kernelwise.kernels import project_psd
-    >>> project_psd([[1.0, 0.0], [0.0, -1.0]]).tolist()
-    [[1.0, 0.0], [0.0, 0.0]]
-    """
-    if np.ndim(gram) != 2:
-        raise ValueError(
-            f"gram must be one matrix of shape (n, n), got shape {np.shape(gram)}; project them one by one"
-        )
-    values, vectors = eigh(check_gram_stack(gram, name="gram")[0])
-    return (vectors * np.maximum(values, 0.0)) @ vectors.T

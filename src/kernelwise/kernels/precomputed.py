@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .bank import one_name_each
+from .gram_checks import check_gram_stack, project_psd
 from .specs import Kernel
 
 
@@ -137,7 +138,9 @@ def _check_square(S: Any) -> None:
         )
 
 
-def precomputed(grams: ArrayLike | Sequence[ArrayLike], *, names: Sequence[str] | None = None) -> tuple[Kernel, ...]:
+def precomputed(
+    grams: ArrayLike | Sequence[ArrayLike], *, names: Sequence[str] | None = None, project: bool = False
+) -> tuple[Kernel, ...]:
     """Kernels from given Gram matrices, to be used with ``X`` = one column of sample indices.
 
     Parameters
@@ -146,6 +149,9 @@ def precomputed(grams: ArrayLike | Sequence[ArrayLike], *, names: Sequence[str] 
         Symmetric positive semi-definite matrices over all the samples, training and test together.
     names : sequence of str, optional
         One name per matrix, shown in tables of weights.
+    project : bool
+        Replace every matrix by the nearest positive semi-definite one. Without it, a matrix that is not positive
+        semi-definite is an error when it is used.
 
     Returns
     -------
@@ -162,33 +168,8 @@ def precomputed(grams: ArrayLike | Sequence[ArrayLike], *, names: Sequence[str] 
     [[1.0, 1.0], [1.0, 1.0]]
     """
     stack = check_gram_stack(grams, name="grams")
+    if project:
+        stack = np.stack([project_psd(gram) for gram in stack])
     stack.flags.writeable = False
     titles = one_name_each(names, len(stack), default="precomputed")
     return tuple(IndexedGram(gram=gram, title=title) for gram, title in zip(stack, titles, strict=True))
-
-
-def check_gram_stack(grams: Any, *, name: str) -> NDArray[np.float64]:
-    """Return a copy of ``grams`` as (n_kernels, n, n) float64, symmetric and finite, or say which one is not."""
-    try:
-        stack = np.array(grams, dtype=np.float64)
-    except ValueError as error:
-        raise ValueError(f"{name} must be square matrices of one size: {error}") from error
-    if stack.ndim == 2:
-        stack = stack[None]
-    if stack.ndim != 3 or stack.shape[1] != stack.shape[2] or stack.size == 0:
-        raise ValueError(f"{name} must have shape (n, n) or (n_kernels, n, n), got {stack.shape}")
-    for j, gram in enumerate(stack):
-        check_symmetric(gram, name=f"{name}[{j}]")
-        stack[j] = (gram + gram.T) / 2
-    return stack
-
-
-def check_symmetric(gram: NDArray[np.float64], *, name: str) -> None:
-    """Raise a ValueError that names the matrix unless it is finite and symmetric up to rounding."""
-    if not np.isfinite(gram).all():
-        raise ValueError(f"{name} contains NaN or infinity; remove or impute those entries")
-    asymmetry = np.abs(gram - gram.T).max(initial=0.0)
-    if asymmetry > 1e-8 * np.abs(gram).max(initial=0.0):
-        raise ValueError(
-            f"{name} is not symmetric (largest difference {asymmetry:.3g}); use (K + K.T) / 2 if that is what you mean"
-        )
