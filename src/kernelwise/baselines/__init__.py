@@ -2,5 +2,6 @@
 
 from .itml import ITML
 from .mmc import MMC
+from .mpckmeans import MPCKMeans
 
-__all__ = ["ITML", "MMC"]
+__all__ = ["ITML", "MMC", "MPCKMeans"]

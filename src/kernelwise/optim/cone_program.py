@@ -140,20 +140,27 @@ class _State:
     program: ConeProgram
     point: Iterate
 
-    def __post_init__(self) -> None:
-        p, x = self.program, self.point
-        s = ConePoint(np.full(len(p.ranks), x.t), p.B @ x.alpha)
-        room = p.upper - x.alpha
-        left = np.inf if p.budget is None else p.budget - x.alpha.sum()
-        gap = x.lower @ x.alpha + x.upper @ room + p.cones.dots(s, x.z).sum()
-        gap += 0.0 if p.budget is None else x.eta * left
-        for name, value in (("s", s), ("room", room), ("left", left), ("gap", float(gap))):
-            object.__setattr__(self, name, value)
+    @cached_property
+    def s(self) -> ConePoint:
+        """``(t, B alpha)``, the slack of the cones."""
+        return ConePoint(np.full(len(self.program.ranks), self.point.t), self.program.B @ self.point.alpha)
 
-    s: ConePoint = None  # type: ignore[assignment]
-    room: Array = None  # type: ignore[assignment]
-    left: float = 0.0
-    gap: float = 0.0
+    @cached_property
+    def room(self) -> Array:
+        """The slack of ``alpha <= upper``."""
+        return self.program.upper - self.point.alpha
+
+    @cached_property
+    def left(self) -> float:
+        """The slack of the budget."""
+        return np.inf if self.program.budget is None else self.program.budget - float(self.point.alpha.sum())
+
+    @cached_property
+    def gap(self) -> float:
+        """``s^T z`` over all constraints."""
+        x = self.point
+        linear = x.lower @ x.alpha + x.upper @ self.room + (x.eta * self.left if x.eta > 0 else 0.0)
+        return float(linear + self.program.cones.dots(self.s, x.z).sum())
 
     @property
     def objective(self) -> float:
