@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from . import metrics as metrics
     from .baselines import UniformKernel as UniformKernel
     from .estimators import BestCaseMKLClassifier as BestCaseMKLClassifier
+    from .estimators import LinkedClustering as LinkedClustering
+    from .estimators import LinkSmoother as LinkSmoother
     from .estimators import PairKernelClustering as PairKernelClustering
     from .estimators import PairKernelLearner as PairKernelLearner
     from .estimators import RobustMKLClassifier as RobustMKLClassifier
@@ -35,6 +37,8 @@ _HOME = {
     "BestCaseMKLClassifier": "estimators",
     "RobustMKLClassifierCV": "estimators",
     "SimpleMKLClassifierCV": "estimators",
+    "LinkSmoother": "estimators",
+    "LinkedClustering": "estimators",
     "PairKernelClustering": "estimators",
     "PairKernelLearner": "estimators",
     "UniformKernel": "baselines",

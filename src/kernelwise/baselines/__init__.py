@@ -3,5 +3,8 @@
 from .itml import ITML
 from .mmc import MMC
 from .mpckmeans import MPCKMeans
+from .nonparametric_kernel import NonparametricKernelLearner
+from .spectral_kernel import SpectralKernelLearner
+from .uniform_kernel import UniformKernel
 
-__all__ = ["ITML", "MMC", "MPCKMeans"]
+__all__ = ["ITML", "MMC", "MPCKMeans", "NonparametricKernelLearner", "SpectralKernelLearner", "UniformKernel"]

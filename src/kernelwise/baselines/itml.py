@@ -15,21 +15,22 @@ Problem (5) of Davis et al., with one slack per pair so that pairs may contradic
 :math:`z_c`     signed multiplier, :math:`s_c z_c \ge 0`
 ==============  ======================================================================================
 
-With :math:`M(z) = (M_0^{-1} + \sum_c z_c v_c v_c^T)^{-1}` and :math:`1 / \xi_c(z) = 1 / \xi^0_c - z_c / (\gamma w_c)` the
-dual is to maximise :math:`\log\det(M(z)^{-1} M_0) + \gamma \sum_c w_c \log(1 - z_c \xi^0_c / (\gamma w_c))`. Maximising
-over one :math:`z_c` at a time is the Bregman projection onto pair c, a rank-one update of M: the algorithm of the paper.
-Near the optimum, projections are slow where pairs are many or disagree, and a quasi-Newton method takes over.
+With :math:`M(z) = (M_0^{-1} + \sum_c z_c v_c v_c^T)^{-1}` and :math:`1 / \xi_c(z) = 1 / \xi^0_c - z_c / (\gamma w_c)`
+the dual is to maximise
+
+.. math:: \log\det(M(z)^{-1} M_0) + \gamma \sum_c w_c \log(1 - z_c \xi^0_c / (\gamma w_c)) .
+
+Maximising over one :math:`z_c` at a time is the Bregman projection onto pair c, a rank-one update of M: the paper's
+algorithm. Near the optimum projections are slow if pairs are many or disagree, and a quasi-Newton method takes over.
 """
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Self
 from warnings import warn
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg.blas import dgemm, dger
 from scipy.optimize import Bounds, minimize
 from sklearn.exceptions import ConvergenceWarning
@@ -39,7 +40,9 @@ from sklearn.utils.validation import validate_data
 from ..supervision import Pairs
 from ..supervision.noise import RandomState
 from ..supervision.resolve import resolve_pairs
-from ._mahalanobis import FloatArray, MahalanobisTransformer
+from ._checks import check_positive, check_positive_int
+from ._mahalanobis import MahalanobisTransformer
+from ._rows import FloatArray, dense, squared_norms, weighted_gram
 
 #: Pairs of samples whose distances give the default bounds; their percentiles are good to a few per mille.
 N_DISTANCES = 100_000
@@ -70,7 +73,7 @@ class ITML(MahalanobisTransformer):
     tol : float, default=1e-3
         Duality gap to reach, relative to ``max(1, objective)``.
     max_iter : int, default=1000
-        Limit on the number of passes over the pairs.
+        Limit on the number of passes over the pairs, up to the end of a line search.
     random_state : int, RandomState or None
         Draws pairs from labels, and the sample pairs behind the default bounds if there are many.
 
@@ -136,7 +139,8 @@ class ITML(MahalanobisTransformer):
         pairs : Pairs, default=None
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        self._check_parameters()
+        check_positive(gamma=self.gamma, tol=self.tol)
+        check_positive_int(max_iter=self.max_iter)
         rng = check_random_state(self.random_state)
         pairs = resolve_pairs(pairs, y, X.shape[0], random_state=rng, both_kinds=False)
         assert pairs is not None  # they are required
@@ -152,20 +156,12 @@ class ITML(MahalanobisTransformer):
         self.n_iter_, self.converged_ = best.n_iter, best.reached
         if not self.converged_:
             warn(
-                f"the duality gap is {self.dual_gap_:.2g} at objective {self.objective_:.4g} after {self.n_iter_} passes;"
-                " raise max_iter or tol",
+                f"the duality gap is {self.dual_gap_:.2g} at objective {self.objective_:.4g} after {self.n_iter_}"
+                " passes; raise max_iter or tol, or lower gamma",
                 ConvergenceWarning,
                 stacklevel=2,
             )
         return self
-
-    def _check_parameters(self) -> None:
-        if not (isinstance(self.gamma, Real) and 0 < self.gamma < np.inf):
-            raise ValueError(f"gamma must be a positive number, got {self.gamma!r}")
-        if not (isinstance(self.tol, Real) and self.tol > 0):
-            raise ValueError(f"tol must be a positive number, got {self.tol!r}")
-        if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):
-            raise ValueError(f"max_iter must be a positive int, got {self.max_iter!r}")
 
 
 @dataclass(frozen=True)
@@ -181,13 +177,13 @@ class _Problem:
     @classmethod
     def of(cls, X: Any, pairs: Pairs, bounds: tuple[float, float], gamma: float) -> Self:
         differences = X[pairs.rows] - X[pairs.cols]
-        informative = _squared_norms(differences) > 0
+        informative = squared_norms(differences) > 0
         differences, signs = differences[informative], pairs.labels[informative].astype(np.float64)
         targets = np.where(signs > 0, *bounds)
         basis = None
         if differences.shape[0] < differences.shape[1]:
             # Orthogonally to the differences M stays the identity; what remains is a problem of m x m.
-            basis, coordinates = np.linalg.qr(_dense(differences).T)
+            basis, coordinates = np.linalg.qr(dense(differences).T)
             differences = np.ascontiguousarray(coordinates.T)
         return cls(differences, signs, targets, gamma * pairs.weights[informative], basis)
 
@@ -198,13 +194,12 @@ class _Problem:
     def at(self, dual: FloatArray) -> "_Point | None":
         """M(z) with its values, or None if z is outside of the domain."""
         V, slacks_left = self.differences, 1.0 - dual * self.targets / self.prices
-        weighted = sp.diags_array(dual) @ V if sp.issparse(V) else dual[:, None] * V
-        inverse = np.eye(V.shape[1]) + _dense(V.T @ weighted)
+        inverse = np.eye(V.shape[1]) + weighted_gram(V, dual)
         root, failure = scipy.linalg.lapack.dpotrf(inverse, lower=1, overwrite_a=1)
         if failure or not (slacks_left > 0).all() or not np.isfinite(root).all():
             return None
         factor = scipy.linalg.lapack.dtrtri(root, lower=1)[0]
-        distances = _squared_norms(V @ factor.T)
+        distances = squared_norms(V @ factor.T)
         log_det = 2.0 * float(np.log(np.diag(root)).sum())
         # What the slacks must be for these distances: the target where it is met, the distance where it is not.
         ratio = self.signs * np.maximum(self.signs * distances / self.targets, self.signs)
@@ -279,7 +274,7 @@ def _solve(problem: _Problem, tol: float, max_iter: int) -> _Best:
 
 def _ascend(problem: _Problem, best: _Best) -> None:
     """Maximise the dual by L-BFGS-B from the best point, for a while."""
-    lengths = _squared_norms(problem.differences)
+    lengths = squared_norms(problem.differences)
     scale = 1.0 / np.sqrt(lengths**2 + problem.targets**2 / problem.prices)  # from the Hessian at z = 0
     caps = np.where(problem.signs > 0, (1.0 - 1e-9) * problem.prices / problem.targets, 0.0)
     floors = np.where(problem.signs > 0, 0.0, -np.inf)
@@ -291,19 +286,13 @@ def _ascend(problem: _Problem, best: _Best) -> None:
             return -best.dual.value + max(1.0, abs(best.dual.value)), np.zeros_like(scaled)
         return -point.value, -point.gradient * scale
 
-    def stop_when_done(_: FloatArray) -> None:
+    def stop_when_done(xk: FloatArray) -> None:
         if best.done:
             raise StopIteration
 
-    minimize(
-        negative_dual,
-        best.dual.dual / scale,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=Bounds(floors / scale, caps / scale),
-        callback=stop_when_done,
-        options={"maxfun": min(ASCENT, best.max_iter - best.n_iter), "maxcor": 20, "ftol": 0.0, "gtol": 0.0},
-    )
+    options: Any = {"maxfun": min(ASCENT, best.max_iter - best.n_iter), "maxcor": 20, "ftol": 0.0, "gtol": 0.0}
+    bounds, start = Bounds(floors / scale, caps / scale), best.dual.dual / scale
+    minimize(negative_dual, start, jac=True, method="L-BFGS-B", bounds=bounds, callback=stop_when_done, options=options)
 
 
 def _project(problem: _Problem, start: _Point, n_sweeps: int) -> FloatArray:
@@ -352,7 +341,7 @@ def _prior_root(prior: str | ArrayLike, X: Any) -> FloatArray | None:
             return None
         if prior != "covariance":
             raise ValueError(f'prior must be "identity", "covariance" or a matrix, got {prior!r}')
-        covariance = np.atleast_2d(np.cov(_dense(X), rowvar=False))
+        covariance = np.atleast_2d(np.cov(dense(X), rowvar=False))
         lower = _cholesky(covariance, 'prior="covariance": the covariance of X')
         return scipy.linalg.lapack.dtrtri(lower, lower=1)[0]
     matrix = np.asarray(prior, dtype=np.float64)
@@ -364,10 +353,12 @@ def _prior_root(prior: str | ArrayLike, X: Any) -> FloatArray | None:
 
 
 def _cholesky(matrix: FloatArray, name: str) -> FloatArray:
-    try:
-        return scipy.linalg.cholesky(matrix, lower=True)
-    except np.linalg.LinAlgError as error:
-        raise ValueError(f"{name} is not positive definite; add a small multiple of the identity") from error
+    lower, failure = scipy.linalg.lapack.dpotrf(matrix, lower=1)
+    pivots = np.diag(lower)
+    # Rounding can let a singular matrix pass, with a pivot that is nothing but rounding.
+    if failure or pivots.min() ** 2 <= len(matrix) * np.finfo(np.float64).eps * pivots.max() ** 2:
+        raise ValueError(f"{name} is not positive definite; add a small multiple of the identity")
+    return lower
 
 
 def _percentiles(X: Any, rng: np.random.RandomState) -> tuple[float, float]:
@@ -379,7 +370,7 @@ def _percentiles(X: Any, rng: np.random.RandomState) -> tuple[float, float]:
         rows = rng.randint(n_samples, size=N_DISTANCES)
         cols = (rows + rng.randint(1, n_samples, size=N_DISTANCES)) % n_samples
     chunks = range(0, len(rows), 4096)
-    squares = np.concatenate([_squared_norms(X[rows[c : c + 4096]] - X[cols[c : c + 4096]]) for c in chunks])
+    squares = np.concatenate([squared_norms(X[rows[c : c + 4096]] - X[cols[c : c + 4096]]) for c in chunks])
     squares = squares[squares > 0]
     if not len(squares):
         return 1.0, 1.0  # all samples are equal: there is no constraint for the bounds to bound
@@ -392,13 +383,3 @@ def _checked_bounds(bounds: Any) -> tuple[float, float]:
     if values.shape != (2,) or not (np.isfinite(values).all() and (values > 0).all()):
         raise ValueError(f"bounds must be two positive squared distances (u, l), got {bounds!r}")
     return float(values[0]), float(values[1])
-
-
-def _squared_norms(rows: Any) -> NDArray[np.float64]:
-    if sp.issparse(rows):
-        return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", rows, rows)
-
-
-def _dense(values: Any) -> FloatArray:
-    return values.toarray() if sp.issparse(values) else np.asarray(values)

@@ -11,17 +11,17 @@ Problem (3)-(5) of Xing et al.: negative pairs as far apart as possible while po
 :math:`w_c`    weight of the pair
 =============  =====================================================================================
 
-Let :math:`A = C C^T` and :math:`M = B^T B` with :math:`B = L C^{-1}`. Then :math:`\mathrm{tr}(AM) = \|L\|_F^2`, and up to
-the length of L the problem is to minimise the function g of the paper, unconstrained,
+Let :math:`A = C C^T` and :math:`M = B^T B` with :math:`B = L C^{-1}`. Then :math:`\mathrm{tr}(AM) = \|L\|_F^2`, and up
+to the length of L the problem is to minimise the function g of the paper, unconstrained,
 
 .. math:: g(L) = \|L\|_F^2 - \log f(L), \qquad f(L) = \sum_{c \in D} w_c \|L u_c\|, \qquad u_c = C^{-1} v_c .
 
-For a diagonal M, L is a vector and :math:`C = \sqrt{\mathrm{diag} A}`. As f is concave in :math:`N = L^T L` and of degree
-1/2, with :math:`H = \frac12 \sum_c w_c u_c u_c^T / \|L u_c\|` and :math:`\|L\| = 1`,
+For a diagonal M, L is a vector and :math:`C = \sqrt{\mathrm{diag} A}`. As f is concave in :math:`N = L^T L` and of
+degree 1/2, with :math:`H = \frac12 \sum_c w_c u_c u_c^T / \|L u_c\|` and :math:`\|L\| = 1`,
 
 .. math:: f(L) \le \max f \le \sqrt{2 f(L)\, \lambda_{\max}(H)} ,
 
-with equality at the optimum: a certificate from one eigenvalue (for a diagonal M, from the largest diagonal entry of H).
+with equality at the optimum: a certificate from one eigenvalue (for a diagonal M, the largest diagonal entry of H).
 """
 
 from dataclasses import dataclass
@@ -30,6 +30,7 @@ from typing import Any, Protocol, Self
 from warnings import warn
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
@@ -41,7 +42,9 @@ from ..spectral import top_eigenpairs
 from ..supervision import Pairs
 from ..supervision.noise import RandomState
 from ..supervision.resolve import resolve_pairs
-from ._mahalanobis import FloatArray, MahalanobisTransformer
+from ._checks import check_positive, check_positive_int
+from ._mahalanobis import MahalanobisTransformer
+from ._rows import FloatArray, is_sparse, squared, squared_norms, weighted_gram
 
 #: Steps between two looks at the certificate, which costs about as much as two or three of them.
 LOOK = 10
@@ -84,8 +87,8 @@ class MMC(MahalanobisTransformer):
 
     Notes
     -----
-    A full M costs :math:`d^3` once and :math:`r d^2` plus a product with the differences per step: for 1433 features and
-    5000 pairs a few seconds. Optimal metrics are of low rank, often below the number of classes.
+    A full M costs :math:`d^3` once and :math:`r d^2` plus a product with the differences per step: for 1433 features
+    and 5000 pairs a few seconds. Optimal metrics are of low rank, often below the number of classes.
 
     References
     ----------
@@ -131,7 +134,10 @@ class MMC(MahalanobisTransformer):
             At least one positive and one negative pair of samples that differ.
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        self._check_parameters()
+        check_positive(tol=self.tol)
+        check_positive_int(max_iter=self.max_iter)
+        if not (isinstance(self.shrinkage, Real) and 0 <= self.shrinkage <= 1):
+            raise ValueError(f"shrinkage must be a number between 0 and 1, got {self.shrinkage!r}")
         rng = check_random_state(self.random_state)
         pairs = resolve_pairs(pairs, y, X.shape[0], random_state=rng)
         assert pairs is not None  # they are required
@@ -151,26 +157,13 @@ class MMC(MahalanobisTransformer):
             )
         return self
 
-    def _check_parameters(self) -> None:
-        if not (isinstance(self.shrinkage, Real) and 0 <= self.shrinkage <= 1):
-            raise ValueError(f"shrinkage must be a number between 0 and 1, got {self.shrinkage!r}")
-        if not (isinstance(self.tol, Real) and self.tol > 0):
-            raise ValueError(f"tol must be a positive number, got {self.tol!r}")
-        if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):
-            raise ValueError(f"max_iter must be a positive int, got {self.max_iter!r}")
 
-
+@dataclass(frozen=True)
 class _Differences:
-    """Differences of pairs of one kind, with weights; pairs of equal samples left out."""
+    """Differences of the pairs of one kind, with weights."""
 
-    def __init__(self, rows: Any, weights: FloatArray) -> None:
-        self.rows, self.weights = rows, weights
-
-    def gram(self, weights: FloatArray) -> FloatArray:
-        """``sum_c weights_c v_c v_c^T``."""
-        if sp.issparse(self.rows):
-            return (self.rows.T @ (sp.diags_array(weights) @ self.rows)).toarray()
-        return self.rows.T @ (weights[:, None] * self.rows)
+    rows: Any
+    weights: FloatArray
 
 
 class _Spread(Protocol):
@@ -192,12 +185,12 @@ class _FullSpread:
 
     @classmethod
     def of(cls, near: _Differences, far: _Differences, shrinkage: float) -> Self:
-        A = near.gram(near.weights)
+        A = weighted_gram(near.rows, near.weights)
         target = np.trace(A) / len(A)
         A *= 1.0 - shrinkage
         A[np.diag_indices_from(A)] += shrinkage * target
         try:
-            return cls(far, np.linalg.cholesky(A))
+            return cls(far, scipy.linalg.cholesky(A, lower=True))
         except np.linalg.LinAlgError as error:
             raise ValueError(_UNBOUNDED.format(shrinkage=shrinkage)) from error
 
@@ -219,7 +212,7 @@ class _FullSpread:
 
     def slope(self, point: FloatArray) -> float:
         distances = np.linalg.norm(self.far.rows @ self.components(point).T, axis=1)
-        H = 0.5 * self.far.gram(self.far.weights / distances)
+        H = 0.5 * weighted_gram(self.far.rows, self.far.weights / distances)
         H = solve_triangular(self.root, H, lower=True, check_finite=False)
         H = solve_triangular(self.root, H.T, lower=True, check_finite=False)
         return float(top_eigenpairs(0.5 * (H + H.T), 1, random_state=0)[0][0])
@@ -233,13 +226,13 @@ class _DiagonalSpread:
 
     @classmethod
     def of(cls, near: _Differences, far: _Differences, shrinkage: float) -> Self:
-        near_squares, far_squares = _squared(near.rows), _squared(far.rows)
+        near_squares, far_squares = squared(near.rows), squared(far.rows)
         diagonal = near_squares.T @ near.weights
         diagonal = (1.0 - shrinkage) * diagonal + shrinkage * diagonal.mean()
         if (diagonal[far_squares.T @ far.weights > 0] == 0).any():
             raise ValueError(_UNBOUNDED.format(shrinkage=shrinkage))
         inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
-        scaled = far_squares @ sp.diags_array(inverse) if sp.issparse(far_squares) else far_squares * inverse
+        scaled = far_squares @ sp.diags_array(inverse) if is_sparse(far_squares) else far_squares * inverse
         return cls(scaled, far.weights, np.sqrt(inverse))
 
     def start(self, rng: np.random.RandomState) -> FloatArray:
@@ -258,8 +251,8 @@ class _DiagonalSpread:
 
 
 _UNBOUNDED = (
-    "negative pairs differ where no positive pair does, so their distances can grow without bound: raise"
-    " shrinkage={shrinkage}"
+    "the positive pairs do not differ in every direction, so the distances of negative pairs can grow without bound:"
+    " raise shrinkage={shrinkage}"
 )
 
 
@@ -279,15 +272,15 @@ def _solve(spread: _Spread, start: FloatArray, tol: float, max_iter: int) -> _So
         value, gradient = spread.value_and_gradient(point)
         return float(point @ point) - np.log(value), 2.0 * point - gradient / value
 
-    def look(point: FloatArray) -> None:
+    def look(xk: FloatArray) -> None:
         nonlocal n_iter
         n_iter += 1
         if n_iter % LOOK == 0:
-            _, objective, gap = _certified(spread, point)
+            _, objective, gap = _certified(spread, xk)
             if gap <= tol * objective:
                 raise StopIteration
 
-    options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20, "ftol": 0.0, "gtol": 0.0}
+    options: Any = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20, "ftol": 0.0, "gtol": 0.0}
     unit = start / (np.sqrt(2.0) * np.linalg.norm(start))  # at the optimum ||L||^2 = 1/2
     end = minimize(g, unit, jac=True, method="L-BFGS-B", callback=look, options=options).x
     return _Solution(*_certified(spread, end), n_iter)
@@ -303,11 +296,7 @@ def _certified(spread: _Spread, point: FloatArray) -> tuple[FloatArray, float, f
 
 def _differences(X: Any, pairs: Pairs, kind: str) -> _Differences:
     rows = X[pairs.rows] - X[pairs.cols]
-    differ = _squared(rows).sum(axis=1) > 0
+    differ = squared_norms(rows) > 0
     if not differ.any():
         raise ValueError(f"every {kind} pair joins two equal samples, which says nothing about a metric")
     return _Differences(rows[differ], pairs.weights[differ])
-
-
-def _squared(rows: Any) -> Any:
-    return rows.multiply(rows).tocsr() if sp.issparse(rows) else np.square(rows)

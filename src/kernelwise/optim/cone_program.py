@@ -27,6 +27,10 @@ Array = NDArray[np.float64]
 
 #: Steps without a smaller gap before rounding is taken to have the last word.
 PATIENCE = 5
+#: Added to the diagonal, relative to its largest entry, where rounding has made the reduced system indefinite.
+JITTERS = (0.0, 1e-15, 1e-13)
+#: The most steps of iterative refinement.
+REFINEMENTS = 4
 #: Up to this many samples an iteration is done in their number, beyond it in the summed ranks.
 MANY_SAMPLES = 1500
 #: The most entries that the Gram matrices of all blocks may have together.
@@ -301,8 +305,15 @@ class _ReducedInverse:
 
     def __init__(self, program: ConeProgram, diagonal: Array, scaling: Scaling):
         self.program, self.B, self.diagonal, self.scaling = program, program.B, diagonal, scaling
-        matrix = self._direct_matrix() if program.few_samples else self._woodbury_matrix()
-        self.cholesky = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        for self.jitter in JITTERS:
+            matrix = self._direct_matrix() if program.few_samples else self._woodbury_matrix()
+            matrix.flat[:: len(matrix) + 1] += self.jitter * matrix.diagonal().max()
+            try:
+                self.cholesky = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+                return
+            except LinAlgError:
+                continue
+        raise LinAlgError("the reduced system is singular to working precision")
 
     def _direct_matrix(self) -> Array:
         scaling, cones = self.scaling, self.scaling.cones
@@ -325,10 +336,21 @@ class _ReducedInverse:
         return matrix
 
     def solve(self, right: Array) -> Array:
+        """Solve, and refine where the factorisation is not that of the system itself, or loses digits to large D^-1."""
+        solution = self._solve_once(right)
+        if self.program.few_samples and self.jitter == 0:
+            return solution
+        for _ in range(REFINEMENTS):
+            residual = right - self._multiply(solution)
+            if np.linalg.norm(residual) <= 1e-12 * np.linalg.norm(right):
+                break
+            solution = solution + self._solve_once(residual)
+        return solution
+
+    def _solve_once(self, right: Array) -> Array:
         if self.program.few_samples:
             return cho_solve(self.cholesky, right, check_finite=False)
-        solution = self._woodbury_solve(right)
-        return solution + self._woodbury_solve(right - self._multiply(solution))
+        return self._woodbury_solve(right)
 
     def _woodbury_solve(self, right: Array) -> Array:
         D = self.diagonal if right.ndim == 1 else self.diagonal[:, None]

@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 
 #: Kernels to start from and to add in a round.
 START, ADD = 8, 12
+#: Rounds in which the gap is not halved before rounding is taken to have the last word.
+PATIENCE = 12
 #: The share of all norms below which a kernel counts as unused.
 DUST = 1e-10
 
@@ -60,6 +62,7 @@ def solve_by_column_generation(
     inner_tol = max(1e-3, 0.2 * tol)  # the first round only has to find out which kernels matter
     status = Status.MAX_ITER
     record = np.inf
+    halved_at, halved = 0, np.inf
     for iteration in range(1, max_iter + 1):
         candidate, usage = _solve_restricted(problem, active, inner_tol)
         found = problem.certificate(candidate)
@@ -73,7 +76,8 @@ def solve_by_column_generation(
             break
         prices = problem.bank.quadratic_forms(candidate.alpha * problem.y)
         added = _violated(prices, active, effort)
-        if added.size == 0 and inner_tol < tol:
+        halved_at, halved = (iteration, best.gap) if best.gap < 0.5 * halved else (halved_at, halved)
+        if (added.size == 0 and inner_tol < tol) or iteration - halved_at >= PATIENCE:
             status = Status.STALLED
             break
         inner_tol = max(0.2 * tol, min(inner_tol, 0.02 * found.relative_gap))

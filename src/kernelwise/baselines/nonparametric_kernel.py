@@ -1,0 +1,385 @@
+r"""NPK: a whole kernel matrix, learned from pairs and a neighbourhood graph.
+
+.. math::
+
+    \min_{K \succeq 0}\ \mathrm{tr}(L K) + C \sum_t w_t\, \ell(y_t K_{i_t j_t})
+    \quad\text{s.t.}\quad \mathrm{tr}(K^p) \le B
+
+================  ====================================================================================
+:math:`L`         normalised Laplacian of the graph of nearest neighbours
+:math:`y_t, w_t`  label (+1, -1) and weight of pair t
+:math:`\ell`      :math:`\ell(z) = -z` (linear) or :math:`\ell(z) = \max(0, 1 - z)^2 / 2` (squared hinge)
+:math:`\alpha_t`  multiplier of pair t
+:math:`A`         :math:`A(\alpha) = \tfrac12 \sum_t \alpha_t y_t (e_{i_t} e_{j_t}^\top + e_{j_t} e_{i_t}^\top) - L`
+:math:`q`         :math:`p / (p - 1)`
+================  ====================================================================================
+
+The first two terms are those of Hoi, Jin and Lyu; the bound is the one of Zhuang, Tsang and Hoi, which makes the best
+kernel for given multipliers a function of the positive part of A, without a semi-definite program:
+
+.. math:: K(\alpha) = B^{1/p}\, (A_+ / \|A_+\|_q)^{q - 1}, \qquad
+          D(\alpha) = -B^{1/p}\, \|A_+\|_q + \sum_t \big(\alpha_t - \tfrac{\alpha_t^2}{2 C w_t}\big) .
+
+For the linear loss :math:`\alpha_t = C w_t` is the solution, and D has no second term. For the squared hinge D is
+maximised over :math:`\alpha \ge 0`, one eigen-decomposition per step; :math:`K(\alpha)` is always feasible, so that the
+difference of both values bounds the error.
+"""
+
+import warnings
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.optimize import Bounds, minimize
+from scipy.sparse.csgraph import laplacian
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..supervision import Pairs
+from ..supervision.resolve import resolve_pairs
+from ._checks import check_positive, check_positive_int
+from ._known_rows import KnownRows
+
+__all__ = ["NonparametricKernelLearner"]
+
+Array = NDArray[np.float64]
+
+#: Dense n x n matrices in memory at once while A is decomposed: A, its eigenvectors and the work space for them.
+MATRICES = 3
+
+
+class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Learn all entries of a kernel matrix from pairs, smooth over a graph of nearest neighbours (NPK).
+
+    .. math:: \min_{K \succeq 0}\ \mathrm{tr}(L K) + C \sum_t w_t\, \ell(y_t K_{i_t j_t})
+              \quad\text{s.t.}\quad \mathrm{tr}(K^p) \le B
+
+    The learned kernel is a matrix over the samples of ``fit``, not a function: the method is **transductive**, and
+    costs time :math:`n^3` and memory :math:`n^2`. Samples of ``fit`` are recognised in ``transform`` and ``kernel`` by
+    their values and get their learned features. Any other sample gets the mean of the features of its ``n_neighbors``
+    nearest samples of ``fit``, a regression that is no part of the method.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the pairs against the graph.
+    loss : {"linear", "squared_hinge"}, default="linear"
+        "linear" has a closed-form solution. "squared_hinge" takes one eigen-decomposition per iteration.
+    p : float, default=2.0
+        Power in the bound, above one. Near one, K has a low rank.
+    bound : float or None, default=None
+        B; n by default, the value of the identity. With the linear loss it sets nothing but the scale of K.
+    n_neighbors : int, default=5
+        Neighbours of every sample in the graph, which joins two samples if either is a neighbour of the other.
+    metric : str, default="euclidean"
+        Distance of neighbours, as in :class:`sklearn.neighbors.NearestNeighbors`; "cosine" suits texts.
+    tol : float, default=1e-3
+        Duality gap to reach with "squared_hinge", relative to ``max(1, |objective|)``.
+    max_iter : int, default=100
+        Limit on the number of eigen-decompositions.
+    max_samples : int, default=10000
+        Limit on the number of samples, lest memory run out by surprise: 10000 samples take about 2.4 GB.
+    random_state : int, RandomState or None, default=None
+        Which pairs are drawn from ``y`` where no pairs are given.
+
+    Attributes
+    ----------
+    features_ : ndarray of shape (n_samples, rank)
+        F with :math:`K = F F^\top`.
+    eigenvalues_ : ndarray of shape (rank,)
+        Of K, largest first.
+    objective_, dual_gap_ : float
+        Value of the problem at K and a bound on its distance to the optimum, from the dual.
+    n_iter_ : int
+        Number of eigen-decompositions.
+    converged_ : bool
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Rows of X that are equal are told apart by their order. As B goes to zero, the squared hinge becomes the linear
+    loss. Where C is too small for A to have a positive eigenvalue, the kernel is zero, with a warning.
+
+    References
+    ----------
+    S. C. H. Hoi, R. Jin, M. R. Lyu. Learning nonparametric kernel matrices from pairwise constraints. ICML 2007.
+    J. Zhuang, I. W. Tsang, S. C. H. Hoi. A family of simple non-parametric kernel learning algorithms. JMLR 12, 2011.
+
+    Examples
+    --------
+    One pair of each kind; the graph tells the rest:
+
+    >>> import numpy as np
+    >>> from kernelwise import Pairs
+    >>> from kernelwise.baselines import NonparametricKernelLearner
+    >>> X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
+    >>> pairs = Pairs([0, 2], [1, 3], [1, -1], n_samples=6)
+    >>> learner = NonparametricKernelLearner(n_neighbors=2).fit(X, pairs=pairs)
+    >>> K = learner.kernel(X)
+    >>> bool(K[0, 2] > 0 > K[0, 5]), bool(K[3, 5] > 0)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        loss: Literal["linear", "squared_hinge"] = "linear",
+        p: float = 2.0,
+        bound: float | None = None,
+        n_neighbors: int = 5,
+        metric: str = "euclidean",
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        max_samples: int = 10_000,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.loss = loss
+        self.p = p
+        self.bound = bound
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_samples = max_samples
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Learn the kernel matrix.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), optional
+            Classes, of which pairs are made if none are given; -1 is unknown.
+        pairs : Pairs, optional
+            What is known of pairs of rows of ``X``; ``y`` is not looked at then.
+
+        Returns
+        -------
+        self
+        """
+        self._check_options()
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        self._check_size(X.shape[0])
+        rng = check_random_state(self.random_state)
+        known = resolve_pairs(pairs, y, X.shape[0], random_state=rng, both_kinds=False)
+        assert known is not None  # they are required
+        self._neighbors = NearestNeighbors(n_neighbors=min(self.n_neighbors, X.shape[0] - 1), metric=self.metric).fit(X)
+        bound = float(X.shape[0] if self.bound is None else self.bound)
+        problem = KernelMatrixProblem(neighbor_laplacian(self._neighbors), known.merged(), self.C, self.p, bound)
+        solve = _solve_linear if self.loss == "linear" else _solve_squared_hinge
+        best = solve(problem, self.tol, self.max_iter)
+        self._keep(best)
+        self._known = KnownRows.of(X)
+        return self
+
+    def _keep(self, best: "_Best") -> None:
+        order = np.argsort(best.primal.values)[::-1]
+        self.eigenvalues_ = best.primal.values[order]
+        self.features_ = best.primal.vectors[:, order] * np.sqrt(self.eigenvalues_)
+        self.objective_, self.dual_gap_ = best.primal.objective, best.gap
+        self.n_iter_, self.converged_ = best.n_iter, best.reached
+        if not self.converged_:
+            warnings.warn(
+                f"the duality gap is {self.dual_gap_:.2g} at objective {self.objective_:.4g} after {self.n_iter_} "
+                "eigen-decompositions; raise max_iter or tol, or use a smaller C or bound",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if not len(self.eigenvalues_):
+            warnings.warn(
+                f"the learned kernel is zero: C={self.C:g} is too small for the pairs to outweigh the graph; raise it",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def transform(self, X: Any) -> Array:
+        """Learned features: their inner products are the learned kernel.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Samples of ``fit``; of others, the features are a mean over their nearest samples of ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, rank)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        position = self._known.find(X)
+        new = np.flatnonzero(position < 0)
+        features = self.features_[position]
+        if len(new):
+            nearest = self._neighbors.kneighbors(X[new], return_distance=False)
+            features[new] = self.features_[nearest].mean(axis=1)
+        return features
+
+    def kernel(self, X: Any, Z: Any = None) -> Array:
+        """The learned kernel between the rows of ``X`` and of ``Z`` (of ``X`` where ``Z`` is None)."""
+        left = self.transform(X)
+        right = left if Z is None else self.transform(Z)
+        return left @ right.T
+
+    def _check_options(self) -> None:
+        check_positive(C=self.C, tol=self.tol, **({} if self.bound is None else {"bound": self.bound}))
+        check_positive_int(n_neighbors=self.n_neighbors, max_iter=self.max_iter, max_samples=self.max_samples)
+        if not (isinstance(self.p, Real) and 1 < float(self.p) < np.inf):
+            raise ValueError(f"p must be a number above 1, got {self.p!r}")
+        if self.loss not in ("linear", "squared_hinge"):
+            raise ValueError(f'loss must be "linear" or "squared_hinge", got {self.loss!r}')
+
+    def _check_size(self, n_samples: int) -> None:
+        if n_samples > self.max_samples:
+            gigabytes = MATRICES * 8 * n_samples**2 / 1e9
+            raise ValueError(
+                f"X has {n_samples} samples, more than max_samples={self.max_samples}: the kernel matrix would take "
+                f"about {gigabytes:.1f} GB and time growing with the cube. Raise max_samples if that is meant, or use "
+                "SpectralKernelLearner, whose memory grows with the number of samples"
+            )
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.features_.shape[1]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True  # unless pairs are given, of which scikit-learn knows nothing
+        tags.input_tags.sparse = True
+        return tags
+
+
+def neighbor_laplacian(neighbors: NearestNeighbors) -> sp.csr_array:
+    """Normalised Laplacian ``I - D^-1/2 W D^-1/2`` of the graph that joins every sample to its nearest neighbours.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.neighbors import NearestNeighbors
+    >>> from kernelwise.baselines.nonparametric_kernel import neighbor_laplacian
+    >>> neighbor_laplacian(NearestNeighbors(n_neighbors=1).fit(np.array([[0.0], [1.0]]))).toarray()
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    directed = neighbors.kneighbors_graph(mode="connectivity")
+    matrix: Any = laplacian(directed.maximum(directed.T), normed=True)
+    return sp.csr_array(matrix)
+
+
+@dataclass(frozen=True)
+class KernelPoint:
+    """K(alpha) by its positive eigenvalues and their vectors, the norm of A_+, and the values of K on the pairs."""
+
+    values: Array
+    vectors: Array
+    norm: float
+    margins: Array  # y_t K_t
+    smoothness: float  # tr(L K)
+    objective: float = np.inf
+
+
+@dataclass(frozen=True)
+class KernelMatrixProblem:
+    """The problem but for its loss: Laplacian, distinct pairs, C, p and B."""
+
+    laplacian: sp.csr_array
+    pairs: Pairs
+    C: float
+    p: float
+    bound: float
+
+    @property
+    def prices(self) -> Array:
+        """C w_t."""
+        return self.C * self.pairs.weights
+
+    def at(self, alpha: Array) -> KernelPoint:
+        """K(alpha), from the eigenvectors of A(alpha) of positive eigenvalue."""
+        pairs, n = self.pairs, self.pairs.n_samples
+        half = sp.coo_array((0.5 * alpha * pairs.labels, (pairs.rows, pairs.cols)), shape=(n, n))
+        A = (half + half.T - self.laplacian).toarray()
+        rounding = n * np.finfo(np.float64).eps * np.abs(A).sum(axis=0).max()
+        eigenvalues, vectors = eigh(A, subset_by_value=(rounding, np.inf), overwrite_a=True, check_finite=False)
+        q = self.p / (self.p - 1.0)
+        top = float(eigenvalues.max(initial=0.0))
+        # Relative to the largest, lest powers overflow for p near one.
+        norm = top * float(((eigenvalues / top) ** q).sum()) ** (1.0 / q) if top else 0.0
+        values = self.bound ** (1.0 / self.p) * (eigenvalues / norm) ** (q - 1.0) if top else eigenvalues
+        K = (vectors * values) @ vectors.T
+        smoothness = float(values @ np.einsum("ik,ik->k", vectors, self.laplacian @ vectors))
+        return KernelPoint(values, vectors, norm, pairs.labels * K[pairs.rows, pairs.cols], smoothness)
+
+    def support(self, point: KernelPoint) -> float:
+        """The maximum of <A, K> over the admissible kernels."""
+        return self.bound ** (1.0 / self.p) * point.norm
+
+
+@dataclass
+class _Best:
+    """The best kernel and the best bound seen, which together are the certificate."""
+
+    tol: float
+    primal: KernelPoint
+    dual: float
+    n_iter: int = 1
+
+    @property
+    def gap(self) -> float:
+        return max(self.primal.objective - self.dual, 0.0)
+
+    @property
+    def reached(self) -> bool:
+        return self.gap <= self.tol * max(1.0, abs(self.primal.objective))
+
+
+def _solve_linear(problem: KernelMatrixProblem, tol: float, max_iter: int) -> _Best:
+    point = problem.at(problem.prices)
+    objective = point.smoothness - float(problem.prices @ point.margins)
+    return _Best(tol, replace(point, objective=objective), -problem.support(point))
+
+
+def _solve_squared_hinge(problem: KernelMatrixProblem, tol: float, max_iter: int) -> _Best:
+    """Maximise D by L-BFGS-B from the solution for the linear loss, until the gap is small."""
+    prices = problem.prices
+    best: _Best | None = None
+
+    def negative_dual(scaled: Array) -> tuple[float, Array]:
+        nonlocal best
+        alpha = scaled * prices
+        point = problem.at(alpha)
+        hinge = np.maximum(0.0, 1.0 - point.margins)
+        point = replace(point, objective=point.smoothness + 0.5 * float(prices @ hinge**2))
+        dual = float(alpha.sum() - 0.5 * alpha @ scaled) - problem.support(point)
+        if best is None:
+            best = _Best(tol, point, dual)
+        else:
+            better = min(best.primal, point, key=lambda seen: seen.objective)
+            best = _Best(tol, better, max(best.dual, dual), best.n_iter + 1)
+        return -dual, -prices * (1.0 - scaled - point.margins)
+
+    def stop_when_reached(intermediate_result: Any) -> None:
+        assert best is not None
+        if best.reached:
+            raise StopIteration
+
+    minimize(
+        negative_dual,
+        np.ones(len(prices)),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=Bounds(np.zeros(len(prices)), np.full(len(prices), np.inf)),
+        callback=stop_when_reached,
+        options={"maxfun": max_iter, "maxiter": max_iter, "ftol": 0.0, "gtol": 0.0, "maxcor": 20},
+    )
+    assert best is not None  # the start was evaluated
+    return best
