@@ -303,6 +303,7 @@ LINK = Pairs([0], [1], [1], n_samples=10)
         (lambda: fit(TEN, [(0, 1)]), TypeError, "pairs must be a kernelwise.Pairs, got list"),
         (lambda: fit(TEN * np.nan, LINK), ValueError, "NaN"),
         (lambda: LinkSmoother(depth_weights=[1, 1]).fit(TEN), ValueError, "each of the 1 depths"),
+        (lambda: LinkSmoother(depth_weights=["a"]).fit(TEN), ValueError, "depth_weights must be.*'a'"),
         (lambda: LinkSmoother(depth_weights=[-1]).fit(TEN), ValueError, "depth_weights must be a non-negative"),
         (lambda: LinkSmoother(depth=[0, 1], depth_weights=[0, 0]).fit(TEN), ValueError, "not all zero"),
         (lambda: fit(TEN, LINK).predict(TEN, links=np.ones((10, 9))), ValueError, r"\(10, 10\), got shape \(10, 9\)"),

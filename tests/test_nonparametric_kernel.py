@@ -168,6 +168,20 @@ def test_sparse_and_dense_agree(rng):
     assert np.allclose(sparse.kernel(X), dense)
 
 
+@pytest.mark.parametrize("normalize", [True, False])
+def test_graph_of_inner_products(rng, normalize):
+    X, pairs = rng.uniform(0.1, 1.0, size=(12, 3)), random_pairs(rng, 12, 30)
+    learner = NonparametricKernelLearner(C=20.0, graph="linear", normalize_graph=normalize).fit(X, pairs=pairs)
+    W = X @ X.T - np.diag((X**2).sum(axis=1))
+    L = np.diag(W.sum(axis=1)) - W
+    if normalize:
+        L /= np.sqrt(np.outer(W.sum(axis=1), W.sum(axis=1)))
+    values, vectors = np.linalg.eigh(20.0 * pair_matrix(pairs) - L)
+    positive = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    assert positive.any()
+    assert np.allclose(learner.kernel(X), np.sqrt(12.0) * positive / np.linalg.norm(positive))
+
+
 def test_graph_carries_pairs_to_samples_without(rng):
     y = np.repeat([0, 1], 20)
     X = 6.0 * y[:, None] + rng.normal(size=(40, 2))
@@ -207,7 +221,9 @@ X3 = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0]])
         ({"tol": 0}, X3, PAIRS, "tol must be a positive number, got 0"),
         ({"n_neighbors": 0}, X3, PAIRS, "n_neighbors must be a positive int, got 0"),
         ({"max_iter": 1.5}, X3, PAIRS, "max_iter must be a positive int, got 1.5"),
-        ({"loss": "hinge"}, X3, PAIRS, "loss must be \"linear\" or \"squared_hinge\", got 'hinge'"),
+        ({"loss": "hinge"}, X3, PAIRS, 'loss must be "linear" or "squared_hinge", got \'hinge\''),
+        ({"graph": "cliques"}, X3, PAIRS, 'graph must be "neighbors" or "linear", got \'cliques\''),
+        ({"graph": "linear"}, X3 - 1.0, PAIRS, "needs inner products that are not negative"),
         ({"metric": "no such"}, X3, PAIRS, "metric"),
         ({"max_samples": 2}, X3, PAIRS, "more than max_samples=2"),
         ({}, X3, None, "there are no pairs"),

@@ -1,4 +1,4 @@
-r"""NPK: a whole kernel matrix, learned from pairs and a neighbourhood graph.
+r"""NPK: a whole kernel matrix, learned from pairs and a graph of the samples.
 
 .. math::
 
@@ -6,7 +6,7 @@ r"""NPK: a whole kernel matrix, learned from pairs and a neighbourhood graph.
     \quad\text{s.t.}\quad \mathrm{tr}(K^p) \le B
 
 ================  ====================================================================================
-:math:`L`         normalised Laplacian of the graph of nearest neighbours
+:math:`L`         Laplacian of a graph of the samples, normalised or not
 :math:`y_t, w_t`  label (+1, -1) and weight of pair t
 :math:`\ell`      :math:`\ell(z) = -z` (linear) or :math:`\ell(z) = \max(0, 1 - z)^2 / 2` (squared hinge)
 :math:`\alpha_t`  multiplier of pair t
@@ -45,14 +45,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from ._checks import check_positive, check_positive_int
+from ._graphs import linear_graph, neighbor_graph
 from ._known_rows import KnownRows
 
 __all__ = ["NonparametricKernelLearner"]
 
 Array = NDArray[np.float64]
 
-#: Dense n x n matrices in memory at once while A is decomposed: A, its eigenvectors and the work space for them.
-MATRICES = 3
+#: Dense n x n matrices in memory at once, measured: A, its eigenvectors, the work space for them, and K.
+MATRICES = 4
 
 
 class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -76,8 +77,14 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Power in the bound, above one. Near one, K has a low rank.
     bound : float or None, default=None
         B; n by default, the value of the identity. With the linear loss it sets nothing but the scale of K.
+    graph : {"neighbors", "linear"}, default="neighbors"
+        "neighbors" joins two samples if either is one of the nearest of the other; "linear" weighs every pair by its
+        inner product, which must not be negative.
+    normalize_graph : bool, default=True
+        :math:`L = I - D^{-1/2} W D^{-1/2}` for the weights W with row sums D; otherwise :math:`L = D - W`, under which
+        samples of many links cost more than pairs can outweigh, so that K has next to no rank.
     n_neighbors : int, default=5
-        Neighbours of every sample in the graph, which joins two samples if either is a neighbour of the other.
+        Neighbours of every sample.
     metric : str, default="euclidean"
         Distance of neighbours, as in :class:`sklearn.neighbors.NearestNeighbors`; "cosine" suits texts.
     tol : float, default=1e-3
@@ -85,7 +92,7 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
     max_iter : int, default=100
         Limit on the number of eigen-decompositions.
     max_samples : int, default=10000
-        Limit on the number of samples, lest memory run out by surprise: 10000 samples take about 2.4 GB.
+        Limit on the number of samples, lest memory run out by surprise: 10000 samples take about 3.2 GB.
     random_state : int, RandomState or None, default=None
         Which pairs are drawn from ``y`` where no pairs are given.
 
@@ -135,6 +142,8 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         loss: Literal["linear", "squared_hinge"] = "linear",
         p: float = 2.0,
         bound: float | None = None,
+        graph: Literal["neighbors", "linear"] = "neighbors",
+        normalize_graph: bool = True,
         n_neighbors: int = 5,
         metric: str = "euclidean",
         tol: float = 1e-3,
@@ -146,6 +155,8 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.loss = loss
         self.p = p
         self.bound = bound
+        self.graph = graph
+        self.normalize_graph = normalize_graph
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.tol = tol
@@ -176,7 +187,9 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         assert known is not None  # they are required
         self._neighbors = NearestNeighbors(n_neighbors=min(self.n_neighbors, X.shape[0] - 1), metric=self.metric).fit(X)
         bound = float(X.shape[0] if self.bound is None else self.bound)
-        problem = KernelMatrixProblem(neighbor_laplacian(self._neighbors), known.merged(), self.C, self.p, bound)
+        links = neighbor_graph(self._neighbors) if self.graph == "neighbors" else linear_graph(X)
+        matrix: Any = laplacian(links, normed=self.normalize_graph)
+        problem = KernelMatrixProblem(sp.csr_array(matrix), known.merged(), self.C, self.p, bound)
         solve = _solve_linear if self.loss == "linear" else _solve_squared_hinge
         best = solve(problem, self.tol, self.max_iter)
         self._keep(best)
@@ -236,6 +249,8 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         check_positive_int(n_neighbors=self.n_neighbors, max_iter=self.max_iter, max_samples=self.max_samples)
         if not (isinstance(self.p, Real) and 1 < float(self.p) < np.inf):
             raise ValueError(f"p must be a number above 1, got {self.p!r}")
+        if self.graph not in ("neighbors", "linear"):
+            raise ValueError(f'graph must be "neighbors" or "linear", got {self.graph!r}')
         if self.loss not in ("linear", "squared_hinge"):
             raise ValueError(f'loss must be "linear" or "squared_hinge", got {self.loss!r}')
 
@@ -257,23 +272,6 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         tags.target_tags.required = True  # unless pairs are given, of which scikit-learn knows nothing
         tags.input_tags.sparse = True
         return tags
-
-
-def neighbor_laplacian(neighbors: NearestNeighbors) -> sp.csr_array:
-    """Normalised Laplacian ``I - D^-1/2 W D^-1/2`` of the graph that joins every sample to its nearest neighbours.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.neighbors import NearestNeighbors
-    >>> from kernelwise.baselines.nonparametric_kernel import neighbor_laplacian
-    >>> neighbor_laplacian(NearestNeighbors(n_neighbors=1).fit(np.array([[0.0], [1.0]]))).toarray()
-    array([[ 1., -1.],
-           [-1.,  1.]])
-    """
-    directed = neighbors.kneighbors_graph(mode="connectivity")
-    matrix: Any = laplacian(directed.maximum(directed.T), normed=True)
-    return sp.csr_array(matrix)
 
 
 @dataclass(frozen=True)
@@ -307,7 +305,7 @@ class KernelMatrixProblem:
         """K(alpha), from the eigenvectors of A(alpha) of positive eigenvalue."""
         pairs, n = self.pairs, self.pairs.n_samples
         half = sp.coo_array((0.5 * alpha * pairs.labels, (pairs.rows, pairs.cols)), shape=(n, n))
-        A = (half + half.T - self.laplacian).toarray()
+        A = (half + half.T - self.laplacian).toarray(order="F")
         rounding = n * np.finfo(np.float64).eps * np.abs(A).sum(axis=0).max()
         eigenvalues, vectors = eigh(A, subset_by_value=(rounding, np.inf), overwrite_a=True, check_finite=False)
         q = self.p / (self.p - 1.0)

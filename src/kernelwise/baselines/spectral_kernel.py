@@ -62,9 +62,9 @@ class SpectralKernelLearner(CombinedKernelTransformer):
     Parameters
     ----------
     kernels : kernel, family of kernels, sequence of both, "precomputed" or None, default=None
-        The initial kernel is their mean. None: one linear kernel per attribute. "precomputed": X is a symmetric similarity,
-        (n, n), dense or sparse, or a stack of them, (n, n, n_kernels); it need not be positive semi-definite, for only
-        eigenvectors of positive eigenvalue are used.
+        The initial kernel is their mean. None: one linear kernel per attribute. "precomputed": X is a symmetric
+        similarity, (n, n), dense or sparse, or a stack of them, (n, n, n_kernels); it need not be positive
+        semi-definite, for only eigenvectors of positive eigenvalue are used.
     n_components : int, default=50
         Number s of eigenvectors. Fewer are used where the kernel has a lower rank.
     decay : float, default=1.0

@@ -10,7 +10,7 @@ matrix of words is projected first, and nothing larger than documents times dime
 
 import warnings
 from collections.abc import Iterator, Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -204,8 +204,8 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _side_by_side(self, steps: Iterator[Array]) -> Array:
         """The wanted depths of a sequence Z_0, Z_1, ..., times the roots of their weights."""
         depths = self._depths
-        weights = [1.0] * len(depths) if self.depth_weights is None else self.depth_weights
-        scales = dict(zip(depths, np.sqrt(np.asarray(weights, dtype=np.float64)), strict=True))
+        weights = np.ones(len(depths)) if self.depth_weights is None else np.atleast_1d(self.depth_weights)
+        scales = dict(zip(depths, np.sqrt(weights), strict=True))
         wanted = {}
         for t, rows in enumerate(steps):
             if t in scales:
@@ -217,13 +217,13 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _choose_weighting(self, X: Any) -> Literal["tfidf", "unit", "none"]:
         if self.tfidf != "auto":
             return "tfidf" if self.tfidf else "none"
-        values = X.data if sp.issparse(X) else X
+        values = X if isinstance(X, np.ndarray) else X.data
         if (values < 0).any() or np.count_nonzero(values) > DENSEST_TEXT * X.shape[0] * X.shape[1]:
             return "none"
         return "tfidf" if are_counts(X) else "unit"
 
     def _weighted(self, X: Any) -> Any:
-        if self._weighting == "tfidf":
+        if self._tfidf is not None:
             return self._tfidf.transform(X)
         return normalize(X) if self._weighting == "unit" else X
 
@@ -235,7 +235,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _projected(self, X: Any) -> Array:
         rows = X if self.components_ is None else X @ self.components_
-        return rows.toarray() if sp.issparse(rows) else np.asarray(rows)
+        return rows if isinstance(rows, np.ndarray) else rows.toarray()
 
     def _check_new_links(self, links: Any, n_new: int) -> Any:
         links = sp.csr_array(check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links"))
@@ -251,16 +251,16 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     @property
     def _depths(self) -> tuple[int, ...]:
-        return (self.depth,) if isinstance(self.depth, Integral) else tuple(self.depth)
+        return tuple(int(depth) for depth in np.atleast_1d(self.depth))
 
     def _check_options(self) -> None:
-        sequence = isinstance(self.depth, Sequence | np.ndarray) and not isinstance(self.depth, str)
-        depths = list(self.depth) if sequence else [self.depth]
+        given: Any = self.depth
+        depths = list(given) if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else [given]
         if not depths or len(set(depths)) < len(depths) or not all(is_count(depth, 0) for depth in depths):
             raise ValueError(f"depth must be an integer of at least 0 or several different ones, got {self.depth!r}")
         if self.depth_weights is not None:
-            weights = list(self.depth_weights)
-            valid = all(isinstance(weight, Real) and 0 <= weight < np.inf for weight in weights)
+            weights = np.atleast_1d(self.depth_weights).tolist()
+            valid = all(isinstance(weight, int | float) and 0 <= weight < np.inf for weight in weights)
             if len(weights) != len(depths) or not valid or not any(weights):
                 raise ValueError(
                     f"depth_weights must be a non-negative number for each of the {len(depths)} depths, not all zero,"
@@ -308,12 +308,12 @@ def normalised_adjacency(links: Any) -> tuple[Any, Array]:
 
 def stored_once(X: Any) -> Any:
     """X with every non-zero entry stored once and no zero stored, since words are counted by what is stored."""
-    if not sp.issparse(X) or (X.has_canonical_format and X.data.all()):
+    if isinstance(X, np.ndarray) or (X.has_canonical_format and X.data.all()):
         return X
-    X = X.copy()
-    X.sum_duplicates()
-    X.eliminate_zeros()
-    return X
+    own = X.copy()
+    own.sum_duplicates()
+    own.eliminate_zeros()
+    return own
 
 
 def are_counts(X: Any) -> bool:
@@ -332,4 +332,5 @@ def are_counts(X: Any) -> bool:
 
 
 def is_count(value: Any, least: int) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+    """Whether an option is an integer of at least this much."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least

@@ -131,7 +131,10 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
             smoothed, max(self.embedding_dim, self.n_clusters + 1)
         )
         self.embedding_ = smoothed @ self._directions
-        k_means = two_stage_k_means(self.embedding_, self.n_clusters, n_init=self.n_init, rng=rng)
+        # Rows that are not centred have their mean along about one direction: one coordinate more than clusters.
+        k_means = two_stage_k_means(
+            self.embedding_, self.n_clusters, n_leading=self.n_clusters + 1, n_init=self.n_init, rng=rng
+        )
         self.labels_, self.cluster_centers_ = k_means.labels_.astype(np.intp), k_means.cluster_centers_
         self.inertia_ = float(k_means.inertia_)
         return self
@@ -185,12 +188,11 @@ def leading_directions(rows: Array, count: int) -> tuple[Array, Array]:
     return np.sqrt(np.maximum(squares[::-1], 0.0)), np.where(peaks < 0.0, -vectors, vectors)
 
 
-def two_stage_k_means(embedding: Array, n_clusters: int, *, n_init: int, rng: np.random.RandomState) -> KMeans:
-    """k-means in the first coordinates, where starts matter less, then Lloyd's iterations in all of them.
-
-    Rows that are not centred have their mean along about one direction, so one coordinate more than clusters is taken.
-    """
-    few = np.ascontiguousarray(embedding[:, : n_clusters + 1])
+def two_stage_k_means(
+    embedding: Array, n_clusters: int, *, n_leading: int, n_init: int, rng: np.random.RandomState
+) -> KMeans:
+    """k-means in the leading coordinates, where starts matter less, then Lloyd's iterations in all of them."""
+    few = np.ascontiguousarray(embedding[:, :n_leading])
     start = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(few)
     if few.shape[1] == embedding.shape[1]:
         return start
