@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from . import datasets as datasets
     from . import kernels as kernels
     from . import metrics as metrics
+    from .baselines import ITML as ITML
+    from .baselines import MMC as MMC
+    from .baselines import MPCKMeans as MPCKMeans
+    from .baselines import NonparametricKernelLearner as NonparametricKernelLearner
+    from .baselines import SpectralKernelLearner as SpectralKernelLearner
     from .baselines import UniformKernel as UniformKernel
     from .estimators import BestCaseMKLClassifier as BestCaseMKLClassifier
     from .estimators import LinkedClustering as LinkedClustering
@@ -42,6 +47,11 @@ _HOME = {
     "PairKernelClustering": "estimators",
     "PairKernelLearner": "estimators",
     "UniformKernel": "baselines",
+    "ITML": "baselines",
+    "MMC": "baselines",
+    "MPCKMeans": "baselines",
+    "NonparametricKernelLearner": "baselines",
+    "SpectralKernelLearner": "baselines",
     "flip_labels": "supervision",
 }
 
