@@ -203,7 +203,7 @@ class TestOtherInputs:
         scaled = (X - X.min(axis=0)) / np.ptp(X, axis=0)
         similarity = np.tanh(scaled @ scaled.T - 3.0)  # the sigmoid "kernel" is indefinite
         index = np.arange(len(y))[:, None]
-        with pytest.raises(ValueError, match="precomputed.*smallest eigenvalue is -"):
+        with pytest.raises(ValueError, match=r"precomputed.*smallest eigenvalue is -"):
             SimpleMKLClassifier(precomputed(similarity), probability=False).fit(index, y)
         SimpleMKLClassifier(precomputed(similarity, project=True), probability=False).fit(index, y)
 

@@ -14,7 +14,7 @@ from ._rows import FloatArray, IntArray, dense, is_sparse, squared, squared_norm
 #: Rows of the distance matrix that are looked at together in the search for the farthest pair.
 ROWS_AT_ONCE = 512
 #: How often the step to a new metric is halved before the metric is left as it was.
-HALVINGS = 10
+HALVINGS = 4
 
 
 @dataclass(frozen=True)
