@@ -8,6 +8,9 @@ import time
 from pathlib import Path
 
 import numpy as np
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from kernelwise import (
@@ -17,6 +20,7 @@ from kernelwise import (
     PairNoise,
     Pairs,
     RobustMKLClassifier,
+    SimpleMKLClassifierCV,
     flip_labels,
 )
 from kernelwise.datasets import load_breast_cancer, load_cora
@@ -66,20 +70,29 @@ def noisy_labels() -> list[dict]:
     train, test = order[: int(0.8 * len(y))], order[int(0.8 * len(y)) :]
     given = flip_labels(y[train], 0.3, random_state=0)
     started = time.perf_counter()
-    model = RobustMKLClassifier(noise_rate=0.3, random_state=0).fit(X[train], given)
+    model = SimpleMKLClassifierCV(random_state=0).fit(X[train], given)
     seconds = time.perf_counter() - started
-    plain = SVC(C=100.0, gamma="scale").fit(X[train], given)
+    told = RobustMKLClassifier(noise_rate=0.3, random_state=0).fit(X[train], given)
+    grid = {"svc__C": 10.0 ** np.arange(-2, 3), "svc__gamma": [0.01, 0.03, 0.1, 0.3, 1.0]}
+    svm = GridSearchCV(make_pipeline(StandardScaler(), SVC()), grid).fit(X[train], given)
     best = model.kernel_table()[0]
     return [
-        {"what": "Breast cancer: labels that are wrong", "result": f"{np.mean(given != y[train]):.0%}"},
-        {"what": "  plain SVM, C=100: right on new cases", "result": f"{plain.score(X[test], y[test]):.1%}"},
-        {"what": "  RobustMKLClassifier: right on new cases", "result": f"{model.score(X[test], y[test]):.1%}"},
+        {"what": "Breast cancer: training labels that are wrong", "result": f"{np.mean(given != y[train]):.0%}"},
+        {"what": "  right on new cases: SVM tuned on these labels", "result": f"{svm.score(X[test], y[test]):.1%}"},
         {
-            "what": "  certified distance to the optimum",
-            "result": f"{model.dual_gap_ / model.objective_:.0e} of the objective, in {seconds:.1f} s",
+            "what": "  right on new cases: SimpleMKLClassifierCV, tuned on these labels",
+            "result": f"{model.score(X[test], y[test]):.1%} (one split; the tables in docs/reproduction have many)",
         },
         {
-            "what": f"  kernels used, of {model.n_kernels_}",
+            "what": "  right on new cases: RobustMKLClassifier, told the noise rate",
+            "result": f"{told.score(X[test], y[test]):.1%}",
+        },
+        {
+            "what": "  certified distance of SimpleMKLClassifierCV to its optimum",
+            "result": f"{model.dual_gap_ / model.objective_:.0e} of the objective; whole path in {seconds:.1f} s",
+        },
+        {
+            "what": f"  kernels it uses, of {model.n_kernels_}",
             "result": f"{len(model.kernel_table())}, most of all {best['kernel']} on {best['features']}",
         },
     ]
