@@ -15,7 +15,7 @@ from typing import Any
 
 from .measure import environment
 
-BENCHMARKS = ("bank", "mkl_speed", "mkl_scale", "mkl_peers", "linked_documents")
+BENCHMARKS = ("bank", "mkl_speed", "mkl_scale", "mkl_peers", "pairs_peers", "linked_documents")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

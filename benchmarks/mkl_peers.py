@@ -7,7 +7,6 @@ variable KERNELWISE_PEERS_PYTHON; without it this benchmark says so and measures
 import json
 import os
 import subprocess
-from pathlib import Path
 from typing import Any
 
 from .measure import in_fresh_process, record
@@ -54,7 +53,7 @@ def run() -> list[dict[str, Any]]:
         record("SimpleMKLClassifier: peak memory", ours.peak_bytes / 1e9, "GB"),
     ]
     python = os.environ.get("KERNELWISE_PEERS_PYTHON")
-    if not python or not Path(python).exists():
+    if not python or subprocess.run([python, "-c", "import MKLpy"], capture_output=True).returncode != 0:
         print("EasyMKL is not measured: set KERNELWISE_PEERS_PYTHON to an interpreter that has MKLpy installed")
         return rows
     answer = subprocess.run([python, "-c", PEER], capture_output=True, text=True, check=True)

@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelwise import Pairs
 from kernelwise.baselines import ITML
+from kernelwise.supervision.resolve import resolve_pairs
 from oracles import solve
 
 
@@ -184,6 +185,16 @@ def test_pairs_pass_through_a_pipeline(rng):
         pipeline = make_pipeline(StandardScaler(), ITML().set_fit_request(pairs=True)).fit(X, pairs=pairs)
     direct = ITML().fit(StandardScaler().fit_transform(X), pairs=pairs)
     np.testing.assert_allclose(pipeline.transform(X), direct.transform(StandardScaler().fit_transform(X)))
+
+
+def test_labels_make_at_most_twenty_pairs_per_sample():
+    few, many = (resolve_pairs(None, np.arange(n) % 3, n, random_state=0) for n in (30, 200))
+    assert len(few) == 30 * 29 // 2
+    assert len(many) == 20 * 200
+    assert few.agreement(np.arange(30) % 3) == 1.0
+    half = resolve_pairs(None, np.where(np.arange(30) < 15, np.arange(30) % 3, -1), 30, random_state=0)
+    assert len(half) == 15 * 14 // 2
+    assert half.rows.max() < 15
 
 
 def test_given_pairs_win_over_labels(rng):

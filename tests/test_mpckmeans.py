@@ -213,9 +213,18 @@ def test_large_offsets_cost_no_precision(rng):
     assert near.objective_ == pytest.approx(far.objective_, rel=1e-4)
 
 
+def test_units_of_features_may_differ_by_orders_of_magnitude(rng):
+    X, _ = make_blobs(150, centers=3, cluster_std=0.5, random_state=1)
+    scaled = X * [1.0, 1e-8]
+    model = MPCKMeans(3, random_state=0).fit(scaled)
+    centered = scaled[model.labels_ == 0] - scaled[model.labels_ == 0].mean(axis=0)
+    expected = 1 / (centered.var(axis=0) + 0.1 * scaled.var(axis=0))
+    np.testing.assert_allclose(model.metrics_[0], expected)
+
+
 def test_constant_features_change_no_label(rng):
     X, pairs = rng.normal(size=(60, 3)), dirty_pairs(rng, 60, 40)
-    wider = np.column_stack([X, np.full(60, 7.0)])
+    wider = np.column_stack([X, np.full(60, 1e6 + 0.1)])
     plain, padded = (MPCKMeans(3, random_state=0).fit(data, pairs=pairs) for data in (X, wider))
     np.testing.assert_array_equal(plain.labels_, padded.labels_)
     np.testing.assert_allclose(padded.metrics_[:, -1], 1.0)

@@ -69,15 +69,20 @@ class Problem:
     floors: FloatArray  # the diagonal of Lambda
     edges: Edges
     groups: IntArray  # the metric of every cluster
+    neighbourhoods: NDArray[np.int32]  # of every sample: tied together by positive pairs
 
     @classmethod
     def of(cls, X: Any, pairs: Pairs, n_clusters: int, *, shared: bool, penalty: float, shrinkage: float) -> Self:
         squares = squared(X)
         variances = np.asarray(squares.mean(axis=0)).ravel() - np.square(np.asarray(X.mean(axis=0)).ravel())
-        # Constant features get metric one in every cluster.
-        floors = np.where(variances > 1e-12 * variances.max(initial=0.0), shrinkage * variances, 1.0)
+        # Constant features, whose computed variance may be rounding, get metric one in every cluster.
+        varying = (dense(X.max(axis=0)) > dense(X.min(axis=0))).ravel() & (variances > 0)
+        floors = np.where(varying, shrinkage * variances, 1.0)
         groups = np.zeros(n_clusters, dtype=np.int64) if shared else np.arange(n_clusters)
-        return cls(X, squares, floors, Edges.of(X, pairs, penalty), groups)
+        ends = pairs.positive.rows, pairs.positive.cols
+        graph = sp.coo_array((np.ones(len(ends[0])), ends), shape=(pairs.n_samples, pairs.n_samples))
+        neighbourhoods = connected_components(graph, directed=False)[1]
+        return cls(X, squares, floors, Edges.of(X, pairs, penalty), groups, neighbourhoods)
 
     def offsets(self, metrics: FloatArray) -> FloatArray:
         """``tr(Lambda A_h) - log det A_h`` of every cluster."""
@@ -125,6 +130,19 @@ def run(problem: Problem, max_iter: int, tol: float, rng: np.random.RandomState)
 
 
 def _with_labels(problem: Problem, state: State, rng: np.random.RandomState) -> State:
+    """The better of what comes of the present labels and of a fresh start with whole neighbourhoods."""
+    fresh = replace(state, labels=_labels_of_neighbourhoods(problem, state))
+    return min((_settled(problem, start, rng) for start in (state, fresh)), key=problem.objective)
+
+
+def _labels_of_neighbourhoods(problem: Problem, state: State) -> IntArray:
+    """Each neighbourhood as a whole in the cluster where it costs least, apart from pairs."""
+    n_parts = int(problem.neighbourhoods.max()) + 1
+    costs = _indicator(problem.neighbourhoods, n_parts) @ problem.own_costs(state)
+    return costs.argmin(axis=1)[problem.neighbourhoods]
+
+
+def _settled(problem: Problem, state: State, rng: np.random.RandomState) -> State:
     """Iterated conditional modes: samples move to the cluster of least cost given the labels of all others.
 
     Up to a constant, the cost of sample i in cluster h is its own, plus torn[c, h] over its edges c, plus, over those
@@ -225,23 +243,20 @@ def _with_seeded_empty_clusters(problem: Problem, state: State) -> State:
 
 
 def _start(problem: Problem, rng: np.random.RandomState) -> State:
-    """Neighbourhoods, tied together by positive pairs, each as a whole in the cluster of the nearest seed."""
-    X, edges, n_samples = problem.X, problem.edges, problem.X.shape[0]
-    tied = edges.must > 0
-    graph = sp.coo_array((edges.must[tied], (edges.rows[tied], edges.cols[tied])), shape=(n_samples, n_samples))
-    n_parts, part = connected_components(graph, directed=False)
-    sizes = np.bincount(part, minlength=n_parts)
-    centroids = dense(_indicator(part, n_parts) @ X) / sizes[:, None]
-    centers = _seeds(problem, centroids[sizes > 1], sizes[sizes > 1], rng)
-    nearest = squared_distances(centroids, np.square(centroids), centers, np.ones_like(centers)).argmin(axis=1)
-    metrics = np.ones((problem.groups.max() + 1, X.shape[1]))
-    return State(nearest[part], centers, metrics, problem.profiles(metrics))
+    """Seeds, Euclidean metrics, and each neighbourhood in the cluster of the nearest seed."""
+    metrics = np.ones((problem.groups.max() + 1, problem.X.shape[1]))
+    nowhere = np.zeros(problem.X.shape[0], dtype=np.int64)
+    state = State(nowhere, _seeds(problem, rng), metrics, problem.profiles(metrics))
+    return replace(state, labels=_labels_of_neighbourhoods(problem, state))
 
 
-def _seeds(problem: Problem, centroids: FloatArray, sizes: IntArray, rng: np.random.RandomState) -> FloatArray:
+def _seeds(problem: Problem, rng: np.random.RandomState) -> FloatArray:
     """Centroids of neighbourhoods, large ones far from each other first; then samples as in k-means++."""
     X, n_clusters = problem.X, len(problem.groups)
-    centers = list(centroids[_weighted_farthest_first(centroids, sizes, n_clusters)])
+    sizes = np.bincount(problem.neighbourhoods)
+    large = sizes > 1
+    centroids = dense(_indicator(problem.neighbourhoods, len(sizes)) @ X)[large] / sizes[large, None]
+    centers = list(centroids[_weighted_farthest_first(centroids, sizes[large], n_clusters)])
     while len(centers) < n_clusters:
         chances = np.ones(X.shape[0])
         if centers:

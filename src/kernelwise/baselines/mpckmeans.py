@@ -83,9 +83,10 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
     Notes
     -----
     Positive pairs tie samples to neighbourhoods. Centres start at large neighbourhoods far from each other, then at
-    samples drawn as in k-means++, and each neighbourhood starts in the cluster of the nearest centre. Pairs that follow
-    from others are not added: one wrong link would spread to whole neighbourhoods. Finding the farthest pair costs up
-    to :math:`n^2 d / 2` per metric and round, if there are negative pairs.
+    samples drawn as in k-means++. In every round labels are improved from those of the last round, and from a start
+    with neighbourhoods as a whole; the better one is kept. Pairs that follow from others are not added: one wrong link
+    would spread to whole neighbourhoods. Finding the farthest pair costs up to :math:`n^2 d / 2` per metric and round,
+    if there are negative pairs.
 
     References
     ----------

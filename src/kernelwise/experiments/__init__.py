@@ -37,7 +37,9 @@ def catalogue() -> dict[str, Experiment]:
     >>> "stpmkl-figure1-accuracy" in catalogue()
     True
     """
-    from . import convergence, noisy_labels
+    from . import convergence, noisy_labels, noisy_pairs, noisy_pairs_convergence
 
     accuracy, honest = noisy_labels.EXPERIMENTS
-    return {experiment.name: experiment for experiment in (accuracy, convergence.EXPERIMENT, honest)}
+    pairs = (noisy_pairs.EXPERIMENT, noisy_pairs_convergence.EXPERIMENT)
+    experiments = (accuracy, convergence.EXPERIMENT, honest, *pairs)
+    return {experiment.name: experiment for experiment in experiments}

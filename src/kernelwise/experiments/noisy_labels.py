@@ -159,7 +159,7 @@ def honest_cells(quick: bool) -> list[Cell]:
         return [Cell.of(dataset="sonar", noise=0.2, trial=0, method=m) for m in ("SiPMKL", *BASELINES)]
     return [
         Cell.of(dataset=d, noise=q, trial=t, method=m)
-        for m in (*BASELINES, *METHODS)
+        for m in (*BASELINES, "SiPMKL", "StPMKL", "MiPMKL")
         for t in range(HONEST_TRIALS)
         for d in LOADERS
         for q in HONEST_NOISE
