@@ -20,6 +20,7 @@ from ..optim import HistoryRow, SolverResult, Status
 from ..problems import SOLVERS, MKLPoint, NoisyLabelProblem
 from ._calibration import class_probabilities, fit_slope
 from ._samples import balanced_folds
+from ._threads import suitable_blas_threads
 from ._training import TrainingSet, is_precomputed, prepare_training, read_features
 
 Array = NDArray[np.float64]
@@ -102,6 +103,11 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         self._check_options()
+        with suitable_blas_threads(X):
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         rng = check_random_state(self.random_state)
         training = prepare_training(self, X, y, sample_weight, rng)
         self.n_kernels_ = training.bank.n_kernels
@@ -110,7 +116,6 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         self._keep(training, results)
         if self.probability:
             self._calibrate(training, results, rng)
-        return self
 
     def _solve_outputs(
         self,
@@ -158,7 +163,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} stopped after {self.n_iter_} iterations at a duality gap of "
                 f"{self.dual_gap_:.3g} on an objective of {self.objective_:.3g}; raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _calibrate(self, training: TrainingSet, results: list[Result], rng: np.random.RandomState) -> None:

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from ._calibration import fit_slope
 from ._mkl_classifier import WeightedSamples
 from ._samples import balanced_folds
+from ._threads import suitable_blas_threads
 from ._training import TrainingSet, prepare_training
 from .mkl import RobustMKLClassifier
 
@@ -94,6 +95,11 @@ class RobustMKLClassifierCV(RobustMKLClassifier):
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "RobustMKLClassifierCV":
         """Follow the path in every fold, choose a point, fit it to all samples; see :meth:`SimpleMKLClassifier.fit`."""
         path = self._path()
+        with suitable_blas_threads(X):
+            self._fit_path(path, X, y, sample_weight)
+        return self
+
+    def _fit_path(self, path: list[RobustMKLClassifier], X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         rng = check_random_state(self.random_state)
         training = prepare_training(self, X, y, sample_weight, rng)
         self.n_kernels_ = training.bank.n_kernels
@@ -112,7 +118,6 @@ class RobustMKLClassifierCV(RobustMKLClassifier):
         }
         self._keep(training, path[best]._solve_outputs(training, tol=self.tol))
         self._slope = fit_slope(decisions[best], training.target, training.weight)
-        return self
 
     def _budgets(self) -> Sequence[float]:
         return self.budgets
