@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from .records import Record, RecordFile, plain, versions, write_whole
 from .spec import Cell, Experiment, seed_of
