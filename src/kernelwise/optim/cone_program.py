@@ -238,6 +238,7 @@ class _NewtonSystem:
         self.scaling = Scaling.between(self.cones, state.s, x.z)
         self.scaled_point = self.scaling.apply(x.z)
         self.inverse = _ReducedInverse(program, x.lower / x.alpha + x.upper / state.room, self.scaling)
+        self.stationarity = self._stationarity_alpha()
         self._border()
 
     def _border(self) -> None:
@@ -273,7 +274,7 @@ class _NewtonSystem:
             r_cone = r_cone + product.scaled(-1.0)
         pull = scaling.solve(cones.divide(self.scaled_point, r_cone))
 
-        top = r_lower / x.alpha - r_upper / state.room + program.B.T @ pull.tails - self._stationarity_alpha()
+        top = r_lower / x.alpha - r_upper / state.room + program.B.T @ pull.tails - self.stationarity
         bottom = [pull.heads.sum() - self._stationarity_t()]
         if program.budget is not None:
             bottom.append(-r_eta / x.eta)
@@ -363,14 +364,15 @@ class _ReducedInverse:
         return (right - self.B.T @ inner) / D
 
     def _multiply(self, x: Array) -> Array:
+        """Return ``(D + B^T C B) x`` for a vector or for a few columns."""
         scaling, cones = self.scaling, self.scaling.cones
-        Bx = self.B @ x
-        weights = cones.spread(scaling.beta**-2)
-        w1 = scaling.w.tails
-        if x.ndim == 1:
-            CBx = weights * (Bx + 2.0 * w1 * cones.spread(cones.sums(w1 * Bx)))
-            return self.diagonal * x + self.B.T @ CBx
-        return np.stack([self._multiply(column) for column in x.T], axis=1)
+        columns = x if x.ndim == 2 else x[:, None]
+        Bx = self.B @ columns
+        w1 = scaling.w.tails[:, None]
+        along = np.repeat(np.add.reduceat(w1 * Bx, cones.starts, axis=0), cones.ranks, axis=0)
+        CBx = (Bx + 2.0 * w1 * along) * cones.spread(scaling.beta**-2)[:, None]
+        product = self.diagonal[:, None] * columns + self.B.T @ CBx
+        return product if x.ndim == 2 else product[:, 0]
 
 
 __all__ = ["ConeProgram", "ConeSolution", "Iterate", "solve_cone_program"]
