@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..kernels import Kernel, KernelExpansion
 from ..optim import HistoryRow, SolverResult, Status
+from ..optim.threads import suitable_blas_threads
 from ..problems import SOLVERS, MKLPoint, NoisyLabelProblem
 from ._calibration import class_probabilities, fit_slope
-from ._samples import balanced_folds
-from ._threads import suitable_blas_threads
+from ._samples import balanced_folds, n_rows
 from ._training import TrainingSet, is_precomputed, prepare_training, read_features
 
 Array = NDArray[np.float64]
@@ -103,7 +103,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         self._check_options()
-        with suitable_blas_threads(X):
+        with suitable_blas_threads(n_rows(X)):
             self._fit(X, y, sample_weight)
         return self
 

@@ -55,6 +55,12 @@ def _rows_differ(X: Any, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDA
     return (X[left] != X[right]).any(axis=1)
 
 
+def n_rows(X: Any) -> int:
+    """Return the number of samples of input that is not validated yet, or 0 where it does not say."""
+    shape = getattr(X, "shape", None)
+    return int(shape[0]) if shape else len(X) if hasattr(X, "__len__") else 0
+
+
 def balanced_folds(target: NDArray[np.intp], n_folds: int, random_state: np.random.RandomState) -> NDArray[np.intp]:
     """Assign samples to folds so that every class is spread evenly."""
     fold = np.empty(len(target), dtype=np.intp)

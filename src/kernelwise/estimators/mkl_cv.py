@@ -8,10 +8,10 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from ..optim.threads import suitable_blas_threads
 from ._calibration import fit_slope
 from ._mkl_classifier import WeightedSamples
-from ._samples import balanced_folds
-from ._threads import suitable_blas_threads
+from ._samples import balanced_folds, n_rows
 from ._training import TrainingSet, prepare_training
 from .mkl import RobustMKLClassifier
 
@@ -95,7 +95,7 @@ class RobustMKLClassifierCV(RobustMKLClassifier):
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "RobustMKLClassifierCV":
         """Follow the path in every fold, choose a point, fit it to all samples; see :meth:`SimpleMKLClassifier.fit`."""
         path = self._path()
-        with suitable_blas_threads(X):
+        with suitable_blas_threads(n_rows(X)):
             self._fit_path(path, X, y, sample_weight)
         return self
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..kernels import KernelBank
 from ..optim import Certificate, HistoryRow, SolverResult, Status
 from ..optim.cone_program import MANY_SAMPLES, ConeProgram, ConeSolution, solve_cone_program
+from ..optim.threads import suitable_blas_threads
 from .noisy_labels import MKLPoint, NoisyLabelProblem
 
 Array = NDArray[np.float64]
@@ -50,6 +51,17 @@ def solve_by_column_generation(
     callback : callable, optional
         Called with each row of the history.
     """
+    with suitable_blas_threads(problem.bank.n_samples):
+        return _generate_columns(problem, tol, max_iter, active, callback)
+
+
+def _generate_columns(
+    problem: NoisyLabelProblem,
+    tol: float,
+    max_iter: int,
+    active: NDArray[np.intp] | None,
+    callback: Callable[[HistoryRow], None] | None,
+) -> SolverResult[MKLPoint]:
     started = time.perf_counter()
     point = _first_guess(problem)
     best = problem.certificate(point)
