@@ -21,7 +21,8 @@ N_WORDS = 20_000
 WORDS_PER_DOCUMENT = 20
 #: Settings beside the defaults: depth 3, 200 components, 40 coordinates, rows as they are.
 SETTINGS: list[dict[str, Any]] = [
-    *({"depth": depth} for depth in (0, 1, 2, 4, 5, 6, (1, 2, 3), (2, 3, 4))),
+    *({"depth": depth} for depth in (0, 1, 2, 4, 5, 6, (1, 2, 3), (2, 3, 4), (0, 1, 2, 3, 4))),
+    {"depth": (0, 1, 2, 3, 4), "depth_weights": "learned"},
     *({"n_components": count} for count in (50, 100, 300, None)),
     *({"embedding_dim": count} for count in (1, 20, 80)),
     {"tfidf": False},

@@ -27,6 +27,7 @@ GUIDE = Path(__file__).parents[1] / "docs" / "linked-documents.md"
     [
         LinkSmoother(),
         LinkSmoother(depth=(0, 2)),
+        LinkSmoother(depth=(0, 2), depth_weights="learned"),
         LinkSmoother(n_components=1),
         LinkedClustering(),
         LinkedClustering(row_normalize=True),
@@ -84,6 +85,58 @@ def test_kernels_of_several_depths_add_up(graph):
     smoothed = LinkSmoother(depth=(2, 0), depth_weights=(3.0, 0.5)).fit_transform(X, pairs=pairs)
     assert smoothed.shape == (30, 12)
     np.testing.assert_allclose(smoothed @ smoothed.T, 3 * S @ S @ X @ X.T @ S @ S + 0.5 * X @ X.T, atol=1e-10)
+
+
+def test_learned_weights_tell_depths_that_find_links_from_depths_that_do_not(planted):
+    X, _, links = planted
+    model = LinkSmoother(depth=(0, 1, 2), depth_weights="learned", random_state=0).fit(X, pairs=links)
+    assert model.depth_weights_.shape == (3,)
+    assert model.depth_weights_.sum() == pytest.approx(1.0)
+    assert (model.depth_weights_ >= 0).all()
+    assert model.depth_weights_[0] < model.depth_weights_[1:].sum()
+    given = LinkSmoother(depth=(0, 1, 2), depth_weights=model.depth_weights_.tolist(), random_state=0)
+    np.testing.assert_allclose(model._smoothed(), given.fit_transform(X, pairs=links))
+
+
+def test_a_link_does_not_vouch_for_itself(rng):
+    """Links between unrelated documents: in sample smoothing makes linked ends alike, out of fold it does not."""
+    X = np.eye(400)
+    ends = rng.permutation(400).reshape(200, 2)
+    links = Pairs.from_graph(ends, n_samples=400, negatives=None)
+    smoother = LinkSmoother(depth=(0, 1), depth_weights="learned", n_components=None, random_state=0)
+    with pytest.warns(UserWarning, match="at no depth are linked documents more alike"):
+        smoother.fit(X, pairs=links)
+    np.testing.assert_array_equal(smoother.depth_weights_, 0.5)
+
+
+def test_repeated_links_and_given_negative_pairs(planted):
+    X, y, links = planted
+    once = LinkSmoother(depth=(0, 1), depth_weights="learned", random_state=0)
+    halves = Pairs(links.rows, links.cols, links.labels, n_samples=300, weights=np.full(len(links), 0.5))
+    turned = Pairs(links.cols, links.rows, links.labels, n_samples=300, weights=np.full(len(links), 0.5))
+    expected = once.fit(X, pairs=links).depth_weights_
+    np.testing.assert_allclose(clone(once).fit(X, pairs=halves + turned).depth_weights_, expected)
+    apart = np.argwhere(np.triu(y[:, None] != y, 1))[::50]
+    negatives = Pairs(*apart.T, np.full(len(apart), -1), n_samples=300)
+    given = clone(once).fit(X, pairs=links + negatives).depth_weights_
+    assert given.sum() == pytest.approx(1.0)
+    assert not np.allclose(given, expected)
+
+
+@pytest.mark.parametrize("ends", [[(0, 1)], [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]])
+def test_too_little_to_learn_weights_from_is_told(ends):
+    links = Pairs.from_graph(ends, n_samples=4, negatives=None)
+    with pytest.warns(UserWarning, match="too few to learn, so the weights of the depths are equal"):
+        model = LinkSmoother(depth=(0, 1), depth_weights="learned").fit(np.eye(4) + 1.0, pairs=links)
+    np.testing.assert_array_equal(model.depth_weights_, 0.5)
+
+
+def test_few_links_may_all_be_in_one_fold():
+    links = Pairs.from_graph([(0, 1), (2, 3), (4, 5), (6, 7), (8, 9)], n_samples=12, negatives=None)
+    X = np.repeat(np.eye(6), 2, axis=0)
+    for seed in range(30):
+        weights = LinkSmoother(depth=(0, 1), depth_weights="learned", random_state=seed).fit(X, pairs=links)
+        assert weights.depth_weights_.sum() == pytest.approx(1.0)
 
 
 def test_a_sample_without_links_keeps_its_features(graph):

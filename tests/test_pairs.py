@@ -14,6 +14,7 @@ from scipy.stats import chi2
 
 from kernelwise import Pairs
 from kernelwise.supervision.graph import distinct_integers, key_pairs, pair_keys
+from kernelwise.supervision.resolve import resolve_pairs
 
 quick = settings(deadline=None, max_examples=60)
 
@@ -519,3 +520,13 @@ def test_bad_calls(call, message):
 def test_adding_something_else_is_a_type_error():
     with pytest.raises(TypeError, match="unsupported operand"):
         PAIRS + [1]
+
+
+@pytest.mark.parametrize("y", [[0, 0, 1, 2, 1, 0], [0] * 5, [0, 1, 2, 3]])
+def test_pairs_drawn_from_labels_can_be_balanced(y):
+    plain, balanced = (resolve_pairs(None, y, len(y), random_state=0, both_kinds=False, balance=b) for b in (0, 1))
+    np.testing.assert_array_equal(plain.labels, balanced.labels)
+    totals = {sign: balanced.weights[balanced.labels == sign].sum() for sign in set(balanced.labels.tolist())}
+    np.testing.assert_allclose(list(totals.values()), len(plain) / len(totals))
+    given = Pairs([0, 1, 2], [1, 2, 3], [1, -1, -1], n_samples=4, weights=[3.0, 1.0, 2.0])
+    assert resolve_pairs(given, None, 4, random_state=0, balance=True) == given

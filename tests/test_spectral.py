@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 import scipy.sparse
 from scipy.sparse.linalg import LinearOperator
+from sklearn.exceptions import ConvergenceWarning
 
 from kernelwise.metrics import clustering_accuracy
 from kernelwise.spectral import (
     GramFactor,
     SpectralBasis,
     assign_clusters,
+    block_lanczos,
     spectral_basis,
     spectral_embedding,
     top_eigenpairs,
@@ -156,6 +158,75 @@ def test_the_same_seed_gives_the_same_answer(rng):
     np.testing.assert_array_equal(*runs)
     labels = [assign_clusters(runs[0], 5, random_state=3) for _ in range(2)]
     np.testing.assert_array_equal(*labels)
+
+
+def operator_with_spectrum(rng, eigenvalues):
+    """Q diag(eigenvalues) Q with Q a product of reflections, known by its products alone; counts the columns."""
+    n = len(eigenvalues)
+    mirrors = [v / np.linalg.norm(v) for v in rng.normal(size=(3, n))]
+    columns = [0]
+
+    def reflect(x, mirrors):
+        for v in mirrors:
+            x = x - 2.0 * np.outer(v, v @ x)
+        return x
+
+    def matmat(x):
+        columns[0] += x.shape[1]
+        return reflect(eigenvalues[:, None] * reflect(x, mirrors), mirrors[::-1])
+
+    return LinearOperator((n, n), matvec=lambda x: matmat(x.reshape(n, 1)), matmat=matmat, dtype=float), columns
+
+
+SPECTRA = {
+    "six equal, the rest up to .99": np.r_[np.ones(6), np.linspace(0.99, 0.0, 600)],
+    "twenty equal, the rest up to .999": np.r_[np.ones(20), np.linspace(0.999, 0.0, 600)],
+    "two equal, well apart from the rest": np.r_[np.ones(2), np.linspace(0.5, 0.0, 600)],
+    "nearly equal, from 1e-12 on": np.r_[1.0 - 10.0 ** np.linspace(-12, -0.1, 60), np.linspace(0.2, 0.0, 500)],
+    "three pairs, indefinite": np.r_[np.repeat([3.0, 2.0, 1.0], 2), np.linspace(0.99, -5.0, 600)],
+    "all equal": np.full(500, 2.0),
+    "equal up to rounding": 1.0 + 1e-15 * np.arange(500),
+    "zero": np.zeros(500),
+    "of rank four": np.r_[np.ones(4), np.zeros(500)],
+    "all negative, largest equal": -np.r_[np.ones(8), np.linspace(1.01, 2.0, 500)],
+}
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+@pytest.mark.parametrize("k", [2, 6])
+def test_equal_and_close_eigenvalues_are_all_found(rng, name, k):
+    expected = np.sort(SPECTRA[name])[::-1]
+    operator, columns = operator_with_spectrum(rng, SPECTRA[name])
+    values, vectors = top_eigenpairs(operator, k, random_state=0)
+    scale = max(np.abs(expected).max(), 1e-300)
+    assert columns[0] < 10_000
+    np.testing.assert_allclose(values, expected[:k], rtol=0, atol=1e-10 * scale)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=1e-10)
+    np.testing.assert_allclose(operator @ vectors, vectors * values, atol=1e-10 * scale)
+
+
+def test_equal_eigenvalues_give_the_same_answer_for_the_same_seed(rng):
+    for name in ("six equal, the rest up to .99", "all equal", "of rank four"):
+        operator, _ = operator_with_spectrum(rng, SPECTRA[name])
+        np.testing.assert_array_equal(*(top_eigenpairs(operator, 3, random_state=0)[1] for _ in range(2)))
+
+
+def test_a_chain_of_groups_in_many_parts_is_taken_apart(rng):
+    """Each part is a long chain, so its second eigenvalue is close to one, and so are the ones of all parts equal."""
+    path = scipy.sparse.diags_array([np.ones(99), np.ones(99)], offsets=[-1, 1])
+    parts = scipy.sparse.block_diag([path + scipy.sparse.eye_array(100)] * 5, format="csr")
+    basis = spectral_basis(parts, 5, random_state=0)
+    np.testing.assert_allclose(basis.values, 1.0, rtol=1e-12)
+    labels = assign_clusters(basis.embedding(), 5, random_state=0)
+    assert clustering_accuracy(np.repeat(np.arange(5), 100), labels) == 1.0
+
+
+def test_eigenvalues_that_cannot_be_told_apart_are_reported(rng, monkeypatch):
+    monkeypatch.setattr(block_lanczos, "MAX_PRODUCTS", 300)
+    operator, _ = operator_with_spectrum(rng, np.cos(np.linspace(0.0, np.pi, 2000)))
+    with pytest.warns(ConvergenceWarning, match="relative residual of .* after 3.. products"):
+        values, _ = top_eigenpairs(operator, 6, random_state=0)
+    np.testing.assert_allclose(values, 1.0, atol=0.01)
 
 
 def test_clusters_of_separate_clouds(rng):

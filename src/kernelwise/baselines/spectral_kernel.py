@@ -8,12 +8,12 @@ what the pairs say (Hoi, Lyu and Chang, section 4.2, with observed pairs in plac
     \max_{\mu}\ \frac{\langle K, T \rangle_w}{\|K\|_w \|T\|_w} \quad\text{s.t.}\quad
     K = \sum_{i \le s} \mu_i u_i u_i^\top, \quad \mu_i \ge \omega\,\mu_{i+1}, \quad \mu \ge 0 .
 
-=================  ===================================================================================
+=================  ========================================================================================
 :math:`u_i`        eigenvector i of the initial kernel, largest eigenvalue first
-:math:`T`          +1 on positive and -1 on negative pairs; elsewhere nothing is known and nothing is asked
+:math:`T`          +1 on positive and -1 on negative pairs (or ``different``); elsewhere nothing is asked
 :math:`w`          weights of the pairs: :math:`\langle K, T \rangle_w = \sum_t w_t y_t K_{i_t j_t}`
 :math:`\omega`     decay, at least one
-=================  ===================================================================================
+=================  ========================================================================================
 
 The feasible :math:`\mu` are the combinations :math:`\sum_k \nu_k (1, \omega^{-1}, \dots, \omega^{-k+1}, 0, \dots, 0)`,
 :math:`\nu \ge 0`, and the best aligned member of a cone is the projection of T onto it. So this is a problem of
@@ -69,6 +69,9 @@ class SpectralKernelLearner(CombinedKernelTransformer):
         Number s of eigenvectors. Fewer are used where the kernel has a lower rank.
     decay : float, default=1.0
         :math:`\omega`: 1 asks only that eigenvalues keep their order; 2, that each is at most half of the one before.
+    different : float, default=-1.0
+        T on negative pairs. -1 is that of Hoi et al.; 0 aligns the kernel with the 0/1 label matrix of pairs, which
+        suits pairs of several classes drawn at random, most of them negative.
     rank : None, int or float, default=None
         As in :func:`kernelwise.kernels.build_bank`: None for factors that are exact up to rounding.
     random_state : int, RandomState or None, default=None
@@ -120,12 +123,14 @@ class SpectralKernelLearner(CombinedKernelTransformer):
         *,
         n_components: int = 50,
         decay: float = 1.0,
+        different: float = -1.0,
         rank: int | float | None = None,
         random_state: Any = None,
     ):
         self.kernels = kernels
         self.n_components = n_components
         self.decay = decay
+        self.different = different
         self.rank = rank
         self.random_state = random_state
 
@@ -148,9 +153,9 @@ class SpectralKernelLearner(CombinedKernelTransformer):
         self._check_options()
         basis = self._fit_basis(X)
         rng = check_random_state(self.random_state)
-        known = resolve_pairs(pairs, y, len(basis.vectors), random_state=rng, both_kinds=False)
+        known = resolve_pairs(pairs, y, len(basis.vectors), random_state=rng, both_kinds=False, balance=True)
         assert known is not None  # they are required
-        spectrum = align_spectrum(basis.vectors, known if pairs is not None else _balanced(known), self.decay)
+        spectrum = align_spectrum(basis.vectors, known, self.decay, self.different)
         self.alignment_, self.kkt_residual_ = spectrum.alignment, spectrum.kkt_residual
         self._set_spectrum(basis, spectrum.values)
         if not spectrum.values.any():
@@ -218,6 +223,10 @@ class SpectralKernelLearner(CombinedKernelTransformer):
         check_positive_int(n_components=self.n_components)
         if not (isinstance(self.decay, Real) and 1 <= float(self.decay) < np.inf):
             raise ValueError(f"decay must be a number of at least 1, got {self.decay!r}")
+        if not (isinstance(self.different, Real) and -np.inf < float(self.different) < 1):
+            raise ValueError(
+                f"different must be a number less than 1, the value of positive pairs, got {self.different!r}"
+            )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -258,7 +267,7 @@ class Spectrum(NamedTuple):
     kkt_residual: float
 
 
-def align_spectrum(vectors: Array, pairs: Pairs, decay: float) -> Spectrum:
+def align_spectrum(vectors: Array, pairs: Pairs, decay: float, different: float = -1.0) -> Spectrum:
     """The decaying eigenvalues of the kernel with the given eigenvectors that is best aligned with the pairs.
 
     Examples
@@ -270,9 +279,9 @@ def align_spectrum(vectors: Array, pairs: Pairs, decay: float) -> Spectrum:
     1.0
     """
     powers = np.power(float(decay), -np.arange(vectors.shape[1], dtype=np.float64))
-    generators, target = _least_squares(vectors, pairs, powers)
+    generators, target = _least_squares(vectors, pairs, powers, different)
     scale = float(np.linalg.norm(generators, axis=0).max(initial=0.0)) or 1.0
-    generators, target = generators / scale, target / np.linalg.norm(target)
+    generators, target = generators / scale, target / (float(np.linalg.norm(target)) or 1.0)
     nu, _ = nnls(generators, target, maxiter=100 * len(powers))
     fitted = generators @ nu
     length = float(np.linalg.norm(fitted))
@@ -284,7 +293,7 @@ def align_spectrum(vectors: Array, pairs: Pairs, decay: float) -> Spectrum:
     return Spectrum(values, min(alignment, 1.0), violation / at_zero if at_zero > 0 else 0.0)
 
 
-def _least_squares(vectors: Array, pairs: Pairs, powers: Array) -> tuple[Array, Array]:
+def _least_squares(vectors: Array, pairs: Pairs, powers: Array, different: float) -> tuple[Array, Array]:
     """The weighted values of the generating kernels and of T on the pairs, turned into a triangle of s + 1 rows."""
     n_components = vectors.shape[1]
     triangle = np.zeros((0, n_components + 1))
@@ -293,19 +302,10 @@ def _least_squares(vectors: Array, pairs: Pairs, powers: Array) -> tuple[Array, 
         part = slice(start, start + size)
         values = vectors[pairs.rows[part]] * vectors[pairs.cols[part]]
         generated = np.cumsum(values * powers, axis=1)
-        rows = np.column_stack([generated, pairs.labels[part]]) * np.sqrt(pairs.weights[part])[:, None]
+        labels = np.where(pairs.labels[part] > 0, 1.0, different)
+        rows = np.column_stack([generated, labels]) * np.sqrt(pairs.weights[part])[:, None]
         triangle = qr(np.vstack([triangle, rows]), mode="r", check_finite=False)[0][: n_components + 1]
     return triangle[:, :-1], triangle[:, -1]
-
-
-def _balanced(pairs: Pairs) -> Pairs:
-    """The pairs with weights that make both labels count alike, where there are both."""
-    positive = pairs.labels > 0
-    n_positive = int(positive.sum())
-    if n_positive in (0, len(pairs)):
-        return pairs
-    share = np.where(positive, 0.5 / n_positive, 0.5 / (len(pairs) - n_positive))
-    return Pairs(pairs.rows, pairs.cols, pairs.labels, n_samples=pairs.n_samples, weights=len(pairs) * share)
 
 
 def _itself(similarity: Any) -> Any:

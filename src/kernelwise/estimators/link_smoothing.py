@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
+from ._depth_weights import learned_depth_weights
 
 __all__ = ["LinkSmoother"]
 
@@ -50,8 +51,10 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     ----------
     depth : int or sequence of int, default=3
         Number of steps t. Several of them are put side by side, so that their kernels add up.
-    depth_weights : sequence of float or None, default=None
-        Weights of the kernels of several depths; all 1 by default.
+    depth_weights : sequence of float, "learned" or None, default=None
+        Weights of the kernels of several depths; all 1 by default. "learned": those that best tell links from as many
+        pairs without a link (or from the negative pairs, if some are given), summing to 1. Links are left out of the
+        smoothing by folds for that, since a link makes its own ends alike: five more smoothings.
     tfidf : {"auto"} or bool, default="auto"
         Weight words by tf-idf, with rows of unit length. "auto": where X is non-negative with at least half of its
         entries zero it is taken for words; counts, or counts scaled by row, get tf-idf, other values (weighted
@@ -72,6 +75,8 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         S.
     degrees_ : ndarray of shape (n_samples,)
         The diagonal of D.
+    depth_weights_ : ndarray of shape (n_depths,)
+        As used.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -104,7 +109,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self,
         *,
         depth: int | Sequence[int] = 3,
-        depth_weights: Sequence[float] | None = None,
+        depth_weights: Sequence[float] | Literal["learned"] | None = None,
         tfidf: bool | Literal["auto"] = "auto",
         n_components: int | None = 200,
         random_state: Any = None,
@@ -124,8 +129,8 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         y : ignored
             Classes are not links.
         pairs : Pairs, optional
-            The positive pairs are the links, the weights of repeated ones added up; negative pairs are not used.
-            Without pairs no document has a link.
+            The positive pairs are the links, the weights of repeated ones added up; negative pairs are not used,
+            except to learn weights of depths. Without pairs no document has a link.
 
         Returns
         -------
@@ -133,13 +138,16 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """
         self._check_options()
         X = stored_once(validate_data(self, X, accept_sparse="csr", dtype=np.float64))
-        self.adjacency_, self.degrees_ = normalised_adjacency(read_links(pairs, X.shape[0]))
+        links = read_links(pairs, X.shape[0])
+        self.adjacency_, self.degrees_ = normalised_adjacency(links)
         self._weighting = self._choose_weighting(X)
         self._tfidf = TfidfTransformer().fit(X) if self._weighting == "tfidf" else None
         self.idf_ = None if self._tfidf is None else self._tfidf.idf_
         weighted = self._weighted(X)
-        self.components_ = self._leading_directions(weighted)
+        rng = check_random_state(self.random_state)
+        self.components_ = self._leading_directions(weighted, rng)
         self._rows = self._projected(weighted)
+        self.depth_weights_ = self._choose_depth_weights(links, pairs, rng)
         self._n_features_out = self._rows.shape[1] * len(self._depths)
         return self
 
@@ -186,12 +194,23 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """The documents of ``fit`` at all depths."""
         return self._side_by_side(self._steps())
 
-    def _steps(self) -> Iterator[Array]:
-        """Z_0, Z_1, ... of the documents of ``fit``."""
-        rows = self._rows
+    def _choose_depth_weights(self, links: Any, pairs: Pairs | None, rng: np.random.RandomState) -> Array:
+        depths = self._depths
+        if not isinstance(self.depth_weights, str):
+            return np.ones(len(depths)) if self.depth_weights is None else np.atleast_1d(self.depth_weights)
+        if len(depths) == 1 or not links.nnz:
+            return np.full(len(depths), 1.0 / len(depths))
+        negatives = None if pairs is None or (pairs.labels > 0).all() else pairs.negative
+        return learned_depth_weights(
+            lambda others: self._steps(normalised_adjacency(others)[0]), links, depths, negatives, rng
+        )
+
+    def _steps(self, adjacency: Any = None) -> Iterator[Array]:
+        """Z_0, Z_1, ... of the documents of ``fit``, over their links or other ones."""
+        adjacency, rows = self.adjacency_ if adjacency is None else adjacency, self._rows
         while True:
             yield rows
-            rows = self.adjacency_ @ rows
+            rows = adjacency @ rows
 
     def _new_steps(self, rows: Array, links: Any) -> Iterator[Array]:
         """The same of new documents, beside those of ``fit``, which do not know of them."""
@@ -204,8 +223,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _side_by_side(self, steps: Iterator[Array]) -> Array:
         """The wanted depths of a sequence Z_0, Z_1, ..., times the roots of their weights."""
         depths = self._depths
-        weights = np.ones(len(depths)) if self.depth_weights is None else np.atleast_1d(self.depth_weights)
-        scales = dict(zip(depths, np.sqrt(weights), strict=True))
+        scales = dict(zip(depths, np.sqrt(self.depth_weights_), strict=True))
         wanted = {}
         for t, rows in enumerate(steps):
             if t in scales:
@@ -227,10 +245,10 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             return self._tfidf.transform(X)
         return normalize(X) if self._weighting == "unit" else X
 
-    def _leading_directions(self, X: Any) -> Array | None:
+    def _leading_directions(self, X: Any, rng: np.random.RandomState) -> Array | None:
         if self.n_components is None or X.shape[1] <= self.n_components:
             return None
-        count, rng = min(self.n_components, X.shape[0]), check_random_state(self.random_state)
+        count = min(self.n_components, X.shape[0])
         return randomized_svd(X, count, n_iter=POWER_ITERATIONS, random_state=rng)[2].T
 
     def _projected(self, X: Any) -> Array:
@@ -258,7 +276,10 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         depths = list(given) if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else [given]
         if not depths or len(set(depths)) < len(depths) or not all(is_count(depth, 0) for depth in depths):
             raise ValueError(f"depth must be an integer of at least 0 or several different ones, got {self.depth!r}")
-        if self.depth_weights is not None:
+        if isinstance(self.depth_weights, str):
+            if self.depth_weights != "learned":
+                raise ValueError(f'depth_weights must be numbers, "learned" or None, got {self.depth_weights!r}')
+        elif self.depth_weights is not None:
             weights = np.atleast_1d(self.depth_weights).tolist()
             valid = all(isinstance(weight, int | float) and 0 <= weight < np.inf for weight in weights)
             if len(weights) != len(depths) or not valid or not any(weights):

@@ -37,7 +37,9 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int, default=8
     depth : int or sequence of int, default=3
-        Steps of smoothing; 2 to 4 do much the same on citations.
+        Steps of smoothing; 2 to 4 do much the same on citations. Of several, the kernels are added up.
+    depth_weights : sequence of float, "learned" or None, default=None
+        Weights of the kernels of several depths, as in :class:`LinkSmoother`: equal by default, or learned from links.
     tfidf : {"auto"} or bool, default="auto"
         As in :class:`LinkSmoother`.
     n_components : int or None, default=200
@@ -87,6 +89,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         n_clusters: int = 8,
         *,
         depth: int | Sequence[int] = 3,
+        depth_weights: Sequence[float] | Literal["learned"] | None = None,
         tfidf: bool | Literal["auto"] = "auto",
         n_components: int | None = 200,
         embedding_dim: int = 40,
@@ -96,6 +99,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
     ):
         self.n_clusters = n_clusters
         self.depth = depth
+        self.depth_weights = depth_weights
         self.tfidf = tfidf
         self.n_components = n_components
         self.embedding_dim = embedding_dim
@@ -112,7 +116,8 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         y : ignored
         pairs : Pairs, optional
             The positive pairs are the links, such as those of ``Pairs.from_graph(edges, negatives=None)``; negative
-            pairs are not used. Without pairs, documents are clustered by their features alone.
+            pairs are not used, except to learn weights of depths. Without pairs, documents are clustered by their
+            features alone.
 
         Returns
         -------
@@ -124,7 +129,11 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
             raise ValueError(f"n_clusters={self.n_clusters} is more than the {checked.shape[0]} samples of X")
         rng = check_random_state(self.random_state)
         self.smoother_ = LinkSmoother(
-            depth=self.depth, tfidf=self.tfidf, n_components=self.n_components, random_state=rng
+            depth=self.depth,
+            depth_weights=self.depth_weights,
+            tfidf=self.tfidf,
+            n_components=self.n_components,
+            random_state=rng,
         )
         smoothed = self._scaled(self.smoother_.fit_transform(checked, pairs=pairs))
         self.singular_values_, self._directions = leading_directions(

@@ -158,7 +158,7 @@ METHODS: dict[str, Method] = {
     "link smoothing": Method(lambda trial: LinkedClustering(), "noisy"),
     "NPK, C = 0.01": Method(lambda trial: NonparametricKernelLearner(C=0.01)),
     "NPK, graph not normalised": Method(lambda trial: NonparametricKernelLearner(normalize_graph=False)),
-    "GDM, diagonal": Method(lambda trial: MMC(diagonal=True), trials=(TRIALS, 0)),
+    "GDM, diagonal": Method(lambda trial: MMC(diagonal=True)),
     "ITML, gamma = 0.01": Method(lambda trial: ITML(gamma=0.01, max_iter=PASSES, random_state=trial.seed)),
     "LKCnpc, 1 % of all pairs": Method(lambda trial: PairKernelLearner(noise=trial.noise_of_sampled()), "noisy"),
     "SKL, 1 % of all pairs": Method(lambda trial: SpectralKernelLearner(), "extended"),

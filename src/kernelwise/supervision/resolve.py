@@ -21,6 +21,7 @@ def resolve_pairs(
     random_state: RandomState,
     required: bool = True,
     both_kinds: bool = True,
+    balance: bool = False,
 ) -> Pairs | None:
     """The pairs to learn from.
 
@@ -41,6 +42,8 @@ def resolve_pairs(
         Whether to raise if there is nothing to learn from, or to return None.
     both_kinds : bool, default=True
         Whether required pairs must hold positive as well as negative ones.
+    balance : bool, default=False
+        Whether to weight pairs drawn from labels so that both kinds count alike. Given pairs keep their weights.
 
     Returns
     -------
@@ -50,11 +53,14 @@ def resolve_pairs(
     --------
     >>> resolve_pairs(None, ["a", "b", "a"], 3, random_state=0)
     Pairs(n_samples=3, n_pairs=3, positive=1, negative=2)
+    >>> resolve_pairs(None, ["a", "b", "a"], 3, random_state=0, balance=True).weights.tolist()
+    [0.75, 1.5, 0.75]
     >>> resolve_pairs(None, None, 3, random_state=0, required=False) is None
     True
     """
     if pairs is None and y is not None:
         pairs = _draw_pairs(column_or_1d(y, warn=True), n_samples, random_state)
+        pairs = _balanced(pairs) if balance and pairs is not None else pairs
     if pairs is not None:
         _check_samples(pairs, n_samples)
     if pairs is None or not len(pairs):
@@ -77,6 +83,16 @@ def _draw_pairs(y: ArrayLike, n_samples: int, random_state: RandomState) -> Pair
     total = count_pairs(int(np.count_nonzero(codes >= 0)))
     n_pairs = min(total, PAIRS_PER_SAMPLE * n_samples)
     return Pairs.from_labels(codes, n_pairs=n_pairs, random_state=random_state) if total else None
+
+
+def _balanced(pairs: Pairs) -> Pairs:
+    """The pairs with weights that make both labels count alike, where there are both, and sum to their number."""
+    positive = pairs.labels > 0
+    n_positive = int(positive.sum())
+    if n_positive in (0, len(pairs)):
+        return pairs
+    share = np.where(positive, 0.5 / n_positive, 0.5 / (len(pairs) - n_positive))
+    return Pairs(pairs.rows, pairs.cols, pairs.labels, n_samples=pairs.n_samples, weights=len(pairs) * share)
 
 
 def _check_samples(pairs: Pairs, n_samples: int) -> None:

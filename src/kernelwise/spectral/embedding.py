@@ -1,67 +1,16 @@
-r"""Leading eigenvectors of a similarity, the embedding they give, and clusters in it.
-
-The normalised affinity of a similarity K with degrees ``d = K 1`` is ``N = D^-1/2 K D^-1/2``, ``D = diag(d)``. Its
-leading eigenvectors, with rows scaled to unit length, are the coordinates of spectral clustering. All that is needed of
-K is its product with a vector, so K may be a dense or sparse matrix, a linear operator, or a factor with ``K = F F^T``;
-nothing of size n x n is ever formed.
-
-References
-----------
-A. Y. Ng, M. I. Jordan, Y. Weiss. On spectral clustering: analysis and an algorithm. NIPS 2001.
-Y. Bengio et al. Out-of-sample extensions for LLE, Isomap, MDS, eigenmaps, and spectral clustering. NIPS 2003.
-"""
+"""Coordinates of spectral clustering, where new samples lie in them, and clusters of them."""
 
 from dataclasses import dataclass
-from functools import partial
-from numbers import Integral
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
-from scipy.linalg.blas import dsymv
 from scipy.sparse import diags_array
-from scipy.sparse.linalg import LinearOperator, aslinearoperator, eigsh
-from sklearn.utils import check_random_state
+from scipy.sparse.linalg import aslinearoperator
 
-__all__ = ["GramFactor", "SpectralBasis", "assign_clusters", "spectral_basis", "spectral_embedding", "top_eigenpairs"]
+from .eigenpairs import FloatArray, RandomState, as_float, as_symmetric_operator, check_count, top_eigenpairs
 
-FloatArray = NDArray[np.float64]
-RandomState: TypeAlias = int | np.random.RandomState | None
-
-_DENSE_SIZE = 200  # up to here a full decomposition is quicker than Lanczos
-
-
-@dataclass(frozen=True, eq=False)
-class GramFactor:
-    """A similarity given by a factor: ``K = F F^T``.
-
-    Parameters
-    ----------
-    factor : ndarray or sparse matrix of shape (n, r)
-        The matrix F; for a linear kernel, the data.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.spectral import GramFactor, top_eigenpairs
-    >>> values, _ = top_eigenpairs(GramFactor(np.array([[2.0], [0.0], [1.0]])), 1)
-    >>> values.round(6)
-    array([5.])
-    """
-
-    factor: Any
-
-    def __post_init__(self) -> None:
-        if getattr(self.factor, "ndim", None) != 2 or not hasattr(self.factor, "dtype"):
-            raise TypeError(
-                f"factor must be a two-dimensional array or sparse matrix, got {type(self.factor).__name__}"
-            )
-
-    def as_operator(self) -> LinearOperator:
-        """The similarity as a symmetric linear operator."""
-        factor = _as_float(self.factor)
-        return aslinearoperator(factor) @ aslinearoperator(factor.T)
+__all__ = ["SpectralBasis", "assign_clusters", "spectral_basis", "spectral_embedding"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +66,7 @@ class SpectralBasis:
             raise ValueError(f"cross must have one column for each of the {n_samples} samples of the basis")
         if not np.all(self.values > 0):
             raise ValueError(f"extend needs positive eigenvalues, the least is {self.values.min():.3g}; ask for fewer")
-        cross = _as_float(cross)
+        cross = as_float(cross)
         if self.degrees is None:
             rows = cross @ self.vectors / self.values
         else:
@@ -125,59 +74,6 @@ class SpectralBasis:
             weighted = _inverse_root(self.degrees)[:, None] * self.vectors
             rows = _inverse_root(new_degrees)[:, None] * (cross @ weighted) / self.values
         return _unit_rows(rows) if row_normalize else rows
-
-
-def top_eigenpairs(
-    operator: Any, k: int, *, random_state: RandomState = None, tol: float = 0.0
-) -> tuple[FloatArray, FloatArray]:
-    r"""The k largest eigenvalues of a symmetric matrix with their eigenvectors, by Lanczos iteration.
-
-    .. math:: K u_j = \lambda_j u_j, \qquad \lambda_1 \ge \lambda_2 \ge \dots \ge \lambda_k
-
-    Parameters
-    ----------
-    operator : ndarray, sparse matrix, LinearOperator or GramFactor of shape (n, n)
-        The symmetric matrix. Of a LinearOperator only products are used and symmetry is taken on trust.
-    k : int
-        Number of eigenpairs, at most n.
-    random_state : int, RandomState or None, default=None
-        Seed of the starting vector.
-    tol : float, default=0.0
-        Relative accuracy of the eigenvalues; 0 for machine precision.
-
-    Returns
-    -------
-    values : ndarray of shape (k,)
-        Largest first.
-    vectors : ndarray of shape (n, k)
-        Orthonormal; the entry of largest magnitude of each is positive.
-
-    References
-    ----------
-    R. B. Lehoucq, D. C. Sorensen, C. Yang. ARPACK users' guide. SIAM 1998.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.spectral import top_eigenpairs
-    >>> values, vectors = top_eigenpairs(np.diag([3.0, 1.0, 2.0]), 2)
-    >>> values
-    array([3., 2.])
-    >>> vectors
-    array([[1., 0.],
-           [0., 0.],
-           [0., 1.]])
-    """
-    product = _as_operator(operator)
-    n_samples = product.shape[0]
-    _check_count(k, n_samples, "k")
-    if n_samples <= _DENSE_SIZE or k >= n_samples - 1:
-        values, vectors = _dense_eigenpairs(product, k)
-    else:
-        start = check_random_state(random_state).uniform(-1.0, 1.0, n_samples)
-        values, vectors = eigsh(product, k, which="LA", v0=start, tol=tol)
-    order = np.argsort(values)[::-1]
-    return values[order], _with_signs(vectors[:, order])
 
 
 def spectral_basis(
@@ -223,9 +119,9 @@ def spectral_basis(
     """
     if normalize not in ("symmetric", "none"):
         raise ValueError(f'normalize must be "symmetric" or "none", got {normalize!r}')
-    product = _as_operator(affinity)
+    product = as_symmetric_operator(affinity)
     n_samples = product.shape[0]
-    _check_count(n_components, n_samples, "n_components")
+    check_count(n_components, n_samples, "n_components")
     if normalize == "none":
         return SpectralBasis(*top_eigenpairs(product, n_components, random_state=random_state, tol=tol), None)
     degrees = _checked_degrees(product.matvec(np.ones(n_samples)))
@@ -316,64 +212,9 @@ def assign_clusters(
     embedding = np.asarray(embedding, dtype=np.float64)
     if embedding.ndim != 2:
         raise ValueError(f"embedding must have one row per sample, got shape {embedding.shape}")
-    _check_count(n_clusters, embedding.shape[0], "n_clusters")
+    check_count(n_clusters, embedding.shape[0], "n_clusters")
     k_means = KMeans(n_clusters, init="k-means++", n_init=n_init, random_state=random_state)
     return k_means.fit(embedding).labels_.astype(np.intp)
-
-
-def _as_operator(affinity: Any) -> LinearOperator:
-    if isinstance(affinity, GramFactor):
-        return affinity.as_operator()
-    matrix: Any = affinity if isinstance(affinity, LinearOperator) else _as_float(affinity)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
-        raise ValueError(
-            f"a similarity must be square and not empty, got shape {matrix.shape}; wrap an (n, r) factor in GramFactor"
-        )
-    if isinstance(matrix, LinearOperator):
-        return matrix
-    _check_symmetric(matrix)
-    return _dense_operator(matrix) if isinstance(matrix, np.ndarray) else aslinearoperator(matrix)
-
-
-def _dense_operator(matrix: FloatArray) -> LinearOperator:
-    """Products that read one triangle only: they are bound by memory, so this nearly halves their time."""
-    columns = np.asfortranarray(matrix.T)  # the BLAS wants columns; for the usual row-major matrix this is a view
-    product = partial(dsymv, 1.0, columns)
-    return LinearOperator(matrix.shape, matvec=lambda x: product(x.ravel()), matmat=matrix.dot, dtype=np.float64)
-
-
-def _as_float(matrix: Any) -> Any:
-    """Float64 copy if needed; sparse matrices in compressed rows."""
-    if hasattr(matrix, "tocsr"):
-        return matrix.tocsr().astype(np.float64, copy=False)
-    return np.asarray(matrix, dtype=np.float64)
-
-
-def _check_symmetric(matrix: Any) -> None:
-    """Compare products from both sides with one probe: two passes instead of the many of an entry-wise check."""
-    probe = np.cos(np.arange(matrix.shape[0]))
-    right, left = matrix @ probe, matrix.T @ probe
-    if not np.isfinite(right).all():
-        raise ValueError("a similarity must be finite, got NaN or infinity; impute or remove those samples first")
-    if np.abs(right - left).max() > 1e-8 * np.abs(right).max():
-        raise ValueError("a similarity must be symmetric; pass (K + K.T) / 2 if it is so in principle")
-
-
-def _check_count(count: int, limit: int, name: str) -> None:
-    if not isinstance(count, Integral) or not 1 <= count <= limit:
-        raise ValueError(f"{name} must be an integer between 1 and the number of samples, {limit}, got {count!r}")
-
-
-def _dense_eigenpairs(product: LinearOperator, k: int) -> tuple[FloatArray, FloatArray]:
-    n_samples = product.shape[0]
-    matrix = product.matmat(np.eye(n_samples))
-    return scipy.linalg.eigh(0.5 * (matrix + matrix.T), subset_by_index=[n_samples - k, n_samples - 1])
-
-
-def _with_signs(vectors: FloatArray) -> FloatArray:
-    """Make the entry of largest magnitude of each column positive."""
-    peaks = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)
-    return np.where(peaks < 0.0, -vectors, vectors)
 
 
 def _checked_degrees(degrees: FloatArray) -> FloatArray:

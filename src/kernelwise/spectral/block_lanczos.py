@@ -1,0 +1,173 @@
+r"""Lanczos iteration with blocks of vectors, for eigenvalues that are equal or nearly so.
+
+From one starting vector, Krylov spaces hold one eigenvector of every eigenvalue; more of a multiple one appear by
+rounding alone, late or not at all. From a block of k vectors they hold k of each. The basis Q of the space is kept
+orthonormal, and once it is full it is cut to its best half, its Ritz vectors of largest value; the space spanned by
+them and the next block is a Krylov space again.
+
+References
+----------
+K. Wu, H. Simon. Thick-restart Lanczos method for large symmetric eigenvalue problems. SIAM J. Matrix Anal. Appl. 22,
+2000.
+Y. Zhou, Y. Saad. Block Krylov-Schur method for large symmetric eigenvalue problems. Numerical Algorithms 47, 2008.
+"""
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator
+from sklearn.exceptions import ConvergenceWarning
+
+__all__ = ["RitzPairs", "block_lanczos", "finds_larger"]
+
+FloatArray = NDArray[np.float64]
+
+#: Columns of a block beyond the number of eigenpairs: they speed up the last of these.
+EXTRA_COLUMNS = 2
+#: The basis has room for this many vectors, or this many blocks.
+BASIS_SIZE, BASIS_BLOCKS = 200, 10
+#: Residuals are brought below the first of these (or what rounding allows), relative to the largest eigenvalue; above
+#: the second there is a warning when products run out.
+RESIDUAL, TOLERABLE_RESIDUAL = 1e-12, 1e-6
+MAX_PRODUCTS = 20_000
+#: What remains of a unit vector after projection is rounding below this.
+NEGLIGIBLE = 1e-10
+#: An eigenvalue is larger than another if it is so by this fraction of the largest.
+DISTINCT = 1e-9
+
+
+class RitzPairs(NamedTuple):
+    """Approximate eigenpairs, largest first, and the largest norm of ``A q - theta q`` relative to ``|theta_1|``."""
+
+    values: FloatArray
+    vectors: FloatArray
+    residual: float
+
+
+def block_lanczos(product: LinearOperator, k: int, rng: np.random.Generator, *, tol: float = 0.0) -> RitzPairs:
+    r"""The k largest eigenvalues of a symmetric operator, with their multiplicities, and eigenvectors.
+
+    .. math:: Q \leftarrow [Q, B], \qquad B \leftarrow \mathrm{orth}\big((I - Q Q^\top) A B\big)
+
+    Parameters
+    ----------
+    product : LinearOperator of shape (n, n)
+    k : int
+    rng : Generator
+        Draws the first block.
+    tol : float, default=0.0
+        Bound on the relative residual, where it is above 1e-12.
+
+    Returns
+    -------
+    RitzPairs
+        With a warning where the residual is still above 1e-6 after 20,000 products.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse.linalg import aslinearoperator
+    >>> from kernelwise.spectral.block_lanczos import block_lanczos
+    >>> matrix = np.diag(np.repeat([2.0, 1.0, 0.5], [3, 50, 50]))
+    >>> block_lanczos(aslinearoperator(matrix), 4, np.random.default_rng(0)).values.round(9)
+    array([2., 2., 2., 1.])
+    """
+    n_samples, n_columns = product.shape[0], k + EXTRA_COLUMNS
+    room = min(n_samples, max(BASIS_SIZE, BASIS_BLOCKS * n_columns))
+    goal = max(tol, RESIDUAL, n_samples * np.finfo(np.float64).eps)
+    block = orthonormal(rng.uniform(-1.0, 1.0, (n_samples, n_columns)))
+    basis, images, n_products = np.empty((n_samples, 0)), np.empty((n_samples, 0)), 0
+    while True:
+        image = product.matmat(block)
+        basis, images, n_products = np.hstack([basis, block]), np.hstack([images, image]), n_products + block.shape[1]
+        block = orthonormal(image, basis)
+        if block.shape[1] and basis.shape[1] + block.shape[1] <= room:
+            continue
+        values, basis, images = rayleigh_ritz(basis, images, max(k, room // 2))
+        residual = relative_residual(values[:k], basis[:, :k], images[:, :k])
+        if residual <= goal or n_products >= MAX_PRODUCTS or not block.shape[1]:
+            break
+    if residual > max(tol, TOLERABLE_RESIDUAL):
+        warnings.warn(
+            f"the leading {k} eigenvectors have a relative residual of {residual:.2g} after {n_products} products: "
+            "their eigenvalues are hard to tell apart; ask for fewer or more of them",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return RitzPairs(values[:k], basis[:, :k], residual)
+
+
+def finds_larger(
+    product: LinearOperator, values: FloatArray, vectors: FloatArray, rng: np.random.Generator, *, n_steps: int
+) -> bool:
+    """Whether a few Lanczos steps among vectors orthogonal to these find an eigenvalue above the least of theirs.
+
+    That they find none is no proof, but more than likely: what single-vector Lanczos leaves out are further copies of
+    an eigenvalue it has resolved to full precision, in n steps say, and to notice one takes about n / 10.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse.linalg import aslinearoperator
+    >>> from kernelwise.spectral.block_lanczos import finds_larger
+    >>> matrix = aslinearoperator(np.diag([2.0, 2.0, 1.0, 0.0]))
+    >>> finds_larger(matrix, np.array([2.0, 1.0]), np.eye(4)[:, [0, 2]], np.random.default_rng(0), n_steps=3)
+    True
+    """
+    n_samples, k = vectors.shape
+    basis, images = np.empty((n_samples, k + n_steps), order="F"), np.empty((n_samples, n_steps), order="F")
+    basis[:, :k] = vectors
+    image = rng.uniform(-1.0, 1.0, (n_samples, 1))[:, 0]
+    for count in range(n_steps):
+        rest = _beyond(image, basis[:, : k + count])
+        if rest is None:
+            break
+        image = np.asarray(product.matvec(rest))
+        basis[:, k + count], images[:, count] = rest, image
+    else:
+        count = n_steps
+    if not count:
+        return False
+    found = rayleigh_ritz(basis[:, k : k + count], images[:, :count], 1)[0][0]
+    return bool(found > values.min() + DISTINCT * np.abs(values).max())
+
+
+def _beyond(vector: FloatArray, basis: FloatArray) -> FloatArray | None:
+    """The unit vector of what a vector has beyond a basis, or None if that is nothing but rounding."""
+    length = float(np.linalg.norm(vector))
+    rest = vector
+    for _ in range(2):  # what is left by the first projection has lost digits
+        rest = rest - basis @ (basis.T @ rest)
+    left = float(np.linalg.norm(rest))
+    return rest / left if left > NEGLIGIBLE * length else None
+
+
+def rayleigh_ritz(basis: FloatArray, images: FloatArray, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The ``count`` largest Ritz values of the basis, their vectors, and the images of these."""
+    projected = basis.T @ images
+    values, rotation = scipy.linalg.eigh(0.5 * (projected + projected.T))
+    leading = rotation[:, ::-1][:, :count]
+    return values[::-1][:count], basis @ leading, images @ leading
+
+
+def relative_residual(values: FloatArray, vectors: FloatArray, images: FloatArray) -> float:
+    scale = float(np.abs(values).max())
+    return float(np.linalg.norm(images - vectors * values, axis=0).max()) / scale if scale > 0 else 0.0
+
+
+def orthonormal(block: NDArray[Any], basis: FloatArray | None = None) -> FloatArray:
+    """An orthonormal basis of what the columns of the block have beyond those of the orthonormal basis.
+
+    Twice, because what is left by the first projection has lost digits. Columns of nothing but rounding are dropped.
+    """
+    for _ in range(2):
+        lengths = np.linalg.norm(block, axis=0)
+        block = block[:, lengths > 0.0] / lengths[lengths > 0.0]
+        if basis is not None:
+            block = block - basis @ (basis.T @ block)
+        directions, triangle, _ = scipy.linalg.qr(block, mode="economic", pivoting=True, check_finite=False)
+        block = directions[:, np.abs(np.diag(triangle)) > NEGLIGIBLE]
+    return block
