@@ -242,6 +242,21 @@ class Pairs:
         codes = flip_codes((self.labels > 0).astype(np.int64), np.array([-1, 1]), rate, random_state)
         return self._valid(self.rows, self.cols, 2 * codes - 1, self.weights, self.n_samples)
 
+    def balanced(self) -> Self:
+        """The same pairs with weights scaled so that positive and negative ones weigh alike, and in all as much as now.
+
+        Where there are pairs of one kind only, they stay as they are.
+
+        >>> Pairs([0, 0, 1], [1, 2, 2], [1, -1, -1], n_samples=3).balanced().weights
+        array([1.5 , 0.75, 0.75])
+        """
+        positive, total = self.labels > 0, float(self.weights.sum())
+        mass = float(self.weights[positive].sum())
+        if mass in (0.0, total):
+            return self
+        scale = 0.5 * total / np.where(positive, mass, total - mass)
+        return self._valid(self.rows, self.cols, self.labels, self.weights * scale, self.n_samples)
+
     def merged(self) -> Self:
         """Every unordered pair at most once per label, its weights added up; sorted, with ``rows < cols``.
 

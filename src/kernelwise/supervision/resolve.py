@@ -60,7 +60,7 @@ def resolve_pairs(
     """
     if pairs is None and y is not None:
         pairs = _draw_pairs(column_or_1d(y, warn=True), n_samples, random_state)
-        pairs = _balanced(pairs) if balance and pairs is not None else pairs
+        pairs = pairs.balanced() if balance and pairs is not None else pairs
     if pairs is not None:
         _check_samples(pairs, n_samples)
     if pairs is None or not len(pairs):
@@ -83,16 +83,6 @@ def _draw_pairs(y: ArrayLike, n_samples: int, random_state: RandomState) -> Pair
     total = count_pairs(int(np.count_nonzero(codes >= 0)))
     n_pairs = min(total, PAIRS_PER_SAMPLE * n_samples)
     return Pairs.from_labels(codes, n_pairs=n_pairs, random_state=random_state) if total else None
-
-
-def _balanced(pairs: Pairs) -> Pairs:
-    """The pairs with weights that make both labels count alike, where there are both, and sum to their number."""
-    positive = pairs.labels > 0
-    n_positive = int(positive.sum())
-    if n_positive in (0, len(pairs)):
-        return pairs
-    share = np.where(positive, 0.5 / n_positive, 0.5 / (len(pairs) - n_positive))
-    return Pairs(pairs.rows, pairs.cols, pairs.labels, n_samples=pairs.n_samples, weights=len(pairs) * share)
 
 
 def _check_samples(pairs: Pairs, n_samples: int) -> None:
