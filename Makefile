@@ -5,12 +5,13 @@ BIN := $(VENV)/bin
 # One BLAS thread per test process: the suite runs in parallel already.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test test-all lint types contracts unit coverage bench clean
+.PHONY: help demo test test-all test-browser lint types contracts unit coverage bench clean
 
 help:
 	@echo "make demo      the main job on bundled data, in a minute"
 	@echo "make test      lint, types, import contracts, doctests, quick tests"
 	@echo "make test-all  the same with the slow tests"
+	@echo "make test-browser  the review page in headless Chromium (needs chromium and chromedriver)"
 	@echo "make coverage  quick tests with a coverage report"
 	@echo "make bench     the benchmarks behind the claims in the documentation"
 
@@ -24,6 +25,10 @@ $(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
 
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[cli,report]" --group dev
+	@touch $@
+
+$(VENV)/browser.stamp: $(VENV)/dev.stamp
+	$(BIN)/python -m pip install --quiet --group browser
 	@touch $@
 
 demo: $(VENV)/demo.stamp
@@ -42,13 +47,16 @@ contracts: $(VENV)/dev.stamp
 	$(BIN)/lint-imports
 
 unit: $(VENV)/dev.stamp
-	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow"
+	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow and not browser"
 
 test-all: lint types contracts
-	$(ONE_THREAD) $(BIN)/pytest -n auto
+	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not browser"
+
+test-browser: $(VENV)/browser.stamp
+	$(ONE_THREAD) $(BIN)/pytest -m browser tests/browser
 
 coverage: $(VENV)/dev.stamp
-	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow" --cov --cov-report=term --cov-report=xml
+	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow and not browser" --cov --cov-report=term --cov-report=xml
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks

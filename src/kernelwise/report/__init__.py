@@ -1,0 +1,50 @@
+"""Audits to look at: one self-contained page to review suspects on, the corrections it exports, and displays.
+
+A report is data first, a plain dictionary, and then a page::
+
+    report = label_report(audit, X=frame, ids=frame.index)
+    write_report(report, "review.html")
+"""
+
+from .corrections import (
+    Correction,
+    CorrectionsError,
+    apply_corrections,
+    read_corrections,
+    write_corrections,
+)
+from .displays import (
+    ConvergenceDisplay,
+    EmbeddingDisplay,
+    KernelWeightsDisplay,
+    LabelMatrixDisplay,
+    NoiseCurveDisplay,
+    ScoreDistributionDisplay,
+    named_kernel_weights,
+)
+from .labels import label_report
+from .neighbours import trusted_neighbours
+from .page import render, write_report
+from .pairs import pair_report
+from .settings import PageSettings
+
+__all__ = [
+    "ConvergenceDisplay",
+    "Correction",
+    "CorrectionsError",
+    "EmbeddingDisplay",
+    "KernelWeightsDisplay",
+    "LabelMatrixDisplay",
+    "NoiseCurveDisplay",
+    "PageSettings",
+    "ScoreDistributionDisplay",
+    "apply_corrections",
+    "label_report",
+    "named_kernel_weights",
+    "pair_report",
+    "read_corrections",
+    "render",
+    "trusted_neighbours",
+    "write_corrections",
+    "write_report",
+]

@@ -1,0 +1,77 @@
+// The corrections as CSV: written and read as docs/corrections-format.md says.
+
+const formula = /^'*[=+\-@\t\r\n]/;
+const neutralise = (cell) => (formula.test(cell) ? `'${cell}` : cell);
+const restoreCell = (cell) => (cell.startsWith("'") && formula.test(cell) ? cell.slice(1) : cell);
+
+function csvCell(value) {
+  const cell = neutralise(String(value ?? ""));
+  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+}
+
+function correctionsCsv() {
+  const header = ["row", "id", ...(isPairs ? ["other_id"] : []), "column", "given", "corrected", "decision", "reviewed_at"];
+  const lines = [header];
+  for (let index = 0; index < total; index++) {
+    const made = decisionOf(index);
+    if (!made) continue;
+    const names = isPairs ? [suspects.id[index], suspects.other[index]] : [suspects.id[index]];
+    const given = report.values[suspects.given[index]];
+    lines.push([suspects.row[index], ...names, report.label_name, given, made.label, made.decision, made.at]);
+  }
+  return lines.map((cells) => cells.map(csvCell).join(",")).join("\r\n") + "\r\n";
+}
+
+function exportCorrections() {
+  if (!decisions.size) {
+    announce("Nothing to export yet: decide about a row first.");
+    return;
+  }
+  // The byte order mark tells spreadsheets that this is UTF-8.
+  const url = URL.createObjectURL(new Blob(["\ufeff", correctionsCsv()], { type: "text/csv;charset=utf-8" }));
+  const link = el("a", { href: url, download: "corrections.csv" });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  saving.exported = true;
+  announce(`${plural(decisions.size, "decision")} exported as corrections.csv.`);
+}
+
+/** Rows of cells; quoted cells may hold commas, quotes and line ends. */
+function parseCsv(content) {
+  const rows = [[]];
+  const cell = /("(?:[^"]|"")*"|[^",\r\n]*)(,|\r\n|\n|\r|$)/y;
+  cell.lastIndex = content.startsWith("\ufeff") ? 1 : 0;
+  while (cell.lastIndex < content.length) {
+    const match = cell.exec(content);
+    if (!match) throw new Error("a quote is out of place");
+    const [, raw, end] = match;
+    rows.at(-1).push(restoreCell(raw.startsWith('"') ? raw.slice(1, -1).replaceAll('""', '"') : raw));
+    if (end !== ",") rows.push([]);
+  }
+  return rows.filter((row) => row.length);
+}
+
+async function loadCorrections(file) {
+  try {
+    const [header, ...rows] = parseCsv(await file.text());
+    const [row, given, corrected, decision, at] = ["row", "given", "corrected", "decision", "reviewed_at"].map((name) =>
+      header.indexOf(name),
+    );
+    if (Math.min(row, given, corrected, decision) < 0) throw new Error("a column is missing");
+    const fitting = rows.filter((cells) => {
+      const index = indexOfRow.get(Number(cells[row]));
+      return index !== undefined && report.values[suspects.given[index]] === cells[given];
+    });
+    const taken = readDecisions(
+      fitting.map((cells) => [Number(cells[row]), cells[decision], cells[corrected], cells[at] ?? ""]),
+    );
+    const others = rows.length - taken;
+    notify(`${plural(taken, "decision")} loaded.` + (others ? ` ${others} left out: they are of other data.` : ""));
+    changed();
+    refresh();
+  } catch (error) {
+    notify(`${file.name} could not be read: ${error.message}.`);
+  }
+}

@@ -1,0 +1,140 @@
+// Keys, progress, and the start.
+
+function review(decision, code) {
+  if (cursor < 0) return;
+  const index = visible[cursor];
+  const meant = decide(index, decision, code);
+  const said = { correct: "kept", wrong: "changed", skip: "skipped" }[meant];
+  const next = nextOpen();
+  if (next >= 0) cursor = next;
+  refresh();
+  const { checked } = tally();
+  announce(`${shorten(titleOf(index), 40)} ${said}. ${checked} of ${toCheck} worth checking are done.` + (next < 0 ? " This was the last of the list." : ""));
+  scrollToCard();
+}
+
+/** The next row of the list that is not decided yet; -1 if there is none. */
+function nextOpen() {
+  for (let step = 1; step <= visible.length; step++) {
+    const position = (cursor + step) % visible.length;
+    if (!decisionOf(visible[position])) return position;
+  }
+  return -1;
+}
+
+function takeBack() {
+  const index = undo();
+  if (index < 0) return;
+  const position = visible.indexOf(index);
+  if (position >= 0) cursor = position;
+  refresh();
+  announce(`Taken back: ${shorten(titleOf(index), 40)}.`);
+}
+
+/** On a phone the card is taller than the screen: the next suspect starts at its top. */
+function scrollToCard() {
+  if (!matchMedia("(min-width: 60em)").matches) $("card").scrollIntoView();
+  else $("rows").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+}
+
+function refresh() {
+  drawRows();
+  showCard(cursor < 0 ? -1 : visible[cursor]);
+  showProgress();
+}
+
+function showProgress() {
+  const { correct, wrong, skip, checked } = tally();
+  const goal = toCheck || total;
+  $("progress").max = goal;
+  $("progress").value = toCheck ? checked : decisions.size;
+  const parts = [[wrong, "changed"], [correct, "kept"], [skip, "skipped"]].filter(([count]) => count);
+  const counts = parts.map(([count, name]) => `${count.toLocaleString("en")} ${name}`).join(", ");
+  const done = `${(toCheck ? checked : decisions.size).toLocaleString("en")} of ${goal.toLocaleString("en")} reviewed`;
+  $("progress-text").textContent = counts ? `${done}: ${counts}` : done;
+  $("export").disabled = !decisions.size;
+}
+
+const keys = {
+  j: () => moveTo(cursor + 1),
+  k: () => moveTo(cursor - 1),
+  ArrowDown: () => moveTo(cursor + 1),
+  ArrowUp: () => moveTo(cursor - 1),
+  c: () => review("correct"),
+  w: () => cursor >= 0 && suspects.given[visible[cursor]] !== suspects.suggested[visible[cursor]] && review("wrong"),
+  s: () => review("skip"),
+  u: takeBack,
+  e: () => exportCorrections(),
+  "/": () => $("filter-text").focus(),
+  "?": () => $("help").showModal(),
+};
+
+const shortcuts = { on: true };
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
+  if (event.key === "Escape" && event.target.id === "filter-text") event.target.blur();
+  if (event.target.closest?.("input, select, textarea, summary") || !shortcuts.on) return;
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const digit = /^[1-9]$/.test(key) ? Number(key) - 1 : -1;
+  if (digit >= 0 && digit < report.names.length) review("wrong", digit);
+  else if (Object.hasOwn(keys, key)) keys[key]();
+  else return;
+  event.preventDefault();
+}
+
+function buildHelp() {
+  const rows = [
+    ["J / ↓", "next suspect"],
+    ["K / ↑", "previous suspect"],
+    ["C", "the given label is correct"],
+    ["W", "it is wrong: take the suggested label"],
+    ["1 – 9", "take this label instead"],
+    ["S", "skip"],
+    ["U", "undo"],
+    ["/", "search"],
+    ["E", "export the corrections"],
+    ["?", "these keys"],
+  ];
+  const digits = report.names.slice(0, 9).map((name, code) => el("li", {}, el("kbd", {}, String(code + 1)), data(shorten(name, 40))));
+  const toggle = el("input", { type: "checkbox", checked: true, id: "shortcuts" });
+  toggle.addEventListener("change", () => (shortcuts.on = toggle.checked));
+  $("help").append(
+    el("h2", { id: "help-title" }, "Keys"),
+    el("table", { class: "keys-table" }, el("tbody", {}, rows.map(([key, does]) => el("tr", {}, el("th", { scope: "row" }, el("kbd", {}, key)), el("td", {}, does))))),
+    el("ul", { class: "digits", "aria-label": "Labels at the digit keys" }, digits),
+    el("label", { class: "toggle" }, toggle, "React to these keys"),
+    el("button", { type: "button", class: "primary", on: { click: () => $("help").close() } }, "Close"),
+  );
+}
+
+function buildSteps() {
+  const what = isPairs ? "pair" : "label";
+  const steps = [
+    ["Look", `at one suspect ${what} at a time.`],
+    ["Keep", "it or change it."],
+    ["Export", "the corrections, then run ", el("code", {}, "kernelwise apply"), "."],
+  ];
+  $("steps").append(...steps.map(([word, ...rest]) => el("li", {}, el("strong", {}, word), " ", rest)));
+}
+
+$("list").classList.toggle("of-pairs", isPairs);
+buildSteps();
+buildFilters();
+showOrder();
+buildHelp();
+restore();
+updateList();
+showProgress();
+buildCharts();
+$("export").addEventListener("click", exportCorrections);
+$("load").addEventListener("click", () => $("file").click());
+$("file").addEventListener("change", async () => {
+  if ($("file").files.length) await loadCorrections($("file").files[0]);
+  $("file").value = ""; // so that the same file can be loaded again
+});
+$("help-open").addEventListener("click", () => $("help").showModal());
+document.addEventListener("keydown", onKey);
+requestAnimationFrame(() => setTimeout(() => performance.mark("kernelwise-ready")));
+// Safari has no idle callbacks: there the first search prepares all of it.
+globalThis.requestIdleCallback?.(prepareSearch);

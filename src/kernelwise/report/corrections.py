@@ -1,0 +1,234 @@
+"""The corrections that a review page exports: reading, writing and applying them.
+
+The format is described in ``docs/corrections-format.md``; the page's own writer is ``assets/csv.js``.
+"""
+
+import csv
+import io
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..files import FileError, write_file
+
+DECISIONS = ("correct", "wrong", "skip")
+#: What a spreadsheet would take for a formula, possibly behind apostrophes of an earlier neutralisation.
+FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+REQUIRED = ("row", "given", "corrected", "decision")
+
+
+class CorrectionsError(FileError):
+    """A file of corrections that cannot be read, or that belongs to other data.
+
+    Examples
+    --------
+    >>> from kernelwise.report import CorrectionsError
+    >>> issubclass(CorrectionsError, ValueError)
+    True
+    """
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What a reviewer said about one label or pair.
+
+    Parameters
+    ----------
+    row : int
+        Position in the data, from zero; of a pair in the list of pairs.
+    given, corrected : str
+        The label as it was, and as it should be. Of pairs "1" (same) and "-1" (different). A skipped row has no
+        corrected label.
+    decision : {"correct", "wrong", "skip"}
+    id, other_id : str
+        What the reader calls the row; the two ends of a pair.
+    column : str
+        The column of the label.
+    reviewed_at : str
+        Date and time in ISO 8601, in UTC.
+
+    Examples
+    --------
+    >>> from kernelwise.report import Correction
+    >>> Correction(row=7, given="ham", corrected="spam", decision="wrong").changes
+    True
+    """
+
+    row: int
+    given: str
+    corrected: str
+    decision: str
+    id: str = ""
+    other_id: str = ""
+    column: str = ""
+    reviewed_at: str = ""
+
+    @property
+    def changes(self) -> bool:
+        """Whether the label becomes another one."""
+        return self.decision == "wrong" and self.corrected != self.given
+
+
+def neutralise(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula: an apostrophe goes before =, +, -, @, tab and line ends.
+
+    Examples
+    --------
+    >>> from kernelwise.report.corrections import neutralise
+    >>> neutralise("=cmd()"), neutralise("-1"), neutralise("'tis"), neutralise("'=x")
+    ("'=cmd()", "'-1", "'tis", "''=x")
+    """
+    return "'" + cell if FORMULA.match(cell) else cell
+
+
+def restore(cell: str) -> str:
+    """The inverse of :func:`neutralise`.
+
+    Examples
+    --------
+    >>> from kernelwise.report.corrections import restore
+    >>> restore("'=cmd()"), restore("-1"), restore("'tis"), restore("''=x")
+    ('=cmd()', '-1', "'tis", "'=x")
+    """
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
+
+
+def read_corrections(path: str | os.PathLike[str]) -> list[Correction]:
+    """Read the corrections that a review page has exported.
+
+    Parameters
+    ----------
+    path : path
+        A CSV file in UTF-8 with the columns row, given, corrected and decision; id, other_id, column and reviewed_at
+        are optional, others are passed over.
+
+    Returns
+    -------
+    list of Correction
+        In the order of the file. :exc:`CorrectionsError` names the line of the first fault.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from kernelwise.report import read_corrections
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "corrections.csv")
+    >>> _ = path.write_text("row,given,corrected,decision\\n7,'-1,1,wrong\\n")
+    >>> read_corrections(path)[0].given
+    '-1'
+    """
+    try:
+        content = Path(path).read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CorrectionsError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from None
+    reader = csv.DictReader(io.StringIO(content, newline=""), strict=True)
+    try:
+        missing = [name for name in REQUIRED if name not in (reader.fieldnames or [])]
+        if missing:
+            raise CorrectionsError(f"{path} has no column {missing[0]!r}; it needs {', '.join(REQUIRED)}")
+        return [_correction(cells, f"{path}, line {reader.line_num}") for cells in reader]
+    except csv.Error as error:
+        raise CorrectionsError(f"{path}, line {reader.line_num}: {error}") from None
+
+
+def write_corrections(corrections: Iterable[Correction], path: str | os.PathLike[str], *, force: bool = False) -> Path:
+    """Write corrections as the page does: the counterpart of :func:`read_corrections`.
+
+    Parameters
+    ----------
+    corrections : iterable of Correction
+    path : path
+    force : bool, default=False
+        Whether a file that is there already may be replaced.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from kernelwise.report import Correction, read_corrections, write_corrections
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "corrections.csv")
+    >>> corrections = [Correction(7, given="=1", corrected="2", decision="wrong", id="a, b")]
+    >>> read_corrections(write_corrections(corrections, path)) == corrections
+    True
+    """
+    names = ["row", "id", "other_id", "column", "given", "corrected", "decision", "reviewed_at"]
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream)
+    writer.writerow(names)
+    for correction in corrections:
+        writer.writerow([neutralise(str(getattr(correction, name))) for name in names])
+    return write_file(Path(path), stream.getvalue().encode("utf-8-sig"), force=force)
+
+
+def apply_corrections(labels: ArrayLike, corrections: Iterable[Correction]) -> NDArray[Any]:
+    """A copy of labels with the corrections in it.
+
+    Every correction must find the label that it was made for; otherwise it belongs to other data, and nothing is
+    changed. Of several corrections of a row the last one counts.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n,)
+    corrections : iterable of Correction
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Of the type of ``labels``, wide enough for new text.
+
+    Examples
+    --------
+    >>> from kernelwise.report import Correction, apply_corrections
+    >>> apply_corrections([1, -1, 1], [Correction(2, given="1", corrected="-1", decision="wrong")])
+    array([ 1, -1, -1])
+    """
+    labels = np.asarray(labels)
+    known = {str(label): label for label in labels.tolist()}
+    corrected: list[Any] = labels.tolist()
+    for correction in corrections:
+        row = correction.row
+        if not 0 <= row < len(labels):
+            raise CorrectionsError(
+                f"row {row} is not one of the {len(labels)} rows; these corrections are of other data"
+            )
+        if str(labels[row]) != correction.given:
+            raise CorrectionsError(
+                f"row {row} has the label {str(labels[row])!r}, but the correction was made for {correction.given!r};"
+                " these corrections are of other data, or were applied already"
+            )
+        if correction.decision != "skip":
+            corrected[row] = _as_label(correction.corrected, known, labels.dtype)
+    return np.array(corrected, dtype=None if labels.dtype.kind in "US" else labels.dtype)
+
+
+def _as_label(value: str, known: dict[str, Any], dtype: np.dtype[Any]) -> Any:
+    if value in known:
+        return known[value]
+    if dtype.kind in "UOT":
+        return value
+    try:
+        if dtype.kind in "iuf":
+            return dtype.type(value).item()
+    except (ValueError, OverflowError):
+        pass
+    raise CorrectionsError(f"the corrected label {value!r} does not fit labels of type {dtype}")
+
+
+def _correction(cells: dict[str | None, Any], place: str) -> Correction:
+    if None in cells or None in cells.values():
+        raise CorrectionsError(f"{place}: not as many cells as columns")
+    names = [field.name for field in fields(Correction)]
+    values: dict[str, Any] = {name: restore(cells[name]) for name in names if name in cells}
+    if not re.fullmatch(r"[0-9]{1,18}", values["row"]):
+        raise CorrectionsError(f"{place}: row must be a whole number from zero, got {values['row']!r}")
+    if values["decision"] not in DECISIONS:
+        raise CorrectionsError(f"{place}: decision must be one of {', '.join(DECISIONS)}; got {values['decision']!r}")
+    if values["decision"] == "correct" and values["corrected"] != values["given"]:
+        raise CorrectionsError(
+            f"{place}: the label is said to be correct, yet {values['given']!r} becomes {values['corrected']!r}"
+        )
+    return Correction(**values | {"row": int(values["row"])})

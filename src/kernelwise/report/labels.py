@@ -1,0 +1,228 @@
+"""The review page of labels, as data."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..supervision import LabelAudit
+from ._figures import chance_histogram, confusions, gap_curve, weight_bars
+from ._plain import Table, cells, fingerprint, number, numbers, read_ids, read_table, text, texts
+from .neighbours import trusted_neighbours
+from .settings import PageSettings
+
+#: Numbers say how the page reads the data; a page never meets data of another number.
+SCHEMA = 1
+MAX_CHANCES = 5
+MAX_WORDS = 30
+
+
+def label_report(
+    audit: LabelAudit,
+    *,
+    X: Any = None,
+    feature_names: Sequence[str] | None = None,
+    ids: ArrayLike | None = None,
+    kernel_weights: Mapping[str, float] | ArrayLike | None = None,
+    history: Iterable[Sequence[float]] | None = None,
+    neighbours: int | ArrayLike = 3,
+    settings: PageSettings | None = None,
+) -> dict[str, Any]:
+    """What the review page of an audit shows, as a plain dictionary that JSON can hold.
+
+    Parameters
+    ----------
+    audit : LabelAudit
+    X : DataFrame, array or sparse matrix of shape (n_samples, n_features), default=None
+        The rows as the reader should see them; of a sparse matrix the non-zero entries.
+    feature_names : sequence of str, default=None
+        The frame's columns, or x0, x1, ... by default.
+    ids : array-like of shape (n_samples,), default=None
+        What the reader calls the rows; their numbers by default.
+    kernel_weights : dict of str to float, or array, default=None
+        Drawn as bars.
+    history : sequence of HistoryRow, default=None
+        Bounds by iteration; the gap between them is drawn.
+    neighbours : int or array of shape (n_samples, k), default=3
+        How many trusted rows to show beside each of the most suspect, near in the numeric columns of ``X``; or which
+        ones (-1 for none), for instance from :func:`trusted_neighbours` on encoded data.
+    settings : PageSettings, default=None
+
+    Returns
+    -------
+    dict
+        For :func:`render` and :func:`write_report`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import LabelAudit
+    >>> from kernelwise.report import label_report
+    >>> audit = LabelAudit(
+    ...     labels=np.array(["ham", "spam", "ham"]), quality=np.array([0.9, 0.8, 0.1]),
+    ...     suggested=np.array(["ham", "spam", "spam"]), probabilities=np.array([[0.9, 0.1], [0.2, 0.8], [0.1, 0.9]]),
+    ...     classes=np.array(["ham", "spam"]), noise_rate=0.4, noise_interval=(0.1, 0.7),
+    ...     transition=np.array([[0.9, 0.1], [0.5, 0.5]]),
+    ... )
+    >>> report = label_report(audit, ids=["a.txt", "b.txt", "c.txt"])
+    >>> report["summary"]["to_check"], report["suspects"]["id"]
+    (2, ['c.txt', 'b.txt', 'a.txt'])
+    """
+    settings = settings or PageSettings()
+    n_rows = len(audit.labels)
+    if not n_rows:
+        raise ValueError("the audit holds no labels, so there is nothing to review")
+    names, table = read_ids(ids, n_rows), read_table(X, feature_names, n_rows)
+    classes = audit.classes.tolist()
+    given, suggested = (_codes(labels, classes) for labels in (audit.labels, audit.suggested))
+    listed = audit.order[: settings.max_rows]
+    top = listed[: settings.max_details]
+    near = _near(audit, table, top, neighbours)
+    to_check = audit.worth_checking(settings.precision)
+    values = texts(classes)
+    rate = {
+        "name": "labels",
+        "n": n_rows,
+        "rate": number(audit.noise_rate),
+        "interval": numbers(audit.noise_interval),
+    }
+    return {
+        "schema": SCHEMA,
+        "kind": "labels",
+        "key": fingerprint(["labels"], names, [values[code] for code in given]),
+        "title": settings.title,
+        "id_name": settings.id_name,
+        "label_name": settings.label_name,
+        "summary": summarise(audit.quality, to_check, [rate], n_listed=len(listed)),
+        "values": values,
+        "names": values,
+        "columns": _describe_columns(table, given, audit.quality, len(classes), settings.max_columns),
+        "n_columns": len(table.names) if table else 0,
+        "suspects": {
+            "row": listed.tolist(),
+            "id": [names[row] for row in listed],
+            "quality": numbers(audit.quality[listed]),
+            "given": given[listed].tolist(),
+            "suggested": suggested[listed].tolist(),
+            "features": _shown(table, listed, settings.max_columns),
+        },
+        "details": [
+            {"chances": _chances(audit.probabilities[row])}
+            | _compare(table, row, [at for at in others if at >= 0], names, audit.quality, settings.max_columns)
+            for row, others in zip(top, near, strict=True)
+        ],
+        "figures": {
+            "chances": chance_histogram(audit.quality, to_check),
+            "confusions": confusions(given, suggested),
+            "weights": weight_bars(kernel_weights),
+            "gap": gap_curve(history),
+        },
+    }
+
+
+def summarise(
+    quality: NDArray[np.float64], to_check: int, rates: list[dict[str, Any]], *, n_listed: int
+) -> dict[str, Any]:
+    """The numbers of the headline: how many there are, how many are wrong, how many to check, what that should find."""
+    return {
+        "n": len(quality),
+        "n_listed": n_listed,
+        "rates": rates,
+        "to_check": to_check,
+        "expected_wrong": number((1 - np.sort(quality)[:to_check]).sum()),
+    }
+
+
+def _codes(labels: NDArray[Any], classes: list[Any]) -> NDArray[np.intp]:
+    """Positions of labels among the classes."""
+    places = {value: code for code, value in enumerate(classes)}
+    try:
+        return np.array([places[value] for value in labels.tolist()], dtype=np.intp)
+    except KeyError as missing:
+        raise ValueError(f"the audit holds the label {missing.args[0]!r}, which is not one of its classes") from None
+
+
+def _chances(probabilities: NDArray[np.float64]) -> list[list[float | None]]:
+    likely = np.argsort(-probabilities, kind="stable")[:MAX_CHANCES]
+    return [[int(code), number(probabilities[code])] for code in likely]
+
+
+def _near(audit: LabelAudit, table: Table | None, rows: NDArray[np.intp], wanted: int | ArrayLike) -> NDArray[np.intp]:
+    none = np.full((len(rows), 0), -1, dtype=np.intp)
+    if not isinstance(wanted, int):
+        positions = np.asarray(wanted, dtype=np.intp)
+        if positions.ndim != 2 or len(positions) != len(audit.labels):
+            raise ValueError(
+                f"neighbours must be a number or an array of shape ({len(audit.labels)}, k), got {positions.shape}"
+            )
+        if positions.size and (positions.min() < -1 or positions.max() >= len(audit.labels)):
+            raise ValueError(f"neighbours must hold positions of rows below {len(audit.labels)}, or -1 for none")
+        return positions[rows]
+    matrix = table.matrix() if table else None
+    if matrix is None or wanted == 0 or not len(rows):
+        return none
+    return trusted_neighbours(audit, matrix, rows, n_neighbors=wanted)
+
+
+def _shown(table: Table | None, rows: NDArray[np.intp], max_columns: int) -> list[list[Any]]:
+    """The listed part of the columns; of a sparse matrix the words stand with the details."""
+    if table is None or table.columns is None:
+        return []
+    return [cells(column[rows]) for column in table.columns[:max_columns]]
+
+
+def _describe_columns(
+    table: Table | None, given: NDArray[np.intp], quality: NDArray[np.float64], n_classes: int, max_columns: int
+) -> list[dict[str, Any]]:
+    """Names, and for numbers where the bulk lies and the median of each class over its more trusted half."""
+    if table is None or table.columns is None:
+        return []
+    members = [np.flatnonzero(given == code) for code in range(n_classes)]
+    trusted = [rows[quality[rows] >= np.median(quality[rows])] if len(rows) else rows for rows in members]
+    described: list[dict[str, Any]] = []
+    for name, column in zip(table.names[:max_columns], table.columns, strict=False):
+        known = column[np.isfinite(column)] if column.dtype.kind in "iuf" else None
+        if known is None or not len(known):
+            described.append({"name": name})
+            continue
+        medians = [column[rows][np.isfinite(column[rows])] for rows in trusted]
+        described.append(
+            {
+                "name": name,
+                "range": numbers(np.quantile(known, [0.01, 0.99])),
+                "medians": [number(np.median(part)) if len(part) else None for part in medians],
+            }
+        )
+    return described
+
+
+def _compare(
+    table: Table | None,
+    row: int,
+    others: list[int],
+    names: list[str],
+    quality: NDArray[np.float64],
+    max_columns: int,
+) -> dict[str, Any]:
+    """A suspect's neighbours with their values; for sparse rows its largest entries and those that they share."""
+    near: list[dict[str, Any]] = [{"row": int(at), "id": names[at], "quality": number(quality[at])} for at in others]
+    if table is None:
+        return {"near": near}
+    if table.columns is not None:
+        for neighbour, at in zip(near, others, strict=True):
+            neighbour["values"] = [cells(column[at : at + 1])[0] for column in table.columns[:max_columns]]
+        return {"near": near}
+    own = words(table, row)
+    for neighbour, at in zip(near, others, strict=True):
+        theirs = words(table, at)
+        neighbour["shared"] = [word for word in own if word in theirs][:MAX_WORDS]
+    return {"near": near, "words": [[word, own[word]] for word in list(own)[:MAX_WORDS]], "n_words": len(own)}
+
+
+def words(table: Table, row: int) -> dict[str, float | None]:
+    """The non-zero entries of a sparse row by name, the largest first."""
+    assert table.sparse is not None
+    entries = table.sparse[[row], :].tocoo()
+    order = np.argsort(-np.abs(entries.data), kind="stable")
+    return {text(table.names[entries.col[k]]): number(entries.data[k]) for k in order}

@@ -1,0 +1,89 @@
+"""Rows that a suspect can be compared with: near to it, and trusted."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import normalize
+
+from ..supervision import LabelAudit
+
+#: Above so many rows of a class, neighbours are sought among the most trusted of them only.
+MAX_CANDIDATES = 20_000
+
+
+def trusted_neighbours(audit: LabelAudit, X: Any, rows: ArrayLike, *, n_neighbors: int = 3) -> NDArray[np.intp]:
+    r"""The nearest rows that carry the suggested label of a suspect and can be trusted.
+
+    Trusted are the rows whose quality is at least the median quality of their given label. Distances are Euclidean
+    between standardised columns, with missing values at the mean; between unit rows if ``X`` is sparse.
+
+    Parameters
+    ----------
+    audit : LabelAudit
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Numbers only; encode categories first.
+    rows : array-like of int
+        The suspects.
+    n_neighbors : int, default=3
+
+    Returns
+    -------
+    array of shape (len(rows), n_neighbors)
+        Positions, nearest first; -1 where there are not enough of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import LabelAudit
+    >>> from kernelwise.report import trusted_neighbours
+    >>> y, suggested = np.array([0, 0, 1, 1, 0]), np.array([0, 0, 1, 1, 1])
+    >>> audit = LabelAudit(y, np.array([0.9, 0.9, 0.9, 0.9, 0.1]), suggested, np.eye(2)[suggested], np.array([0, 1]),
+    ...                    noise_rate=0.2, noise_interval=(0.1, 0.3), transition=np.eye(2))
+    >>> trusted_neighbours(audit, [[0.0], [1.0], [9.0], [7.0], [8.5]], rows=[4], n_neighbors=2)
+    array([[2, 3]])
+    """
+    if n_neighbors < 1:
+        raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors!r}")
+    points = _unit_rows(X) if issparse(X) else _standardised(X)
+    if points.shape[0] != len(audit.labels):
+        raise ValueError(f"X has {points.shape[0]} rows, but the audit is of {len(audit.labels)}")
+    rows = np.asarray(rows, dtype=np.intp)
+    found = np.full((len(rows), n_neighbors), -1, dtype=np.intp)
+    for label in np.unique(audit.suggested[rows]):
+        places = np.flatnonzero(audit.suggested[rows] == label)
+        trusted = _trusted(audit, label)
+        if not len(trusted):
+            continue
+        # One more than asked for: a suspect may be among the trusted itself.
+        search = NearestNeighbors(n_neighbors=min(n_neighbors + 1, len(trusted))).fit(points[trusted])
+        nearest = trusted[search.kneighbors(points[rows[places]], return_distance=False)]
+        for place, candidates in zip(places, nearest, strict=True):
+            others = candidates[candidates != rows[place]][:n_neighbors]
+            found[place, : len(others)] = others
+    return found
+
+
+def _trusted(audit: LabelAudit, label: Any) -> NDArray[np.intp]:
+    """The rows given this label whose quality is at least the median, the best if there are very many."""
+    given = np.flatnonzero(audit.labels == label)
+    if not len(given):
+        return given
+    quality = audit.quality[given]
+    best = np.argsort(-quality, kind="stable")[:MAX_CANDIDATES]
+    return given[best[quality[best] >= np.median(quality)]]
+
+
+def _standardised(X: ArrayLike) -> NDArray[np.float64]:
+    points = np.asarray(X, dtype=np.float64)
+    known = np.isfinite(points)
+    counts = np.maximum(known.sum(axis=0), 1)
+    centred = np.where(known, points - np.where(known, points, 0.0).sum(axis=0) / counts, 0.0)
+    scale = np.sqrt((centred**2).sum(axis=0) / counts)
+    return centred / np.where(scale > 0, scale, 1.0)
+
+
+def _unit_rows(X: Any) -> csr_array:
+    return normalize(csr_array(X, dtype=np.float64))

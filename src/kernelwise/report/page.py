@@ -1,0 +1,145 @@
+"""From a report to one HTML file that needs nothing else: no network, no library, no server."""
+
+import base64
+import hashlib
+import html
+import json
+import os
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from ..files import check_output, write_file
+from .labels import SCHEMA
+
+#: In the order in which they build on each other; together they are one script.
+SCRIPTS = (
+    "dom.js",
+    "model.js",
+    "store.js",
+    "csv.js",
+    "figures.js",
+    "graph.js",
+    "card.js",
+    "queue.js",
+    "charts.js",
+    "main.js",
+)
+
+
+def render(report: dict[str, Any]) -> str:
+    """The page of a report, as HTML.
+
+    The data stand in the page as JSON in which ``<``, ``>`` and ``&`` are escaped, and the script writes them as text
+    only. The content security policy admits this script and this style by their hashes and nothing else.
+
+    Parameters
+    ----------
+    report : dict
+        From :func:`label_report` or :func:`pair_report`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import PairAudit, PairNoise, Pairs
+    >>> from kernelwise.report import pair_report, render
+    >>> pairs = Pairs([0, 0, 1], [1, 2, 2], [1, 1, -1], n_samples=3)
+    >>> audit = PairAudit(pairs, np.array([0.9, 0.2, 0.8]), np.array([1, -1, -1]), PairNoise(0.4, 0.55, 0.8), {})
+    >>> page = render(pair_report(audit, ids=["<b>", "&", "c"]))
+    >>> "<b>" in page, "http://" in page.replace("http://www.w3.org/2000/svg", "")
+    (False, False)
+    """
+    if report.get("schema") != SCHEMA:
+        raise ValueError(f"report must come from label_report or pair_report of this version, got {list(report)[:5]}")
+    style = _asset("style.css")
+    script = '(() => {\n"use strict";\n' + "\n".join(map(_asset, SCRIPTS)) + "})();\n"
+    headline, lead = headlines(report)
+    return Template(_asset("page.html")).substitute(
+        policy="; ".join(
+            [
+                "default-src 'none'",
+                f"script-src '{_hash(script)}'",
+                f"style-src '{_hash(style)}'",
+                "img-src data:",
+                "base-uri 'none'",
+                "form-action 'none'",
+            ]
+        ),
+        title=_html(report["title"]),
+        headline=_html(headline),
+        lead=_html(lead),
+        style=style,
+        data=_json(report),
+        script=script,
+    )
+
+
+def write_report(report: dict[str, Any], path: str | os.PathLike[str], *, force: bool = False) -> Path:
+    """Write the page of a report to a file, all of it or nothing.
+
+    Parameters
+    ----------
+    report : dict
+        From :func:`label_report` or :func:`pair_report`.
+    path : path
+    force : bool, default=False
+        Whether a file that is there already may be replaced; otherwise it is a :exc:`FileError`.
+
+    Returns
+    -------
+    Path
+    """
+    path = check_output(Path(path), force=force)
+    return write_file(path, render(report), force=force)
+
+
+def headlines(report: dict[str, Any]) -> tuple[str, str]:
+    """What was found, and what to do, in a sentence or two each.
+
+    Examples
+    --------
+    >>> from kernelwise.report.page import headlines
+    >>> rates = [{"name": "labels", "n": 200, "rate": 0.2, "interval": [0.15, 0.25]}]
+    >>> summary = {"n": 200, "rates": rates, "to_check": 30, "expected_wrong": 24.2}
+    >>> headlines({"kind": "labels", "summary": summary})[0]
+    'About 40 of 200 labels look wrong'
+    """
+    kind, summary = report["kind"], report["summary"]
+    wrong = round(sum(rate["n"] * rate["rate"] for rate in summary["rates"]))
+    found = f"About {wrong:,} of {summary['n']:,} {kind} look wrong" if wrong else f"The {kind} look right"
+    noise = " ".join(_sentence(rate, kind) for rate in summary["rates"])
+    if not summary["to_check"]:
+        return found, f"{noise} None of them is suspect enough to be worth a check."
+    likely = round(summary["expected_wrong"])
+    return found, f"{noise} {summary['to_check']:,} are worth checking: about {likely:,} of these should be wrong."
+
+
+def _sentence(rate: dict[str, Any], kind: str) -> str:
+    what = kind if kind == rate["name"] else f"{kind} given as {rate['name']}"
+    low, high = rate["interval"]
+    interval = "" if low is None or high is None else f" (95\xa0% interval {_percent(low)} to {_percent(high)})"
+    return f"Estimated share of wrong {what}: {_percent(rate['rate'])}{interval}."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}".removesuffix(".0") + "\xa0%"  # the number stays on the line of its unit
+
+
+def _html(text: str) -> str:
+    """Text between tags, or in quotes; halves of characters, which UTF-8 has no place for, become question marks."""
+    return html.escape(text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def _json(report: dict[str, Any]) -> str:
+    """JSON that cannot end the script element that it stands in: ASCII, without ``<``, ``>`` and ``&``."""
+    plain = json.dumps(report, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _asset(name: str) -> str:
+    return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _hash(source: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode("utf-8")).digest()).decode("ascii")

@@ -1,0 +1,176 @@
+"""The review page of pairs, as data."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from ..supervision import PairAudit, Pairs
+from ._figures import chance_histogram, confusions, gap_curve, weight_bars
+from ._plain import Table, cells, fingerprint, number, numbers, read_ids, read_table
+from .labels import MAX_WORDS, SCHEMA, summarise, words
+from .settings import PageSettings
+
+#: How many neighbours of either kind the drawing of a link has room for.
+MAX_COMMON, MAX_OWN = 8, 7
+
+
+def pair_report(
+    audit: PairAudit,
+    *,
+    X: Any = None,
+    feature_names: Sequence[str] | None = None,
+    ids: ArrayLike | None = None,
+    kernel_weights: Mapping[str, float] | ArrayLike | None = None,
+    history: Iterable[Sequence[float]] | None = None,
+    settings: PageSettings | None = None,
+) -> dict[str, Any]:
+    """What the review page of audited pairs shows, as a plain dictionary that JSON can hold.
+
+    Parameters
+    ----------
+    audit : PairAudit
+    X : DataFrame, array or sparse matrix of shape (n_samples, n_features), default=None
+        The samples that the pairs join, as the reader should see them; of a sparse matrix the non-zero entries.
+    feature_names : sequence of str, default=None
+        The frame's columns, or x0, x1, ... by default.
+    ids : array-like of shape (n_samples,), default=None
+        What the reader calls the samples; their numbers by default.
+    kernel_weights, history
+        As in :func:`label_report`.
+    settings : PageSettings, default=None
+
+    Returns
+    -------
+    dict
+        For :func:`render` and :func:`write_report`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import PairAudit, PairNoise, Pairs
+    >>> from kernelwise.report import pair_report
+    >>> pairs = Pairs([0, 0, 1], [1, 2, 2], [1, 1, -1], n_samples=3)
+    >>> audit = PairAudit(
+    ...     pairs, quality=np.array([0.9, 0.2, 0.8]), suggested=np.array([1, -1, -1]),
+    ...     noise=PairNoise(0.4, 0.55, 0.8), intervals={"precision_positive": (0.3, 0.7)},
+    ... )
+    >>> report = pair_report(audit, ids=["ann", "bob", "cem"])
+    >>> report["suspects"]["id"][0], report["suspects"]["other"][0]
+    ('ann', 'cem')
+    """
+    settings = settings or PageSettings(title="Pair review")
+    pairs = audit.pairs
+    if not len(pairs):
+        raise ValueError("the audit holds no pairs, so there is nothing to review")
+    names, table = read_ids(ids, pairs.n_samples), read_table(X, feature_names, pairs.n_samples)
+    given, suggested = ((labels > 0).astype(np.intp) for labels in (pairs.labels, audit.suggested))
+    listed = audit.order[: settings.max_rows]
+    top = listed[: settings.max_details]
+    to_check = audit.worth_checking(settings.precision)
+    left, right = ([names[row] for row in rows] for rows in (pairs.rows, pairs.cols))
+    links = _links(pairs)
+    return {
+        "schema": SCHEMA,
+        "kind": "pairs",
+        "key": fingerprint(["pairs"], left, right, pairs.labels.astype(str).tolist()),
+        "title": settings.title,
+        "id_name": settings.id_name,
+        "label_name": settings.label_name,
+        "summary": summarise(audit.quality, to_check, _rates(audit), n_listed=len(listed)),
+        "values": ["-1", "1"],
+        "names": ["different", "same"],
+        "columns": [{"name": name} for name in _shown_names(table, settings.max_columns)],
+        "n_columns": len(table.names) if table else 0,
+        "suspects": {
+            "row": listed.tolist(),
+            "id": [left[at] for at in listed],
+            "other": [right[at] for at in listed],
+            "quality": numbers(audit.quality[listed]),
+            "given": given[listed].tolist(),
+            "suggested": suggested[listed].tolist(),
+            "features": [],
+        },
+        "details": [
+            {"graph": _surroundings(links, int(pairs.rows[at]), int(pairs.cols[at]), names)}
+            | _compare_ends(table, int(pairs.rows[at]), int(pairs.cols[at]), settings.max_columns)
+            for at in top
+        ],
+        "figures": {
+            "chances": chance_histogram(audit.quality, to_check),
+            "confusions": confusions(given, suggested),
+            "weights": weight_bars(kernel_weights),
+            "gap": gap_curve(history),
+        },
+    }
+
+
+def _rates(audit: PairAudit) -> list[dict[str, Any]]:
+    """How many of the pairs given as same, and as different, are wrong; those that were not given are left out."""
+    rates = []
+    for sign, name, field in ((1, "same", "precision_positive"), (-1, "different", "precision_negative")):
+        count = int(np.count_nonzero(audit.pairs.labels == sign))
+        low, high = audit.intervals.get(field, (np.nan, np.nan))
+        rate = number(1 - getattr(audit.noise, field))
+        if count:
+            rates.append({"name": name, "n": count, "rate": rate, "interval": numbers((1 - high, 1 - low))})
+    return rates
+
+
+def _links(pairs: Pairs) -> csr_array:
+    """The graph of the pairs that were given as same."""
+    positive = pairs.labels > 0
+    ends = np.concatenate([pairs.rows[positive], pairs.cols[positive]])
+    others = np.concatenate([pairs.cols[positive], pairs.rows[positive]])
+    graph = csr_array((np.ones(len(ends)), (ends, others)), shape=(pairs.n_samples, pairs.n_samples))
+    graph.sum_duplicates()
+    return graph
+
+
+def _neighbours(links: csr_array, node: int) -> NDArray[Any]:
+    return links.indices[links.indptr[node] : links.indptr[node + 1]]
+
+
+def _surroundings(links: csr_array, left: int, right: int, names: list[str]) -> dict[str, Any]:
+    """The neighbours of both ends of a pair, and the links among them; nodes 0 and 1 are the ends."""
+    ends = [left, right]
+    around_left, around_right = (np.setdiff1d(_neighbours(links, end), ends) for end in ends)
+    common = np.intersect1d(around_left, around_right)
+    own = [np.setdiff1d(around, common) for around in (around_left, around_right)]
+    shown = [common[:MAX_COMMON], own[0][:MAX_OWN], own[1][:MAX_OWN]]
+    nodes = [*ends, *np.concatenate(shown).tolist()]
+    place = {node: k for k, node in enumerate(nodes)}
+    edges = [
+        [place[node], place[other]]
+        for node in nodes[2:]
+        for other in _neighbours(links, node).tolist()
+        if place.get(other, -1) > place[node]
+    ]
+    return {
+        "ids": [names[node] for node in nodes],
+        "shown": [len(part) for part in shown],
+        "total": [len(common), len(own[0]), len(own[1])],
+        "edges": edges,
+    }
+
+
+def _shown_names(table: Table | None, max_columns: int) -> list[str]:
+    return table.names[:max_columns] if table and table.columns is not None else []
+
+
+def _compare_ends(table: Table | None, left: int, right: int, max_columns: int) -> dict[str, Any]:
+    """The values of both ends side by side; for sparse rows the words that they share and those of one end only."""
+    if table is None:
+        return {}
+    if table.columns is not None:
+        shown = table.columns[:max_columns]
+        return {"ends": [[cells(column[at : at + 1])[0] for column in shown] for at in (left, right)]}
+    first, second = words(table, left), words(table, right)
+    parts = (
+        [word for word in first if word in second],
+        [word for word in first if word not in second],
+        [word for word in second if word not in first],
+    )
+    return {"words": [part[:MAX_WORDS] for part in parts], "n_words": [len(part) for part in parts]}
