@@ -1,5 +1,7 @@
 """Methods to compare with, one file each, with the interfaces of the estimators."""
 
+from .completion import DenseCompletion, singular_value_thresholding, soft_impute
+from .constrained_spectral import ConstrainedSpectralClustering
 from .itml import ITML
 from .mmc import MMC
 from .mpckmeans import MPCKMeans
@@ -7,4 +9,15 @@ from .nonparametric_kernel import NonparametricKernelLearner
 from .spectral_kernel import SpectralKernelLearner
 from .uniform_kernel import UniformKernel
 
-__all__ = ["ITML", "MMC", "MPCKMeans", "NonparametricKernelLearner", "SpectralKernelLearner", "UniformKernel"]
+__all__ = [
+    "ITML",
+    "MMC",
+    "ConstrainedSpectralClustering",
+    "DenseCompletion",
+    "MPCKMeans",
+    "NonparametricKernelLearner",
+    "SpectralKernelLearner",
+    "UniformKernel",
+    "singular_value_thresholding",
+    "soft_impute",
+]

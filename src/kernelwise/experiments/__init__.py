@@ -37,9 +37,17 @@ def catalogue() -> dict[str, Experiment]:
     >>> "stpmkl-figure1-accuracy" in catalogue()
     True
     """
-    from . import convergence, noisy_labels, noisy_pairs, noisy_pairs_convergence
+    from . import (
+        convergence,
+        noisy_labels,
+        noisy_pairs,
+        noisy_pairs_convergence,
+        pair_completion,
+        pair_completion_synthetic,
+    )
 
     accuracy, honest = noisy_labels.EXPERIMENTS
     pairs = (noisy_pairs.EXPERIMENT, noisy_pairs_convergence.EXPERIMENT)
-    experiments = (accuracy, convergence.EXPERIMENT, honest, *pairs)
+    completion = (pair_completion_synthetic.EXPERIMENT, pair_completion.EXPERIMENT)
+    experiments = (accuracy, convergence.EXPERIMENT, honest, *pairs, *completion)
     return {experiment.name: experiment for experiment in experiments}

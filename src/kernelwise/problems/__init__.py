@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from ..optim import SolverResult
 from .best_case import solve_best_case
 from .column_generation import solve_by_column_generation
+from .matrix_completion import Completion, complete_matrix
 from .mirror_prox import solve_by_mirror_prox
 from .noisy_labels import MKLPoint, NoisyLabelProblem
 from .primal_dual import solve_by_primal_dual
@@ -29,10 +30,12 @@ SOLVERS: Mapping[str, Callable[..., SolverResult[MKLPoint]]] = {
 
 __all__ = [
     "SOLVERS",
+    "Completion",
     "MKLPoint",
     "NoisyLabelProblem",
     "budget_from_noise_rate",
     "budget_multiplier",
+    "complete_matrix",
     "equivalent_penalty",
     "generalization_bound",
     "margin_of_confidence",

@@ -1,0 +1,228 @@
+"""SC with constraints: spectral clustering of a similarity in which known pairs are written over."""
+
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import validate_data
+
+from ..kernels import build_bank, resolve_kernels
+from ..problems.known_block import known_block
+from ..problems.pair_similarity import is_operator, n_samples_of, symmetric_part
+from ..spectral import GramFactor, assign_clusters, spectral_basis
+from ..supervision import Pairs
+from ..supervision.resolve import resolve_pairs
+from ._checks import check_positive_int
+from ._rows import is_sparse
+
+__all__ = ["ConstrainedSpectralClustering"]
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+#: Row sums below this fraction of the largest, and not positive, are rounding.
+ROUNDING = 1e-10
+#: Entries of an operator are read this many columns at a time.
+COLUMNS = 64
+
+
+class ConstrainedSpectralClustering(ClusterMixin, BaseEstimator):
+    r"""Write 1 or 0 over the similarities of known pairs, then cluster spectrally.
+
+    .. math:: \tilde S_{ij} = 1 \text{ for pairs of one class}, \quad 0 \text{ for pairs of different classes}, \quad
+              S_{ij} \text{ otherwise},
+
+    then k-means on the rows, scaled to unit length, of the leading eigenvectors of
+    :math:`D^{-1/2} \tilde S D^{-1/2}`. The known pairs are a sparse correction to S, so no further matrix of size n x n
+    is made. Similarities should be on the scale of the substitutes, between 0 and 1, as cosines are.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    kernels : "precomputed" or kernels, default="precomputed"
+        "precomputed": ``fit`` gets the similarity. Otherwise features, of which the mean of these kernels is taken.
+    normalize : {"auto", "symmetric", "none"}, default="auto"
+        "symmetric" as above, which needs row sums that are not negative; "none" takes eigenvectors of the similarity
+        itself; "auto" the first where it is possible.
+    n_components : int or None, default=None
+        Number of eigenvectors; ``n_clusters`` by default.
+    n_init : int, default=10
+        Number of starts of k-means.
+    rank : None, int or float, default=None
+        For kernels on features: as in :func:`kernelwise.kernels.build_bank`.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    embedding_ : ndarray of shape (n_samples, n_components)
+    eigenvalues_ : ndarray of shape (n_components,)
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    A. Y. Ng, M. I. Jordan, Y. Weiss. On spectral clustering: analysis and an algorithm. NIPS 2001. The substitution is
+    that of T. Yang, R. Jin (NIPS 2014), section 5.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import Pairs
+    >>> from kernelwise.baselines import ConstrainedSpectralClustering
+    >>> S = np.full((6, 6), 0.5)
+    >>> pairs = Pairs.from_labels([0, 0, 0, 1, 1, 1])
+    >>> labels = ConstrainedSpectralClustering(2, random_state=0).fit(S, pairs=pairs).labels_
+    >>> bool(labels[0] == labels[2] != labels[3] == labels[5])
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernels: Any = "precomputed",
+        normalize: Literal["auto", "symmetric", "none"] = "auto",
+        n_components: int | None = None,
+        n_init: int = 10,
+        rank: int | float | None = None,
+        random_state: Any = None,
+    ):
+        self.n_clusters = n_clusters
+        self.kernels = kernels
+        self.normalize = normalize
+        self.n_components = n_components
+        self.n_init = n_init
+        self.rank = rank
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Substitute and cluster.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, LinearOperator or GramFactor of shape (n_samples, n_samples)
+            The similarity. With ``kernels``, features of shape (n_samples, n_features).
+        y : array-like of shape (n_samples,), optional
+            Known classes, -1 for unknown, of which pairs are made if none are given.
+        pairs : Pairs, optional
+            With neither ``pairs`` nor ``y`` this is plain spectral clustering.
+
+        Returns
+        -------
+        self
+        """
+        self._check_options()
+        similarity = self._read(X)
+        n_samples = n_samples_of(similarity)
+        if self.n_clusters > n_samples:
+            raise ValueError(f"n_clusters={self.n_clusters} is more than the {n_samples} samples")
+        rng = check_random_state(self.random_state)
+        known = resolve_pairs(pairs, y, n_samples, random_state=rng, required=False)
+        affinity = similarity if known is None else with_known_pairs(similarity, known)
+        count = min(self.n_components or self.n_clusters, n_samples)
+        basis = spectral_basis(affinity, count, normalize=self._normalization(affinity), random_state=rng)
+        self.eigenvalues_ = basis.values
+        self.embedding_ = basis.embedding(row_normalize=count > 1)
+        self.labels_ = assign_clusters(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=rng)
+        return self
+
+    def _normalization(self, affinity: Any) -> Any:
+        if self.normalize != "auto":
+            return self.normalize
+        operator = affinity.as_operator() if isinstance(affinity, GramFactor) else affinity
+        degrees = operator @ np.ones(operator.shape[0])
+        return "symmetric" if degrees.min() >= -ROUNDING * np.abs(degrees).max() else "none"
+
+    def _read(self, X: Any) -> Any:
+        precomputed = isinstance(self.kernels, str) and self.kernels == "precomputed"
+        if precomputed and is_operator(X):
+            self.n_features_in_ = n_samples_of(X)
+            return symmetric_part(X)
+        checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        if precomputed:
+            return symmetric_part(checked)
+        specs = resolve_kernels(self.kernels, checked.shape[1], getattr(self, "feature_names_in_", None))
+        bank = build_bank(checked, specs, rank=self.rank, random_state=check_random_state(self.random_state))
+        return GramFactor(bank.combined_factor(np.full(bank.n_kernels, 1.0 / bank.n_kernels)))
+
+    def _check_options(self) -> None:
+        check_positive_int(n_clusters=self.n_clusters, n_init=self.n_init)
+        if self.n_components is not None:
+            check_positive_int(n_components=self.n_components)
+        if self.normalize not in ("auto", "symmetric", "none"):
+            raise ValueError(f'normalize must be "auto", "symmetric" or "none", got {self.normalize!r}')
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernels, str) and self.kernels == "precomputed"
+        return tags
+
+
+def with_known_pairs(similarity: Any, pairs: Pairs) -> Any:
+    """The similarity with known entries substituted: sparse if it was, otherwise an operator plus a sparse correction.
+
+    Evidence that is given more than once is averaged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import Pairs
+    >>> from kernelwise.baselines.constrained_spectral import with_known_pairs
+    >>> changed = with_known_pairs(np.full((2, 2), 0.5), Pairs([0], [1], [-1], n_samples=2))
+    >>> changed @ np.eye(2)
+    array([[0.5, 0. ],
+           [0. , 0.5]])
+    """
+    block = known_block(pairs)
+    rows, cols = block.index[block.rows], block.index[block.cols]
+    change = block.values - entries(similarity, rows, cols)
+    ends = np.concatenate([rows, cols]), np.concatenate([cols, rows])
+    shape = (pairs.n_samples, pairs.n_samples)
+    correction = sp.csr_array((np.concatenate([change, change]), ends), shape=shape)
+    if is_sparse(similarity):
+        changed: Any = similarity + correction
+        return changed.tocsr()
+    operator = similarity.as_operator() if isinstance(similarity, GramFactor) else aslinearoperator(similarity)
+    return operator + aslinearoperator(correction)
+
+
+def entries(similarity: Any, rows: IntArray, cols: IntArray) -> Array:
+    """Single entries of a similarity, whatever it is made of.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.baselines.constrained_spectral import entries
+    >>> from kernelwise.spectral import GramFactor
+    >>> entries(GramFactor(np.array([[1.0], [2.0]])), np.array([0, 1]), np.array([1, 1]))
+    array([2., 4.])
+    """
+    if isinstance(similarity, LinearOperator):
+        return _operator_entries(similarity, rows, cols)
+    if isinstance(similarity, GramFactor):
+        left: Any = similarity.factor[rows]
+        right: Any = similarity.factor[cols]
+        product = left.multiply(right).sum(axis=1) if is_sparse(left) else np.einsum("tk,tk->t", left, right)
+        return np.asarray(product).ravel()
+    found: Any = similarity[rows, cols]
+    return np.asarray(found.toarray() if is_sparse(found) else found, dtype=np.float64).ravel()
+
+
+def _operator_entries(operator: LinearOperator, rows: IntArray, cols: IntArray) -> Array:
+    """One product per column that is asked for."""
+    needed, position = np.unique(cols, return_inverse=True)
+    found = np.empty(len(rows))
+    for start in range(0, len(needed), COLUMNS):
+        block = needed[start : start + COLUMNS]
+        units = np.zeros((operator.shape[0], len(block)))
+        units[block, np.arange(len(block))] = 1.0
+        columns = operator @ units
+        wanted = (position >= start) & (position < start + len(block))
+        found[wanted] = columns[rows[wanted], position[wanted] - start]
+    return found
