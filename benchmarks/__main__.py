@@ -15,7 +15,17 @@ from typing import Any
 
 from .measure import environment
 
-BENCHMARKS = ("bank", "mkl_speed", "mkl_scale", "mkl_peers", "pairs_peers", "linked_documents")
+BENCHMARKS = (
+    "bank",
+    "mkl_speed",
+    "mkl_scale",
+    "mkl_peers",
+    "pairs_peers",
+    "linked_documents",
+    "completion",
+    "pair_completion",
+    "pair_audit",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

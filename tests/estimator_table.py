@@ -2,6 +2,7 @@
 
 from kernelwise import (
     BestCaseMKLClassifier,
+    NoisyLabelClassifier,
     RobustMKLClassifier,
     RobustMKLClassifierCV,
     SimpleMKLClassifier,
@@ -12,6 +13,7 @@ from kernelwise.kernels import gaussian_kernels
 FEW = gaussian_kernels([0.125, 0.5, 2.0], scope="all")
 
 ESTIMATORS = [
+    NoisyLabelClassifier(random_state=0),
     SimpleMKLClassifier(random_state=0),
     SimpleMKLClassifier(FEW, fit_intercept=True, normalize_kernels=True, random_state=0),
     RobustMKLClassifier(FEW, noise_rate=0.1, random_state=0),

@@ -176,7 +176,7 @@ def test_the_block_of_consistent_pairs_is_completed():
 @pytest.mark.parametrize("method", METHODS)
 def test_attributes_are_what_the_formulas_say(blocks, method):
     S, y, known = blocks
-    model = PairCompleter(8, method=method, eigen_tol=0.0, random_state=0).fit(S, pairs=known)
+    model = PairCompleter(8, method=method, refine=False, eigen_tol=0.0, random_state=0).fit(S, pairs=known)
     U = leading_eigenvectors(S, 8)
     np.testing.assert_allclose(np.abs(model.basis_.T @ U), np.eye(8), atol=1e-6)
     np.testing.assert_allclose(model.factor_ @ model.factor_.T, model.basis_ @ model.core_ @ model.basis_.T, atol=1e-10)
@@ -193,7 +193,7 @@ def test_attributes_are_what_the_formulas_say(blocks, method):
 
 def test_the_completion_method_is_algorithm_1(blocks):
     S, y, known = blocks
-    model = PairCompleter(8, method="completion", eigen_tol=0.0, random_state=0).fit(S, pairs=known)
+    model = PairCompleter(8, method="completion", refine=False, eigen_tol=0.0, random_state=0).fit(S, pairs=known)
     U, labelled = leading_eigenvectors(S, 8), model.labelled_
     inverse = np.linalg.pinv(U[labelled])
     Z_block = (y[labelled][:, None] == y[labelled]).astype(float)  # enough pairs are known for the completion to be it
@@ -261,7 +261,7 @@ def test_kernels_on_features_are_the_same_as_their_matrix(rng):
 @pytest.mark.parametrize("normalization", ["none", "symmetric"])
 def test_new_samples_are_placed_by_nystroems_formula(blocks, normalization):
     S, y, known = blocks
-    model = PairCompleter(8, normalize=normalization, eigen_tol=0.0, random_state=0).fit(S, pairs=known)
+    model = PairCompleter(8, normalize=normalization, refine=False, eigen_tol=0.0, random_state=0).fit(S, pairs=known)
     np.testing.assert_allclose(model.transform(S), model.factor_, atol=1e-8)
     average = S[y == 2].mean(axis=0, keepdims=True)  # a new sample that is as similar to others as class 2 is
     scores = (model.transform(average) @ model.factor_.T).ravel()
@@ -480,3 +480,34 @@ def test_the_papers_coherence(load, coherence):
     known = Pairs.from_labels(np.where(np.arange(X.shape[0]) % 20 == 0, data.target, -1), n_pairs=1000, random_state=0)
     model = PairCompleter(50, calibrate=False, eigen_tol=1e-6, random_state=0).fit(GramFactor(X), pairs=known)
     assert model.coherence_ == pytest.approx(coherence, abs=0.01)
+
+
+def test_labelled_samples_obey_their_own_pairs_even_where_the_basis_errs(blocks):
+    S, y, _ = blocks
+    misplaced = S.copy()
+    other = np.flatnonzero(y == 3)[0]
+    for sample in np.flatnonzero(y == 0)[:5]:  # these look like class 3 in every respect
+        misplaced[sample], misplaced[:, sample] = S[other], S[:, other]
+    known = Pairs.from_labels(y, n_pairs=4000, random_state=0)
+    options = {"n_components": 8, "random_state": 0}
+    by_basis = PairCompleter(refine=False, **options).fit(misplaced, pairs=known)
+    refined = PairCompleter(**options).fit(misplaced, pairs=known)
+    assert accuracy(by_basis, y) < 0.99
+    assert accuracy(refined, y) == 1.0
+
+
+def test_pairs_of_chance_do_not_move_rows_that_the_basis_has_right(blocks):
+    S, y, known = blocks
+    half_wrong = known + Pairs.from_labels(y, n_pairs=600, random_state=1).flip(0.5, random_state=1)
+    options = {"n_components": 8, "noise_rate": 0.25, "random_state": 0}
+    by_basis, refined = (PairCompleter(refine=refine, **options).fit(S, pairs=half_wrong) for refine in (False, True))
+    assert accuracy(refined, y) >= accuracy(by_basis, y) - 0.01
+
+
+def test_noise_is_found_by_an_audit():
+    S, y = make_block_similarity(200, 4, random_state=0)
+    flipped = Pairs.from_labels(y, n_pairs=3000, random_state=0).flip(0.2, random_state=0)
+    model = PairCompleter(8, noise_rate="auto", random_state=0).fit(S, pairs=flipped)
+    assert model.noise_rate_ == pytest.approx(0.2, abs=0.04)
+    assert len(model.audit_.quality) == 3000
+    assert accuracy(model, y) > 0.99

@@ -265,7 +265,7 @@ def test_warnings_say_what_is_doubtful(data):
     [
         ({"alpha": 0.0}, ValueError, "alpha must be a positive number, or None"),
         ({"alpha": "paper"}, ValueError, "alpha must be a positive number, or None"),
-        ({"noise": "auto"}, TypeError, "noise must be None or a kernelwise.PairNoise"),
+        ({"noise": "paper"}, TypeError, 'noise must be None, "auto" or a kernelwise.PairNoise'),
         ({"noise": (0.5, 0.8, 0.8)}, TypeError, "PairNoise.estimate"),
         ({"noise": PairNoise(0.5, 0.3, 0.7)}, ValueError, "carry no information"),
         ({"noise": PairNoise(0.5, 0.3, 0.7), "correction": "forward"}, ValueError, "carry no information"),

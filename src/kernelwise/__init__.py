@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from . import metrics as metrics
     from .baselines import ITML as ITML
     from .baselines import MMC as MMC
+    from .baselines import ConstrainedSpectralClustering as ConstrainedSpectralClustering
     from .baselines import MPCKMeans as MPCKMeans
     from .baselines import NonparametricKernelLearner as NonparametricKernelLearner
     from .baselines import SpectralKernelLearner as SpectralKernelLearner
@@ -21,12 +22,22 @@ if TYPE_CHECKING:
     from .estimators import BestCaseMKLClassifier as BestCaseMKLClassifier
     from .estimators import LinkedClustering as LinkedClustering
     from .estimators import LinkSmoother as LinkSmoother
+    from .estimators import NoisyLabelClassifier as NoisyLabelClassifier
+    from .estimators import PairCompleter as PairCompleter
+    from .estimators import PairCompletionClustering as PairCompletionClustering
     from .estimators import PairKernelClustering as PairKernelClustering
     from .estimators import PairKernelLearner as PairKernelLearner
     from .estimators import RobustMKLClassifier as RobustMKLClassifier
     from .estimators import RobustMKLClassifierCV as RobustMKLClassifierCV
     from .estimators import SimpleMKLClassifier as SimpleMKLClassifier
     from .estimators import SimpleMKLClassifierCV as SimpleMKLClassifierCV
+    from .estimators import audit_labels as audit_labels
+    from .estimators import audit_pairs as audit_pairs
+    from .estimators import estimate_label_noise as estimate_label_noise
+    from .estimators import plan_labelling as plan_labelling
+    from .problems import complete_matrix as complete_matrix
+    from .supervision import LabelAudit as LabelAudit
+    from .supervision import PairAudit as PairAudit
     from .supervision import PairNoise as PairNoise
     from .supervision import Pairs as Pairs
     from .supervision import flip_labels as flip_labels
@@ -35,6 +46,8 @@ _HOME = {
     "datasets": None,
     "kernels": None,
     "metrics": None,
+    "LabelAudit": "supervision",
+    "PairAudit": "supervision",
     "PairNoise": "supervision",
     "Pairs": "supervision",
     "RobustMKLClassifier": "estimators",
@@ -44,15 +57,24 @@ _HOME = {
     "SimpleMKLClassifierCV": "estimators",
     "LinkSmoother": "estimators",
     "LinkedClustering": "estimators",
+    "PairCompleter": "estimators",
+    "plan_labelling": "estimators",
+    "PairCompletionClustering": "estimators",
     "PairKernelClustering": "estimators",
     "PairKernelLearner": "estimators",
+    "audit_pairs": "estimators",
     "UniformKernel": "baselines",
     "ITML": "baselines",
+    "ConstrainedSpectralClustering": "baselines",
     "MMC": "baselines",
     "MPCKMeans": "baselines",
     "NonparametricKernelLearner": "baselines",
     "SpectralKernelLearner": "baselines",
+    "complete_matrix": "problems",
     "flip_labels": "supervision",
+    "NoisyLabelClassifier": "estimators",
+    "audit_labels": "estimators",
+    "estimate_label_noise": "estimators",
 }
 
 __all__ = sorted(_HOME)

@@ -18,6 +18,7 @@ from ..problems.pair_core import (
     refit_core,
     symmetric_root,
 )
+from ..problems.row_refinement import refined_rows
 
 Array = NDArray[np.float64]
 
@@ -26,14 +27,21 @@ METHODS = ("completion", "direct")
 
 @dataclass(frozen=True, eq=False)
 class FittedCore:
-    """The core as ``root @ root.T``, the rank of the labelled rows, and what the solver has to say."""
+    """The core as ``root @ root.T``, rows of the factor, and what the solver has to say."""
 
     root: Array
+    labelled_rows: Array
     rank: int
     penalty: float
     certificate: Certificate
     n_iter: int
     converged: bool
+
+    def factor(self, basis: Array, index: NDArray[np.intp]) -> Array:
+        """Rows of the factor for all samples: those of the labelled ones as they are, the others by the basis."""
+        factor = basis @ self.root
+        factor[index] = self.labelled_rows
+        return factor
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,7 @@ class CoreFitter:
     penalty: float | None
     tol: float
     max_iter: int
+    refine: bool
 
     def complete(self, block: KnownBlock, random_state: Any) -> Any:
         """Step 1, which does not depend on the basis; None for the direct method."""
@@ -53,11 +62,12 @@ class CoreFitter:
         options = {"penalty": self.penalty, "tol": self.tol, "max_iter": self.max_iter, "random_state": random_state}
         return complete_block(block, noise_rate=self.noise_rate, **options)
 
-    def fit(self, basis: Array, block: KnownBlock, completion: Any) -> FittedCore:
-        """Step 2, equation (5), or the direct fit."""
+    def fit(self, basis: Array, block: KnownBlock, completion: Any, random_state: Any) -> FittedCore:
+        """Step 2, equation (5), or the direct fit; then the labelled rows by their own pairs, and the others again."""
         coordinates = block_basis(basis[block.index])
         if coordinates.rank == 0:  # the basis is zero on all labelled samples: they determine nothing
-            return FittedCore(np.zeros((basis.shape[1], 0)), 0, 0.0, Certificate(0.0, 0.0), 0, True)
+            nothing = np.zeros((basis.shape[1], 0))
+            return FittedCore(nothing, np.zeros((len(block.index), 0)), 0, 0.0, Certificate(0.0, 0.0), 0, True)
         if completion is not None:
             penalty = noise_penalty(block, self.noise_rate) if self.penalty is None else float(self.penalty)
             core = reconstruct_core(coordinates, unshrunk_factor(completion, penalty, block.share))
@@ -71,6 +81,13 @@ class CoreFitter:
                 problem = CoreProblem(coordinates.left, corrected, float(self.penalty))
                 solved = fit_core(problem, **limits)
             core, penalty = refit_core(problem, solved.point, **limits), problem.penalty
-        root = coordinates.lift @ symmetric_root(core)
+        root = symmetric_root(core)
+        rows = coordinates.left @ root
+        if self.refine:
+            rows = refined_rows(rows, block.corrected(self.noise_rate), random_state)
+            root = coordinates.left.T @ rows
         converged = bool(solved.status == "converged")
-        return FittedCore(root, coordinates.rank, penalty, solved.certificate, solved.n_iter, converged)
+        certificate = solved.certificate
+        return FittedCore(
+            coordinates.lift @ root, rows, coordinates.rank, penalty, certificate, solved.n_iter, converged
+        )

@@ -1,6 +1,6 @@
 """MiPMKL: multiple kernel learning that picks the samples it trusts."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from ..problems import solve_best_case
 from ._mkl_classifier import MKLClassifier, Result, WeightedSamples
-from .mkl import check_budget_options
+from .mkl import check_budget_options, used_noise_rate
 
 
 class BestCaseMKLClassifier(MKLClassifier):
@@ -25,8 +25,9 @@ class BestCaseMKLClassifier(MKLClassifier):
     ----------
     kernels, alpha
         As for :class:`SimpleMKLClassifier`, and so are all the parameters not listed here.
-    noise_rate : float
-        The share of wrong labels, in [0, 0.5): ``rho = (1 - noise_rate) n``.
+    noise_rate : float or "auto"
+        The share of wrong labels, in [0, 0.5): ``rho = (1 - noise_rate) n``; "auto": as :func:`estimate_label_noise`
+        finds it.
     budget : float or None
         ``rho / n`` in (0, 1]; takes the place of ``noise_rate``.
     n_starts : int
@@ -60,7 +61,7 @@ class BestCaseMKLClassifier(MKLClassifier):
         kernels: Any = None,
         *,
         alpha: float = 0.01,
-        noise_rate: float = 0.1,
+        noise_rate: float | Literal["auto"] = 0.1,
         budget: float | None = None,
         n_starts: int = 3,
         fit_intercept: bool = False,
@@ -99,13 +100,14 @@ class BestCaseMKLClassifier(MKLClassifier):
             raise ValueError(f"n_starts must be at least 1, got {self.n_starts!r}")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BestCaseMKLClassifier":
+        self._check_options()
+        self.noise_rate_ = used_noise_rate(self, X, y)
         super().fit(X, y, sample_weight)
         self.budget_ = self._share()
-        self.noise_rate_ = 1.0 - self.budget_
         return self
 
     def _share(self) -> float:
-        return 1.0 - float(self.noise_rate) if self.budget is None else float(self.budget)
+        return 1.0 - self.noise_rate_ if self.budget is None else float(self.budget)
 
     def _solve(self, data: WeightedSamples, *, tol: float, active: NDArray[np.intp] | None = None) -> Result:
         rng = check_random_state(self.random_state)

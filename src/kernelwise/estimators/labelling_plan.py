@@ -144,8 +144,11 @@ def plan_labelling(
     basis = leading_basis(read, count, normalize=settings.normalize, tol=settings.eigen_tol, random_state=rng).vectors
     planted = _planted_classes(basis, n_clusters, rng)
     sizes = _labelled_sizes(n_labelled, basis)
+    if settings.noise_rate == "auto":
+        raise ValueError('completer has noise_rate="auto", but there are no pairs yet to find it from; give a number')
     noise_rate = 0.0 if settings.noise_rate is None else float(settings.noise_rate)
-    fitter = CoreFitter(settings.method, noise_rate, settings.penalty, settings.tol, settings.max_iter)
+    limits = settings.penalty, settings.tol, settings.max_iter
+    fitter = CoreFitter(settings.method, noise_rate, *limits, settings.refine)
     simulation = _Simulation(basis, planted, fitter, rng)
     theory = _Theory(basis, planted)
     rows = []
@@ -176,8 +179,8 @@ class _Simulation:
         labelled[chosen] = self.planted[chosen]
         pairs = Pairs.from_labels(labelled, n_pairs=n_pairs, random_state=self.rng)
         block = known_block(pairs.flip(self.fitter.noise_rate, random_state=self.rng))
-        core = self.fitter.fit(self.basis, block, self.fitter.complete(block, self.rng))
-        factor = self.basis @ core.root
+        core = self.fitter.fit(self.basis, block, self.fitter.complete(block, self.rng), self.rng)
+        factor = core.factor(self.basis, block.index)
         (same, different) = (_inner_products(factor, *ends) for ends in self.questions)
         return 0.5 * float(np.mean(same >= 0.5) + np.mean(different < 0.5))
 

@@ -1,12 +1,13 @@
 """SiPMKL and StPMKL: kernels combined by minimising the hinge loss, of all samples or of the worst allowed ones."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..problems import margin_of_confidence
 from ._mkl_classifier import MKLClassifier, Result, WeightedSamples
+from ._training import is_precomputed
 
 
 class SimpleMKLClassifier(MKLClassifier):
@@ -141,8 +142,8 @@ class RobustMKLClassifier(MKLClassifier):
     ----------
     kernels, alpha
         As for :class:`SimpleMKLClassifier`, and so are all the parameters not listed here.
-    noise_rate : float
-        The share of wrong labels, in [0, 0.5).
+    noise_rate : float or "auto"
+        The share of wrong labels, in [0, 0.5); "auto": as :func:`estimate_label_noise` finds it.
     budget : float or None
         ``rho / n`` in (0, 1]; takes the place of ``noise_rate``.
     risk : float or None
@@ -176,7 +177,7 @@ class RobustMKLClassifier(MKLClassifier):
         kernels: Any = None,
         *,
         alpha: float = 0.01,
-        noise_rate: float = 0.1,
+        noise_rate: float | Literal["auto"] = 0.1,
         budget: float | None = None,
         risk: float | None = None,
         fit_intercept: bool = False,
@@ -213,8 +214,9 @@ class RobustMKLClassifier(MKLClassifier):
         check_budget_options(self.noise_rate, self.budget, self.risk)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "RobustMKLClassifier":
+        self._check_options()
+        self.noise_rate_ = used_noise_rate(self, X, y)
         super().fit(X, y, sample_weight)
-        self.noise_rate_ = float(self.noise_rate) if self.budget is None else 1.0 - float(self.budget)
         self.budget_ = self._bound_and_budget(self.total_weight_)[1]
         return self
 
@@ -223,7 +225,7 @@ class RobustMKLClassifier(MKLClassifier):
         if self.budget is not None:
             return 1.0, float(self.budget)
         tau = 0.0 if self.risk is None else margin_of_confidence(self.risk)
-        return 1.0 + tau, 1.0 - self.noise_rate + tau + tau / np.sqrt(mass)
+        return 1.0 + tau, 1.0 - self.noise_rate_ + tau + tau / np.sqrt(mass)
 
     def _solve(self, data: WeightedSamples, *, tol: float, active: NDArray[np.intp] | None = None) -> Result:
         bound, budget = self._bound_and_budget(data.mass)
@@ -233,9 +235,11 @@ class RobustMKLClassifier(MKLClassifier):
 
 def check_budget_options(noise_rate: Any, budget: Any, risk: Any) -> None:
     """Refuse a noise rate, a budget or a risk that has no meaning."""
-    if not 0 <= noise_rate < 0.5:
+    automatic = isinstance(noise_rate, str) and noise_rate == "auto"
+    if not automatic and (isinstance(noise_rate, str) or not 0 <= noise_rate < 0.5):
         raise ValueError(
-            f"noise_rate must lie in [0, 0.5), got {noise_rate!r}; with half of the labels wrong they say nothing"
+            f'noise_rate must lie in [0, 0.5) or be "auto", got {noise_rate!r}; with half of the labels wrong they say '
+            "nothing"
         )
     if budget is not None and not 0 < budget <= 1:
         raise ValueError(f"budget, the share rho / n, must lie in (0, 1], got {budget!r}")
@@ -243,3 +247,16 @@ def check_budget_options(noise_rate: Any, budget: Any, risk: Any) -> None:
         raise ValueError(f"risk must lie between 0 and 1, got {risk!r}")
     if risk is not None and budget is not None:
         raise ValueError("risk goes with noise_rate; a budget says how much is allowed by itself. Give one of the two")
+
+
+def used_noise_rate(estimator: Any, X: Any, y: Any) -> float:
+    """Return the share of labels that the budget writes off: as given, implied by the budget, or estimated."""
+    if estimator.budget is not None:
+        return 1.0 - float(estimator.budget)
+    if estimator.noise_rate != "auto":
+        return float(estimator.noise_rate)
+    if is_precomputed(estimator.kernels):
+        raise ValueError('noise_rate="auto" needs features, but kernels="precomputed"; give a number between 0 and 0.5')
+    from .label_audit import estimate_label_noise
+
+    return min(estimate_label_noise(X, y, random_state=estimator.random_state).noise_rate, 0.49)

@@ -22,6 +22,7 @@ from ..supervision.resolve import resolve_pairs
 from ._core_fit import METHODS, CoreFitter, FittedCore
 from ._pair_calibration import Calibration, hold_out
 from ._similarity import ExtendedBasis, is_precomputed, leading_basis, read_new, read_similarity
+from .pair_audit import audit_pairs
 
 __all__ = ["PairCompleter"]
 
@@ -29,6 +30,8 @@ Array = NDArray[np.float64]
 
 #: Numbers of eigenvectors that n_components="auto" tries.
 GRID = (5, 10, 20, 50, 100, 200)
+#: The most noise that "auto" acts on: at one half pairs say nothing, and the correction has a pole.
+MOST_NOISE = 0.45
 #: Pairs are scored in pieces of about this many numbers.
 CHUNK_VALUES = 2**21
 
@@ -58,11 +61,16 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         "precomputed": ``fit`` gets the similarity. Otherwise features, of which the mean of these kernels is taken.
     normalize : {"none", "symmetric"}, default="none"
         Eigenvectors of S, as in the paper, or of :math:`D^{-1/2} S D^{-1/2}`, which suits neighbour graphs.
-    noise_rate : float or None, default=None
-        Fraction of the known pairs that is wrong, below 1/2. Values are then corrected, :math:`(z - e) / (1 - 2 e)`,
-        and the fit is penalised according to the variance of the flips instead of exact.
+    noise_rate : float, "auto" or None, default=None
+        Fraction of the known pairs that is wrong, below 1/2; "auto": as found by :func:`~kernelwise.audit_pairs` in
+        the basis, without any labels. Values are then corrected, :math:`(z - e) / (1 - 2 e)`, and the fit is penalised
+        according to the variance of the flips instead of exact.
     penalty : float or None, default=None
         c of the direct fit, or of the penalised completion; None: from the noise that is given or found.
+    refine : bool, default=True
+        Adjust the rows of labelled samples to their own known pairs, and the others accordingly, where that predicts
+        held-out pairs better (see :mod:`kernelwise.problems.row_refinement`). False: as in the paper, where labelled
+        samples too are placed by the basis alone.
     calibrate : bool, default=True
         Hold out a third of the labelled samples once to learn how scores relate to probabilities.
     eigen_tol : float, default=0.01
@@ -77,7 +85,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     Attributes
     ----------
     factor_ : ndarray of shape (n_samples, r)
-        F with :math:`Z' = F F^\top`.
+        F with :math:`Z' = F F^\top`; without ``refine``, :math:`Z' = U M U^\top`.
     basis_ : ndarray of shape (n_samples, n_components_)
     eigenvalues_ : ndarray of shape (n_components_,)
     core_ : ndarray of shape (n_components_, n_components_)
@@ -92,6 +100,8 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     penalty_ : float
         c as used; 0 for an exact completion.
     noise_rate_ : float
+    audit_ : PairAudit
+        With ``noise_rate="auto"`` only.
     calibration_ : scores and probabilities
         Points of the increasing function from scores to probabilities.
     component_errors_ : dict
@@ -140,8 +150,9 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         method: Literal["direct", "completion"] = "direct",
         kernels: Any = "precomputed",
         normalize: Literal["none", "symmetric"] = "none",
-        noise_rate: float | None = None,
+        noise_rate: float | Literal["auto"] | None = None,
         penalty: float | None = None,
+        refine: bool = True,
         calibrate: bool = True,
         eigen_tol: float = 0.01,
         rank: int | float | None = None,
@@ -155,6 +166,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.normalize = normalize
         self.noise_rate = noise_rate
         self.penalty = penalty
+        self.refine = refine
         self.calibrate = calibrate
         self.eigen_tol = eigen_tol
         self.rank = rank
@@ -184,12 +196,12 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         known = resolve_pairs(pairs, y, similarity.n_samples, random_state=rng, both_kinds=False)
         assert known is not None  # they are required
         block = known_block(known)
-        self.noise_rate_ = 0.0 if self.noise_rate is None else float(self.noise_rate)
         counts = self._candidates(len(block.index), similarity.n_samples)
         basis = leading_basis(similarity, max(counts), normalize=self.normalize, tol=self.eigen_tol, random_state=rng)
+        self.noise_rate_ = self._find_noise(basis, known, rng)
         count, self.calibration_ = self._hold_out(basis, block, counts, rng)
         chosen, completion = basis.leading(count), self._fitter.complete(block, rng)
-        core = self._fitter.fit(chosen.vectors, block, completion)
+        core = self._fitter.fit(chosen.vectors, block, completion, rng)
         self._keep(chosen, block, completion, core)
         self._warn_of_doubtful_results(core)
         if self.method == "completion" and not self.penalty_ and is_contradictory(block):
@@ -262,6 +274,15 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self)
         return self._extended.extend(read_new(self, X)) @ self._root
 
+    def _find_noise(self, basis: ExtendedBasis, known: Pairs, rng: np.random.RandomState) -> float:
+        """The share of known pairs that is wrong: as given, or found by an audit of the pairs within the basis."""
+        if self.noise_rate != "auto":
+            return 0.0 if self.noise_rate is None else float(self.noise_rate)
+        self.audit_ = audit_pairs(basis.vectors * np.sqrt(np.maximum(basis.values, 0.0)), known, random_state=rng)
+        precision = self.audit_.noise.precision_positive, self.audit_.noise.precision_negative
+        wrong = 1.0 - np.where(known.labels > 0, *precision)
+        return min(float(np.average(wrong, weights=known.weights)), MOST_NOISE)
+
     def _hold_out(
         self, basis: ExtendedBasis, block: KnownBlock, counts: Sequence[int], rng: np.random.RandomState
     ) -> tuple[int, Calibration | None]:
@@ -275,7 +296,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         truth, scores = held.corrected(self.noise_rate_).values, {}
         for count in counts:
             vectors = basis.vectors[:, :count]
-            rows = vectors[held.index] @ self._fitter.fit(vectors, rest, completion).root
+            rows = vectors[held.index] @ self._fitter.fit(vectors, rest, completion, rng).root
             scores[count] = _inner_products(rows, held.rows, held.cols)
             self.component_errors_[count] = float(np.average((scores[count] - truth) ** 2, weights=held.weights))
         best = min(counts, key=lambda count: self.component_errors_[count])
@@ -284,7 +305,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _keep(self, basis: ExtendedBasis, block: KnownBlock, completion: Any, core: FittedCore) -> None:
         self._extended, self._root = basis, core.root
         self.basis_, self.eigenvalues_, self.labelled_ = basis.vectors, basis.values, block.index
-        self.core_, self.factor_ = core.root @ core.root.T, basis.vectors @ core.root
+        self.core_, self.factor_ = core.root @ core.root.T, core.factor(basis.vectors, block.index)
         self.n_components_, self._n_features_out = basis.vectors.shape[1], core.root.shape[1]
         self.completion_, self.certificate_, self.penalty_ = completion, core.certificate, core.penalty
         self.n_iter_, self.converged_ = core.n_iter, core.converged
@@ -334,7 +355,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     @property
     def _fitter(self) -> CoreFitter:
-        return CoreFitter(self.method, self.noise_rate_, self.penalty, self.tol, self.max_iter)
+        return CoreFitter(self.method, self.noise_rate_, self.penalty, self.tol, self.max_iter, self.refine)
 
     def _check_options(self) -> None:
         """Refuse options that cannot work, before any data is touched."""
@@ -346,7 +367,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         limits = {"noise_rate": (self.noise_rate, 0.5), "penalty": (self.penalty, np.inf), "tol": (self.tol, 1.0)}
         limits["eigen_tol"] = (self.eigen_tol, 1.0)
         for name, (value, limit) in limits.items():
-            if value is None and name in ("noise_rate", "penalty"):
+            if (value is None and name in ("noise_rate", "penalty")) or (name, value) == ("noise_rate", "auto"):
                 continue
             if not (isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < limit):
                 raise ValueError(f"{name} must be a number of at least 0 and less than {limit:g}, got {value!r}")

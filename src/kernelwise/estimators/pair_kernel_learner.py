@@ -23,8 +23,9 @@ from ..problems.pair_statistics import (
     keep_feasible,
     true_statistic,
 )
-from ..supervision import PairNoise, Pairs
+from ..supervision import PairAudit, PairNoise, Pairs
 from ..supervision.resolve import resolve_pairs
+from .pair_audit import audit_pairs
 
 __all__ = ["PairKernelLearner"]
 
@@ -57,9 +58,10 @@ class PairKernelLearner(CombinedKernelTransformer):
         stack of Gram matrices, (n, n) or (n, n, n_kernels).
     alpha : float or None, default=None
         The penalty, lambda of the paper. None: 0.01 / n, as in the paper, with n the sum of the weights of the pairs.
-    noise : PairNoise or None, default=None
+    noise : PairNoise, "auto" or None, default=None
         How far the labels can be trusted; from a few checked pairs by :meth:`PairNoise.estimate`. Its prior is that of
-        the pairs trained on, not of all pairs of samples. None: the labels are taken at their word.
+        the pairs trained on, not of all pairs of samples. "auto": estimated by :func:`audit_pairs`, with nothing
+        checked. None: the labels are taken at their word.
     correction : {"statistic", "none", "forward"}, default="statistic"
         How ``noise`` is used. "statistic": as in the paper, with the formula for :math:`b^o` corrected (see
         :mod:`kernelwise.problems.pair_statistics`). "none": not at all. "forward": by the likelihood of the noisy
@@ -92,6 +94,8 @@ class PairKernelLearner(CombinedKernelTransformer):
     intercept_ : float
     noise_ : PairNoise
         The noise that was used; of clean pairs where none was given.
+    audit_ : PairAudit or None
+        The audit that the noise was taken from, with ``noise="auto"``.
     statistic_ : ndarray of shape (n_kernels,)
         :math:`b^o` as used; :math:`a^o` of the given labels where nothing was corrected.
     alpha_ : float
@@ -136,7 +140,7 @@ class PairKernelLearner(CombinedKernelTransformer):
         kernels: Any = None,
         *,
         alpha: float | None = None,
-        noise: PairNoise | None = None,
+        noise: PairNoise | Literal["auto"] | None = None,
         correction: Literal["statistic", "none", "forward"] = "statistic",
         feasible: float | Literal[False] | None = 0.9,
         fit_intercept: bool = False,
@@ -177,31 +181,47 @@ class PairKernelLearner(CombinedKernelTransformer):
         """
         self._check_options()
         bank = self._fit_bank(X)
-        known = resolve_pairs(pairs, y, bank.n_samples, random_state=check_random_state(self.random_state))
-        assert known is not None
-        if pairs is None:
-            known = _balanced(known)
-        problem = self._problem(bank, known)
+        rng = check_random_state(self.random_state)
+        known = resolve_pairs(pairs, y, bank.n_samples, random_state=rng, balance=True)
+        assert known is not None  # they are required
+        noise = self._resolve_noise(X, known, rng)
+        problem = self._problem(bank, known, noise)
         callback = _log_row if self.verbose else None
         result = minimize_bounded(problem, tol=self.tol, max_iter=self.max_iter, callback=callback)
         self._keep(result)
         self._combine(bank, result.point.w[: bank.n_kernels])
-        self._warn_of_doubtful_results(known)
+        self._warn_of_doubtful_results(known, noise)
         return self
 
-    def _problem(self, bank: KernelBank, pairs: Pairs) -> SeparableProblem:
+    def _resolve_noise(self, X: Any, pairs: Pairs, rng: np.random.RandomState) -> PairNoise | None:
+        self.audit_ = None
+        if not isinstance(self.noise, str):
+            return self.noise
+        self.audit_ = self._audit(X, pairs, rng)
+        if self.correction != "none":
+            self._check_noise(self.audit_.noise)
+        return self.audit_.noise
+
+    def _audit(self, X: Any, pairs: Pairs, rng: np.random.RandomState) -> PairAudit:
+        if not self._is_precomputed:
+            return audit_pairs(X, pairs, random_state=rng)
+        grams = np.asarray(X, dtype=np.float64)
+        mean = grams if grams.ndim == 2 else grams.mean(axis=2)
+        return audit_pairs(mean, pairs, metric="precomputed", random_state=rng)
+
+    def _problem(self, bank: KernelBank, pairs: Pairs, noise: PairNoise | None) -> SeparableProblem:
         """State the problem for the chosen correction; leave what it was made of in fitted attributes."""
         values = pair_value_matrix(bank, pairs)
         means = PairMeans.of(pairs, values)
-        self.noise_ = PairNoise.clean(pairs) if self.noise is None else self.noise
+        self.noise_ = PairNoise.clean(pairs) if noise is None else noise
         self.alpha_ = 0.01 / float(pairs.weights.sum()) if self.alpha is None else float(self.alpha)
         self.statistic_ = means.given_statistic
         prior = means.fraction_positive
-        if self.noise is not None and self.correction == "forward":
-            return forward_problem(values, pairs, self.noise, penalty=self.alpha_, fit_bias=self.fit_intercept)
-        if self.noise is not None and self.correction == "statistic":
-            prior = self.noise.prior
-            self.statistic_ = true_statistic(means, self.noise)
+        if noise is not None and self.correction == "forward":
+            return forward_problem(values, pairs, noise, penalty=self.alpha_, fit_bias=self.fit_intercept)
+        if noise is not None and self.correction == "statistic":
+            prior = noise.prior
+            self.statistic_ = true_statistic(means, noise)
             if self.feasible:
                 check_not_negative(values, self.kernel_names_, pairs, self.feasible, slack=_largest_errors(bank))
                 self.statistic_ = keep_feasible(self.statistic_, means.overall, self.feasible)
@@ -221,10 +241,10 @@ class PairKernelLearner(CombinedKernelTransformer):
         """Refuse options that cannot work, before any data is touched."""
         if self.alpha is not None and not (_is_number(self.alpha) and 0 < self.alpha < np.inf):
             raise ValueError(f"alpha must be a positive number, or None for 0.01 / n_pairs, got {self.alpha!r}")
-        if self.noise is not None and not isinstance(self.noise, PairNoise):
+        if self.noise is not None and self.noise != "auto" and not isinstance(self.noise, PairNoise):
             raise TypeError(
-                "noise must be None or a kernelwise.PairNoise, such as PairNoise.estimate(pairs, true_labels, index) "
-                f"from a few checked pairs, got {self.noise!r}"
+                'noise must be None, "auto" or a kernelwise.PairNoise, such as PairNoise.estimate(pairs, true_labels, '
+                f"index) from a few checked pairs, got {self.noise!r}"
             )
         if self.correction not in CORRECTIONS:
             raise ValueError(f"correction must be one of {list(CORRECTIONS)}, got {self.correction!r}")
@@ -235,21 +255,23 @@ class PairKernelLearner(CombinedKernelTransformer):
             raise ValueError(f"tol must lie between 0 and 1, got {self.tol!r}")
         if not (_is_number(self.max_iter) and self.max_iter >= 1):
             raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
-        if self.noise is not None and self.correction != "none":
-            check_informative(self.noise)
-            if self.fit_intercept and not 0 < self.noise.prior < 1:
-                raise ValueError(
-                    f"fit_intercept needs a prior of noise inside (0, 1), got {self.noise.prior:g}: the bias would be "
-                    "infinite"
-                )
+        if isinstance(self.noise, PairNoise) and self.correction != "none":
+            self._check_noise(self.noise)
 
-    def _warn_of_doubtful_results(self, pairs: Pairs) -> None:
-        if self.noise is not None and self.correction == "statistic":
+    def _check_noise(self, noise: PairNoise) -> None:
+        check_informative(noise)
+        if self.fit_intercept and not 0 < noise.prior < 1:
+            raise ValueError(
+                f"fit_intercept needs a prior of noise inside (0, 1), got {noise.prior:g}: the bias would be infinite"
+            )
+
+    def _warn_of_doubtful_results(self, pairs: Pairs, noise: PairNoise | None) -> None:
+        if noise is not None and self.correction == "statistic":
             fraction = float(np.average(pairs.labels > 0, weights=pairs.weights))
-            fitting = implied_prior(self.noise, fraction)
-            if abs(fitting - self.noise.prior) > PRIOR_TOLERANCE:
+            fitting = implied_prior(noise, fraction)
+            if abs(fitting - noise.prior) > PRIOR_TOLERANCE:
                 warnings.warn(
-                    f"noise.prior={self.noise.prior:.3g} is far from {fitting:.3g}, which its precisions and the given "
+                    f"noise.prior={noise.prior:.3g} is far from {fitting:.3g}, which its precisions and the given "
                     "labels imply; it must be the prior of the pairs trained on, not of all pairs of samples",
                     UserWarning,
                     stacklevel=3,
@@ -273,14 +295,6 @@ class PairKernelLearner(CombinedKernelTransformer):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True  # unless pairs are given, of which scikit-learn knows nothing
         return tags
-
-
-def _balanced(pairs: Pairs) -> Pairs:
-    """The pairs with weights that make both labels count alike, and sum to their number."""
-    positive = pairs.labels > 0
-    share = np.where(positive, 0.5 / positive.sum(), 0.5 / (~positive).sum())
-    weights = len(pairs) * share
-    return Pairs(pairs.rows, pairs.cols, pairs.labels, n_samples=pairs.n_samples, weights=weights)
 
 
 def _largest_errors(bank: KernelBank) -> float | Array:

@@ -55,15 +55,17 @@ PUBLISHED_COHERENCE = {"splice": 1.97, "gisette": 4.17, "citeseer": 2.22}
 def _clusterings(n_clusters: int, seed: int) -> dict[str, Any]:
     common: dict[str, Any] = {"n_clusters": n_clusters, "random_state": seed}
     return {
-        "TPCMC": PairCompletionClustering(completer=_completer("completion", seed), **common),
-        "TPCMC, direct": PairCompletionClustering(completer=_completer("direct", seed), **common),
+        "TPCMC": PairCompletionClustering(completer=_completer("completion", False, seed), **common),
+        "TPCMC, direct": PairCompletionClustering(completer=_completer("direct", False, seed), **common),
+        "TPCMC, refined": PairCompletionClustering(completer=_completer("completion", True, seed), **common),
+        "direct, refined": PairCompletionClustering(completer=_completer("direct", True, seed), **common),
         "SKL": PairKernelClustering(SpectralKernelLearner("precomputed", n_components=COMPONENTS), **common),
         "SC": ConstrainedSpectralClustering(**common),
     }
 
 
-def _completer(method: Literal["completion", "direct"], seed: int) -> PairCompleter:
-    return PairCompleter(COMPONENTS, method=method, calibrate=False, random_state=seed)
+def _completer(method: Literal["completion", "direct"], refine: bool, seed: int) -> PairCompleter:
+    return PairCompleter(COMPONENTS, method=method, refine=refine, calibrate=False, random_state=seed)
 
 
 METHODS = tuple(_clusterings(2, 0))

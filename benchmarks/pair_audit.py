@@ -1,0 +1,112 @@
+"""Which pairs are wrong, and how many: citations, synthetic documents, and constraints of which 20 % are flipped."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.datasets import load_digits
+from sklearn.metrics import roc_auc_score
+
+from kernelwise import PairKernelClustering, PairKernelLearner, PairNoise, Pairs, audit_pairs, datasets
+from kernelwise.metrics import normalized_mutual_info
+
+from .linked_documents import documents
+from .measure import in_fresh_process, record
+
+TITLE = "Audits of pairs: AUC of the wrong ones, errors of the estimated fractions of right ones (d+, d-)"
+
+UCI = ("ionosphere", "heart", "sonar", "breast_cancer", "australian")
+#: Pairs per sample, and the AUC that is required.
+CONSTRAINTS = {3: None, 5: None, 10: 0.85, 20: 0.85}
+FLIPPED = 0.2
+
+
+def run() -> list[dict[str, Any]]:
+    """Measure links, constraints, clusters with estimated noise, and size."""
+    rows = []
+    for name, data, auc in (("Cora", datasets.load_cora(), 0.78), ("Citeseer", datasets.load_citeseer(), 0.72)):
+        pairs = Pairs.from_graph(data.edges, n_samples=len(data.target), random_state=0)
+        rows += audited(f"{name}, citations", data.data, pairs, data.target, auc=auc, error=0.04, links=True)
+        rows += clustered(f"{name}, 20 % flipped", data.data, pairs.flip(FLIPPED, random_state=0), data.target)
+    for within in (0.6, 0.8, 0.9):
+        X, edges, y = topics_and_links(within)
+        pairs = Pairs.from_graph(edges, n_samples=len(y), random_state=0)
+        rows += audited(f"synthetic documents, {within:.0%} within", X, pairs, y, links=True)
+    digits = load_digits()
+    sets = {"digits": (digits.data, digits.target)}
+    sets |= {name: getattr(datasets, f"load_{name}")(return_X_y=True) for name in UCI}
+    for name, (X, y) in sets.items():
+        for per_sample, auc in CONSTRAINTS.items():
+            pairs = Pairs.from_labels(y, n_pairs=per_sample * len(y), random_state=1).flip(FLIPPED, random_state=2)
+            rows += audited(f"{name}, {per_sample} n constraints", X, pairs, y, auc=auc)
+    pairs = Pairs.from_labels(digits.target, n_pairs=10 * len(digits.target), random_state=0)
+    balanced = (pairs.positive + pairs.negative[: len(pairs.positive)]).flip(FLIPPED, random_state=1)
+    rows += clustered("digits, 20 % flipped", digits.data / 16, balanced, digits.target)
+    large = in_fresh_process(audit_large)
+    rows.append(record("50,000 documents, 100,000 links: AUC", large.result, ""))
+    rows.append(record("50,000 documents, 100,000 links: time", large.seconds, "s", at_most=300))
+    rows.append(record("50,000 documents, 100,000 links: peak memory", large.peak_bytes / 1e9, "GB"))
+    return rows
+
+
+def audited(
+    name: str,
+    X: Any,
+    pairs: Pairs,
+    y: Any,
+    *,
+    auc: float | None = None,
+    error: float | None = None,
+    links: bool = False,
+) -> list[dict[str, Any]]:
+    """Return AUC (of links alone, if wanted) and errors of d+ and d-."""
+    audit = audit_pairs(X, pairs, random_state=0)
+    wrong, positive = pairs.labels != pairs.true_labels(y), pairs.labels > 0
+    judged = positive if links else np.ones(len(pairs), dtype=bool)
+    found = audit.noise.precision_positive, audit.noise.precision_negative
+    errors = [found[0] - (1 - wrong[positive].mean()), found[1] - (1 - wrong[~positive].mean())]
+    return [
+        record(f"{name}: AUC", roc_auc_score(wrong[judged], 1 - audit.quality[judged]), "", at_least=auc),
+        record(f"{name}: |d+ - truth|", abs(errors[0]), "", at_most=error),
+        record(f"{name}: |d- - truth|", abs(errors[1]), ""),
+    ]
+
+
+def clustered(name: str, X: Any, pairs: Pairs, y: Any) -> list[dict[str, Any]]:
+    """Return the NMI of clusters by LKCnpc with estimated noise, and what is lost against true rates."""
+    truth = PairNoise.estimate(pairs, pairs.true_labels(y), np.arange(len(pairs)))
+    scores = {}
+    for how, noise in (("estimated", "auto"), ("true", truth)):
+        learner = PairKernelLearner(noise=noise, random_state=0)
+        model = PairKernelClustering(learner=learner, n_clusters=len(np.unique(y)), random_state=0)
+        scores[how] = normalized_mutual_info(y, model.fit(X, pairs=pairs).labels_)
+    return [
+        record(f"{name}: NMI with estimated noise", scores["estimated"], ""),
+        record(f"{name}: NMI lost against true rates", scores["true"] - scores["estimated"], "", at_most=0.02),
+    ]
+
+
+def topics_and_links(within: float, *, n: int = 2000, k: int = 6, n_words: int = 1200) -> tuple[Any, Any, Any]:
+    """Return words, edges and topics; topics have subtopics, and samples differ in degree and in how clear they are."""
+    rng = np.random.default_rng(int(100 * within))
+    y, sub = rng.integers(0, k, n), rng.integers(0, 3, n)
+    clarity = rng.beta(2, 4, n)[:, None]
+    words, kind = rng.integers(0, n_words, (n, 20)), rng.random((n, 20))
+    topic, subtopic = words // k * k + y[:, None], words // (3 * k) * 3 * k + (3 * y + sub)[:, None]
+    words = np.where(kind < 0.6 * clarity, topic, np.where(kind < clarity, subtopic, words)) % n_words
+    X = sp.csr_array((np.ones(words.size), words.ravel(), np.arange(0, words.size + 1, 20)), shape=(n, n_words))
+    X.sum_duplicates()
+    activity = rng.pareto(2.5, n) + 0.3
+    ends = rng.choice(n, (40 * n, 2), p=activity / activity.sum())
+    same = y[ends[:, 0]] == y[ends[:, 1]]
+    kept = 2 * n
+    edges = [ends[same][: int(within * kept)], ends[~same][: kept - int(within * kept)]]
+    edges = np.concatenate(edges)
+    return X, edges[edges[:, 0] != edges[:, 1]], y
+
+
+def audit_large() -> float:
+    """Return the AUC of 100,000 links of 50,000 synthetic documents."""
+    X, links, topics = documents(50_000, 100_000)
+    audit = audit_pairs(X, links, random_state=0)
+    return float(roc_auc_score(links.labels != links.true_labels(topics), 1 - audit.quality))

@@ -1,0 +1,74 @@
+"""Corrections that go back into the data."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .. import files
+from ..files.errors import FileError
+from .inputs import OutputOption, check_files
+from .session import Session, command
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("apply", epilog="Example: kernelwise apply people.csv corrections.csv -o people-corrected.csv")(
+        command(apply)
+    )
+
+
+def apply(
+    session: Session,
+    data: Annotated[Path, typer.Argument(help="The data set, or the file of links, that was reviewed.")],
+    corrections: Annotated[Path, typer.Argument(help="What the review page, or audit --output, wrote.")],
+    label: Annotated[
+        str | None, typer.Option("--label", metavar="COLUMN", help="The column of labels, if not as reviewed.")
+    ] = None,
+    output: OutputOption = None,
+) -> None:
+    """Write a copy of the data in which the corrected labels, or links, are right.
+
+    Rows that are marked "wrong" get the corrected label; all other lines stay as they are. Links marked as wrong are
+    left out, or relabelled where the file says "same" or "different".
+    """
+    from ..report import read_corrections
+
+    target = output or data.with_name(f"{data.stem}-corrected{data.suffix}")
+    check_files(session, read=[data, corrections], write=[target])
+    made = read_corrections(corrections)
+    decided = [correction for correction in made if correction.decision != "skip"]
+    if any(correction.other_id for correction in made):
+        links = {frozenset({one.id, one.other_id}): one for one in decided}  # the last word on a link counts
+        changes: dict[Any, Any] = {ends: one.corrected == "1" for ends, one in links.items() if one.changes}
+        content = files.corrected_links(data, changes)
+    else:
+        column = label or next((correction.column for correction in made if correction.column), "")
+        if not column:
+            raise FileError(f"{corrections} does not name the column of the labels; use --label COLUMN")
+        _check_given(data, column, {correction.row: correction.given for correction in made})
+        rows = {one.row: one for one in decided}
+        changes = {row: one.corrected for row, one in rows.items() if one.changes}
+        content = files.corrected_file(data, column, changes)
+    files.write_file(target, content, force=session.force)
+    result = {"file": str(target), "reviewed": len(decided), "changed": len(changes)}
+    session.show(
+        result,
+        lambda console: console.print(f"{target}: {len(changes)} corrected, of {len(decided)} reviewed.", markup=False),
+    )
+
+
+def _check_given(data: Path, column: str, given: dict[int, str]) -> None:
+    """Refuse corrections that were made for other labels than those in the data."""
+    table = files.read_table(data, as_written=[column])
+    labels = table[column].labels()
+    for row, label in given.items():
+        if row >= len(labels):
+            raise FileError(f"{data} has {len(labels)} rows, none of which is number {row}; these are other data")
+        if labels[row] != label:
+            raise FileError(
+                f"{table.where(row, column)}: the label is {labels[row]!r}, but the correction was made for {label!r};"
+                " these corrections are of other data, or were applied already"
+            )

@@ -1,0 +1,122 @@
+"""What all commands share: options for machines and for the impatient, progress, and how results are shown."""
+
+import functools
+import inspect
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+__all__ = ["Session", "command"]
+
+#: A step that takes longer is worth a line where there is no terminal to draw on.
+SLOW_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Session:
+    """One run of a command: how it was asked to behave.
+
+    Parameters
+    ----------
+    seed : int
+    json : bool
+        Results as JSON on the standard output, and nothing else there.
+    quiet : bool
+        No progress.
+    force : bool
+        Overwrite files that exist.
+    """
+
+    seed: int = 0
+    json: bool = False
+    quiet: bool = False
+    force: bool = False
+
+    @contextmanager
+    def step(self, what: str, *, total: int | None = None) -> Iterator[Callable[[int], None]]:
+        """Show on the standard error that something is going on, with a bar where ``total`` is known.
+
+        Gives a function that is told how much is done.
+        """
+        console = Console(stderr=True)
+        started = time.perf_counter()
+        if self.quiet:
+            yield _ignore
+        elif console.is_terminal:
+            with Progress(*_columns(total), console=console, transient=True) as progress:
+                task = progress.add_task(what, total=total)
+                yield lambda done: progress.update(task, completed=done)
+        else:
+            yield _ignore
+            seconds = time.perf_counter() - started
+            if seconds > SLOW_SECONDS:
+                print(f"{what}: {seconds:.1f} s", file=sys.stderr)
+
+    def show(self, result: dict[str, Any], text: Callable[[Console], None]) -> None:
+        """Print the result, for a machine or, by ``text``, for a person."""
+        if self.json:
+            print(json.dumps(for_json(result), indent=2, ensure_ascii=False, allow_nan=False))
+        else:
+            # Written to whatever the standard output is now; words are not cut where there is no terminal.
+            console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+            text(console)
+
+
+def for_json(value: Any) -> Any:
+    """The value with arrays as lists, and None for numbers that JSON does not have.
+
+    >>> import numpy as np
+    >>> for_json({"rate": np.float64(0.5), "bounds": (np.inf, np.array([1, 2]))})
+    {'rate': 0.5, 'bounds': [None, [1, 2]]}
+    """
+    if isinstance(value, Mapping):
+        return {str(name): for_json(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [for_json(item) for item in value]
+    if hasattr(value, "tolist"):  # arrays and numbers of numpy
+        return for_json(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that all have: its first parameter, a Session, is made of them."""
+    options = {
+        "seed": (int, typer.Option(help="Seed of everything random.", min=0), 0),
+        "json": (bool, typer.Option("--json", help="Print the result as JSON."), False),
+        "quiet": (bool, typer.Option("--quiet", "-q", help="Show no progress."), False),
+        "force": (bool, typer.Option("--force", help="Overwrite files that exist."), False),
+    }
+    own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+
+    @functools.wraps(function)
+    def with_session(**values: Any) -> None:
+        session = Session(**{name: values.pop(name) for name in options})
+        function(session, **values)
+
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+        for name, (kind, option, default) in options.items()
+    ]
+    keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+    with_session.__signature__ = inspect.Signature([*keyword_only, *shared])  # type: ignore[attr-defined]
+    with_session.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *shared)}
+    del with_session.__wrapped__
+    return with_session
+
+
+def _columns(total: int | None) -> list[Any]:
+    bar = [] if total is None else [BarColumn(), MofNCompleteColumn()]
+    return [SpinnerColumn(), TextColumn("{task.description}", markup=False), *bar, TimeElapsedColumn()]
+
+
+def _ignore(done: int) -> None:
+    pass

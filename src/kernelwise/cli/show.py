@@ -1,0 +1,107 @@
+"""Results for people: tables on the terminal, and CSV files."""
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from .inputs import Data
+
+__all__ = ["SHOWN", "csv_text", "print_features", "print_list", "print_next", "print_written", "table"]
+
+#: Rows of a list that are shown; files hold all.
+SHOWN = 10
+
+
+def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> RichTable:
+    """A table; columns of numbers are aligned to the right."""
+    shown = RichTable(title=title or None, title_justify="left", box=None, header_style="bold", pad_edge=False)
+    for position, name in enumerate(header):
+        numeric = all(_is_number(row[position]) for row in rows)
+        shown.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        shown.add_row(*(escape(cell) for cell in row))
+    return shown
+
+
+def print_list(
+    console: Console, header: Sequence[str], rows: Sequence[Sequence[str]], written: Sequence[str], shown: int = SHOWN
+) -> None:
+    """Where a list was written, or else the first rows of it."""
+    if written:
+        print_written(console, written)
+        return
+    console.print(table("", header, rows[:shown]))
+    if len(rows) > shown:
+        console.print(f"... and {len(rows) - shown} more; use --output FILE for all")
+
+
+def print_written(console: Console, paths: Sequence[str]) -> None:
+    """Name the files that were written."""
+    for path in paths:
+        console.print(f"Written: {path}", markup=False)
+
+
+def print_next(console: Console, data: object, review: object, page: object) -> None:
+    """What to do with a list of suspects."""
+    if page is not None:
+        console.print(f"Next: open {page} in a browser, decide, and save the corrections.", markup=False)
+    if review is not None:
+        console.print(f'Next: in {review}, change "skip" to "wrong" or "correct" where you know.', markup=False)
+    if page is not None or review is not None:
+        console.print(f"Then: kernelwise apply {data} {review or 'corrections.csv'}", markup=False)
+
+
+def print_features(console: Console, data: Data) -> None:
+    """What the columns became, and what was missing in them."""
+    console.print()
+    print_columns(console, data.features.describe())
+    for name, lines in data.table.missing().items():
+        more = f" and {len(lines) - 5} more" if len(lines) > 5 else ""
+        unit = "line" if data.table.lines is not None else "row"
+        console.print(f"Missing in column {name!r}: {unit} {', '.join(map(str, lines[:5]))}{more}", markup=False)
+
+
+def print_columns(console: Console, described: Sequence[dict[str, Any]]) -> None:
+    """What the columns became, those of the same fate on one line."""
+    fates: dict[str, list[str]] = {}
+    for row in described:
+        fates.setdefault(row["becomes"], []).append(row["column"])
+    console.print(table("Columns", ["becomes", "columns"], [[fate, _some(names)] for fate, names in fates.items()]))
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
+def percent(rate: float, interval: Sequence[float] | None = None) -> str:
+    """A share with its interval.
+
+    >>> percent(0.12, (0.08, 0.17))
+    '12.0% (95 %: 8.0% to 17.0%)'
+    """
+    return f"{rate:.1%}" if interval is None else f"{rate:.1%} (95 %: {interval[0]:.1%} to {interval[1]:.1%})"
+
+
+def csv_text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    r"""A CSV that programs read: cells are as they are.
+
+    >>> csv_text(["id", "label"], [["a", "x,y"]])
+    'id,label\na,"x,y"\n'
+    """
+    stream = io.StringIO(newline="")
+    csv.writer(stream, lineterminator="\n").writerows([header, *rows])
+    return stream.getvalue()
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell.rstrip("%"))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,178 @@
+"""A copy of a data file in which some cells are corrected and nothing else is touched."""
+
+import codecs
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .arrays import arrays_in
+from .delimited import cut, decode, read_bytes, records
+from .errors import FileError, choices, explain
+from .parquet import load_parquet
+from .reading import EDGES, TEXTS, existing, link_delimiter, link_records
+
+__all__ = ["corrected_file", "corrected_links"]
+
+
+def corrected_file(path: str | Path, column: str, corrections: Mapping[int, str]) -> bytes:
+    r"""The content of a data file with some cells of a column replaced.
+
+    In a text file the lines of all other rows stay as they are, to the byte.
+
+    Parameters
+    ----------
+    path : path
+        CSV, TSV, Parquet or .npz.
+    column : str
+    corrections : mapping of int to str
+        New values by row, counted from zero.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from kernelwise.files import corrected_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "a.csv"
+    ...     _ = path.write_bytes(b'"id", label\r\n"1",ham\r\n"2",ham\r\n')
+    ...     corrected_file(path, "label", {1: "spam"})
+    b'"id", label\r\n"1",ham\r\n2,spam\r\n'
+    """
+    path = existing(path)
+    if path.suffix.lower() in TEXTS:
+        return _corrected_text(path, column, corrections)
+    if path.suffix.lower() in {".parquet", ".pq"}:
+        return _corrected_parquet(path, column, corrections)
+    if path.suffix.lower() == ".npz":
+        return _corrected_arrays(path, column, corrections)
+    raise FileError(f"{path} cannot be corrected: only CSV, TSV, Parquet and .npz files have columns to write to")
+
+
+def corrected_links(path: str | Path, corrections: Mapping[frozenset[str], bool]) -> bytes:
+    r"""The content of a file of links in which some pairs are said to be of the same class (True) or not.
+
+    A third column gets the new label, 1 or -1. Without one, a link between different classes is left out.
+
+    Parameters
+    ----------
+    path : path
+        A text file that :func:`read_links` reads.
+    corrections : mapping of sets of two ids to bool
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from kernelwise.files import corrected_links
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "links.csv"
+    ...     _ = path.write_bytes(b"from,to\na,b\nb,c\n")
+    ...     corrected_links(path, {frozenset({"c", "b"}): False})
+    b'from,to\na,b\n'
+    """
+    path = existing(path)
+    if path.suffix.lower() not in (*TEXTS, *EDGES):
+        raise FileError(f"{path} cannot be corrected: links are corrected in text files only; write them as CSV")
+    content = decode(path, read_bytes(path))
+    delimiter = link_delimiter(path, content)
+    replaced: dict[int, list[str] | None] = {}
+    for first, _, cells in link_records(path, content, delimiter):
+        same = corrections.get(frozenset(cell.strip() for cell in cells[:2]))
+        if same is not None and len(cells) == 3:
+            replaced[first] = [*cells[:2], "1" if same else "-1"]
+        elif same is False:
+            replaced[first] = None
+    return _rewritten(path, link_records(path, content, delimiter), replaced, delimiter or " ")
+
+
+def _corrected_text(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:
+    content = decode(path, read_bytes(path))
+    table = cut(path, content, names=[column])
+    if column not in table.names:
+        raise FileError(f"{path} has no column {column!r}; {choices(column, table.names)}")
+    _check_rows(path, corrections, len(table.rows))
+    position = table.names.index(column)
+    replaced: dict[int, list[str] | None] = {}
+    for row, value in corrections.items():
+        cells = table.rows[row]
+        replaced[int(table.lines[row])] = [*cells[:position], value, *cells[position + 1 :]]
+    return _rewritten(path, records(path, content, table.delimiter), replaced, table.delimiter)
+
+
+def _rewritten(
+    path: Path, rows: Iterable[tuple[int, int, list[str]]], replaced: Mapping[int, list[str] | None], delimiter: str
+) -> bytes:
+    """The file with the rows that start at some lines replaced, or left out where the new row is None."""
+    content = path.read_bytes()
+    mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
+    lines = list(io.StringIO(decode(path, content), newline=""))
+    kept: list[str] = []
+    end = 0
+    for first, last, _ in rows:
+        if first in replaced:
+            kept += lines[end : first - 1]
+            ending = lines[last - 1][len(lines[last - 1].rstrip("\r\n")) :]
+            cells = replaced[first]
+            kept += [] if cells is None else [_line(cells, delimiter) + ending]
+            end = last
+    return mark + "".join(kept + lines[end:]).encode()
+
+
+def _line(cells: list[str], delimiter: str) -> str:
+    stream = io.StringIO(newline="")
+    csv.writer(stream, delimiter=delimiter, lineterminator="").writerow(cells)
+    return stream.getvalue()
+
+
+def _corrected_parquet(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:
+    table = load_parquet(path)
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if column not in table.column_names:
+        raise FileError(f"{path} has no column {column!r}; {choices(column, table.column_names)}")
+    _check_rows(path, corrections, table.num_rows)
+    old = table.column(column)
+    plain = old.type.value_type if pa.types.is_dictionary(old.type) else old.type
+    values = old.cast(plain).to_pylist()
+    try:
+        for row, value in corrections.items():
+            values[row] = pa.scalar(value, pa.string()).cast(plain).as_py()
+        new = pa.array(values, type=plain).cast(old.type)
+    except (pa.ArrowException, ValueError) as error:
+        raise FileError(f"{path}, column {column!r} holds {plain}: {explain(error)}") from error
+    stream = io.BytesIO()
+    pq.write_table(table.set_column(table.column_names.index(column), column, new), stream)
+    return stream.getvalue()
+
+
+def _corrected_arrays(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:
+    arrays = arrays_in(path, path)
+    if column not in arrays or arrays[column].ndim != 1:
+        vectors = [name for name, array in arrays.items() if array.ndim == 1]
+        raise FileError(f"{path} has no column {column!r}; {choices(column, vectors)}")
+    _check_rows(path, corrections, len(arrays[column]))
+    values: list[object] = arrays[column].tolist()
+    kind = arrays[column].dtype
+    try:
+        for row, value in corrections.items():
+            values[row] = value if kind.kind == "U" else np.array(value).astype(kind).item()
+    except ValueError as error:
+        raise FileError(f"{path}, column {column!r} holds {kind}: {explain(error)}") from error
+    stream = io.BytesIO()
+    corrected: dict[str, Any] = arrays | {column: np.array(values, dtype=None if kind.kind == "U" else kind)}
+    np.savez(stream, **corrected)
+    return stream.getvalue()
+
+
+def _check_rows(path: Path, corrections: Mapping[int, str], n_rows: int) -> None:
+    for row in corrections:
+        if not 0 <= row < n_rows:
+            raise FileError(
+                f"{path} has {n_rows} rows, none of which is number {row}; the corrections are of other data"
+            )

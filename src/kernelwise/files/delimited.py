@@ -1,0 +1,230 @@
+"""Tables as text: comma, tab, semicolon or bar between cells, quoted where needed, with or without a header."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import FileError, place
+from .limits import MAX_COLUMNS, MAX_TEXT_BYTES, check_size
+from .table import Column, Table, as_words, is_number
+
+__all__ = ["TextTable", "cut", "decode", "find_delimiter", "is_header", "read_bytes", "read_delimited", "records"]
+
+DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
+#: Rows that are looked at to find the delimiter and the header.
+SAMPLE_ROWS = 100
+#: Long texts are allowed in a cell; more than this is a quote that was never closed.
+MAX_CELL = 10_000_000
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A text file cut into cells, before anything is read into them.
+
+    Parameters
+    ----------
+    source : Path
+    delimiter : str
+    header : list of str, or None
+        The first row, where it holds names.
+    rows : list of lists of str
+    lines : ndarray of int
+        The line at which every row starts, counted from 1.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from kernelwise.files.delimited import cut
+    >>> text = cut(Path("a.csv"), 'age;job\\n31;"cook; baker"\\n')
+    >>> text.header, text.rows, text.lines
+    (['age', 'job'], [['31', 'cook; baker']], array([2]))
+    """
+
+    source: Path
+    delimiter: str
+    header: list[str] | None
+    rows: list[list[str]]
+    lines: NDArray[np.int64]
+
+    @property
+    def names(self) -> list[str]:
+        """The header, or "column 1", "column 2", ... where names are missing."""
+        given = self.header or [""] * len(self.rows[0])
+        return [name.strip() or f"column {position}" for position, name in enumerate(given, start=1)]
+
+
+def read_delimited(path: Path, *, as_written: Collection[str] = ()) -> Table:
+    """Read a CSV or TSV file.
+
+    Parameters
+    ----------
+    path : Path
+    as_written : collection of str
+        Columns kept as text, such as labels and ids, so that 01 and 1.50 stay what they are. A first row that holds one
+        of these names is a header, whatever it looks like.
+    """
+    text = cut(path, decode(path, read_bytes(path)), names=as_written)
+    if not text.rows:
+        raise FileError(f"{path} has a header but no rows; give a file with at least one row below the header")
+    columns = []
+    for name, cells in zip(text.names, zip(*text.rows, strict=True), strict=True):
+        if name in as_written:
+            columns.append(Column(name, "categorical", as_words(list(cells))))
+        else:
+            columns.append(Column.of(name, list(cells)))
+    return Table.of(path, columns, lines=text.lines)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a text file that is not empty and not too large."""
+    size = path.stat().st_size
+    check_size(path, size, limit=MAX_TEXT_BYTES)
+    if not size:
+        raise FileError(f"{path} is empty; give a file with a header and at least one row")
+    return path.read_bytes()
+
+
+def decode(path: Path, content: bytes) -> str:
+    """Text from bytes in UTF-8, with or without a byte order mark.
+
+    >>> decode(Path("a.csv"), b"caf\\xe9\\n")
+    Traceback (most recent call last):
+    ...
+    kernelwise.files.errors.FileError: a.csv, line 1: byte 0xe9 is not UTF-8; save the file as UTF-8 ...
+    """
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise FileError(f"{path} is in UTF-16; save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')")
+    if b"\0" in content[:65536] or b"\0" in content:
+        raise FileError(f"{path} is a binary file, not text; export it as CSV, or use the ending that says what it is")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        byte = content[error.start]
+        raise FileError(
+            f"{place(path, line=line)}: byte {byte:#04x} is not UTF-8; save the file as UTF-8"
+            " (in a spreadsheet: 'CSV UTF-8'; or: iconv -f latin1 -t utf-8)"
+        ) from error
+
+
+def cut(path: Path, text: str, *, names: Collection[str] = ()) -> TextTable:
+    """Find the delimiter and the header, and cut the text into rows of equal length."""
+    delimiter = find_delimiter(path, text)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    for line, _, row in records(path, text, delimiter):
+        rows.append(row)
+        lines.append(line)
+    while rows and not any(cell.strip() for cell in rows[-1]):
+        rows.pop(), lines.pop()
+    if not rows:
+        raise FileError(f"{path} holds only blank lines; give a file with a header and at least one row")
+    if len(rows[0]) > MAX_COLUMNS:
+        raise FileError(f"{path} has {len(rows[0])} columns, and {MAX_COLUMNS} is the most that is read")
+    has_header = is_header(rows, names)
+    _check_lengths(path, rows, lines, delimiter, "header" if has_header else "first row")
+    start = int(has_header)
+    header = rows[0] if has_header else None
+    return TextTable(path, delimiter, header, rows[start:], np.array(lines[start:], dtype=np.int64))
+
+
+def find_delimiter(path: Path, text: str) -> str:
+    """The delimiter that cuts the first rows into the same number of cells, and most of them.
+
+    >>> find_delimiter(Path("a.csv"), "a;b\\n1,5;2\\n"), find_delimiter(Path("a.csv"), "a\\n1\\n")
+    (';', ',')
+    """
+    scores = {}
+    for delimiter in DELIMITERS:
+        lengths: Counter[int] = Counter()
+        try:
+            for _, _, row in islice(records(path, text, delimiter), SAMPLE_ROWS):
+                lengths[len(row)] += 1
+        except FileError:
+            continue  # quotes that do not close: another delimiter, or an error that is reported on reading
+        if lengths and max(lengths) > 1:
+            usual, count = lengths.most_common(1)[0]
+            scores[delimiter] = (count / lengths.total() if usual > 1 else 0.0, usual)
+    if path.suffix.lower() in {".tsv", ".tab"}:
+        return "\t"
+    return max(scores, key=scores.__getitem__) if scores else ","
+
+
+def is_header(rows: Sequence[Sequence[str]], names: Collection[str] = ()) -> bool:
+    """Whether the first row holds names: those asked for; or neither numbers nor blanks, and not all seen below.
+
+    >>> is_header([["age", "job"], ["31", "cook"]]), is_header([["31", "cook"], ["45", "baker"]])
+    (True, False)
+    """
+    first = [cell.strip() for cell in rows[0]]
+    if any(name in first for name in names):
+        return True
+    # A blank name is that of the row numbers which some programs write first.
+    named = first[1:] if first and not first[0] and len(first) > 1 else first
+    if any(not cell or is_number(cell) for cell in named):
+        return False
+    below = [{row[at].strip() for row in rows[1:SAMPLE_ROWS] if at < len(row)} for at in range(len(first))]
+    return not all(cell in cells for cell, cells in zip(first, below, strict=True))
+
+
+def records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
+    """Rows with the first and the last line of each, counted from 1.
+
+    Blank lines are left out, unless the table has a single column, of which they may be cells.
+
+    >>> list(records(Path("a.csv"), 'a,b\\n"1\\n2",3\\n', ","))
+    [(1, 1, ['a', 'b']), (2, 3, ['1\\n2', '3'])]
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    width = None
+    with _long_cells():
+        while True:
+            line = reader.line_num + 1
+            try:
+                row = next(reader, None)
+            except csv.Error as error:
+                raise FileError(
+                    f"{place(path, line=line)}: {_quote_problem(error)}; double the quotes inside a quoted cell"
+                ) from error
+            if row is None:
+                return
+            width = width or len(row)
+            if row or width == 1:
+                yield line, reader.line_num, row or [""]
+
+
+def _quote_problem(error: csv.Error) -> str:
+    if "unexpected end" in str(error) or "field limit" in str(error):
+        return 'a quoted cell that starts here has no closing "'
+    return f"the row cannot be cut into cells ({error})"
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    before = csv.field_size_limit(MAX_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _check_lengths(path: Path, rows: list[list[str]], lines: list[int], delimiter: str, model: str) -> None:
+    width = len(rows[0])
+    for row, line in zip(rows, lines, strict=True):
+        if len(row) != width:
+            raise FileError(
+                f"{place(path, line=line)}: {_cells(len(row))} where the {model} has {width}; quote cells that hold a"
+                f" {DELIMITERS[delimiter]}, and write nothing between delimiters for a missing value"
+            )
+
+
+def _cells(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count} cells"

@@ -1,0 +1,268 @@
+"""From a file to a table, a similarity matrix or pairs, by the ending of its name."""
+
+import hashlib
+import io
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..supervision import Pairs
+from .arrays import read_matrix_market, read_npy, read_npz, read_svmlight
+from .delimited import decode, find_delimiter, is_header, read_bytes, read_delimited, records
+from .errors import FileError, choices, place
+from .parquet import read_parquet
+from .table import Kind, Table, numeric_values
+
+__all__ = ["file_hash", "read_links", "read_similarity", "read_table"]
+
+MATRICES: dict[str, Callable[[Path], Table]] = {
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".mtx": read_matrix_market,
+    ".svm": read_svmlight,
+    ".svmlight": read_svmlight,
+    ".libsvm": read_svmlight,
+}
+TEXTS = (".csv", ".tsv", ".tab", ".txt")
+EDGES = (".edges", ".edgelist")
+#: What the third column of a file of links may say.
+SAME = frozenset({"1", "+1", "1.0", "same", "must-link", "must", "yes", "true"})
+DIFFERENT = frozenset({"-1", "0", "-1.0", "0.0", "different", "cannot-link", "cannot", "no", "false"})
+
+
+def read_table(path: str | Path, *, as_written: Collection[str] = (), kinds: Mapping[str, Kind] | None = None) -> Table:
+    """Read a table: CSV, TSV, Parquet, .npy, .npz, Matrix Market or svmlight, by the ending of its name.
+
+    Parameters
+    ----------
+    path : path
+    as_written : collection of str
+        Columns that must exist and are kept as text, such as labels and ids.
+    kinds : mapping of str to {"numeric", "categorical", "text", "id"}, optional
+        Kinds that differ from those found.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    FileError
+        If the file cannot be used; the message says where and why.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from kernelwise.files import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "people.csv"
+    ...     _ = path.write_text("age,job,label\\n31,cook,01\\n,baker,02\\n")
+    ...     table = read_table(path, as_written=["label"])
+    >>> {name: column.kind for name, column in table.columns.items()}
+    {'age': 'numeric', 'job': 'categorical', 'label': 'categorical'}
+    >>> table.required("label"), table.missing()
+    (['01', '02'], {'age': [3]})
+    """
+    path = existing(path)
+    suffix = path.suffix.lower()
+    if suffix in MATRICES:
+        table = MATRICES[suffix](path)
+    elif suffix in {".parquet", ".pq"}:
+        table = read_parquet(path, as_written=as_written)
+    elif suffix in TEXTS:
+        table = read_delimited(path, as_written=as_written)
+    else:
+        raise FileError(
+            f"{path} has an ending that is not known; use .csv, .tsv, .parquet, .npz, .npy, .mtx or .svmlight"
+        )
+    for name in as_written:
+        table[name]  # a missing column is found before anything else is done
+    return table.retyped(kinds or {})
+
+
+def read_similarity(path: str | Path) -> tuple[NDArray[np.float64], list[str] | None]:
+    """Read a symmetric matrix of similarities, and the names of its rows where the file has them.
+
+    Parameters
+    ----------
+    path : path
+        A matrix in any format of :func:`read_table`. A CSV may have a header of names, and a first column of names.
+
+    Returns
+    -------
+    similarity : ndarray of shape (n, n)
+    names : list of str or None
+    """
+    path = existing(path)
+    table = read_table(path)
+    matrix, names = _matrix_of(table)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise FileError(
+            f"{path} is {matrix.shape[0]} x {matrix.shape[1]}; a similarity matrix must be square, with one row and one"
+            " column per item"
+        )
+    uneven = np.abs(matrix - matrix.T) > 1e-8 * max(1.0, float(np.abs(matrix).max()))
+    if uneven.any():
+        row, column = (int(index) + 1 for index in np.argwhere(uneven)[0])
+        raise FileError(
+            f"{path} is not symmetric: entries ({row}, {column}) and ({column}, {row}) differ; use (S + S') / 2"
+        )
+    return matrix, names
+
+
+def _matrix_of(table: Table) -> tuple[NDArray[np.float64], list[str] | None]:
+    if table.block is not None:
+        dense = table.block.toarray() if hasattr(table.block, "toarray") else table.block
+        return np.asarray(dense, dtype=np.float64), None
+    columns = list(table.columns.values())
+    labelled = len(columns) == table.n_rows + 1 or columns[0].values.dtype.kind != "f"
+    names = columns.pop(0).labels() if labelled and len(columns) > 1 else None
+    for column in columns:
+        if column.missing.any():
+            row = int(np.argmax(column.missing))
+            raise FileError(f"{table.where(row, column.name)}: a similarity must be a number; correct the cell")
+    header = [column.name for column in columns]
+    if names is None and not header[0].startswith("column "):
+        names = header
+    return np.column_stack([numeric_values(table, column) for column in columns]), names
+
+
+def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the nodes") -> Pairs:
+    """Read pairs of ids: two columns for links, a third one for whether they say "same" (1) or "different" (-1 or 0).
+
+    Parameters
+    ----------
+    path : path
+        CSV or TSV, an edge list with blanks between ids (.edges, .edgelist, .txt), or an adjacency matrix (.mtx, .npz).
+    ids : mapping of str to int
+        The row of every id.
+    nodes : str
+        What the ids belong to, for messages.
+
+    Returns
+    -------
+    Pairs
+        In the order of the file. Without a third column all labels are +1.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from kernelwise.files import read_links
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "links.csv"
+    ...     _ = path.write_text("a,b\\nb,c\\n")
+    ...     pairs = read_links(path, {"a": 0, "b": 1, "c": 2})
+    >>> pairs.rows, pairs.cols
+    (array([0, 1]), array([1, 2]))
+    """
+    path = existing(path)
+    if path.suffix.lower() in MATRICES:
+        return _links_of_matrix(path, len(ids))
+    rows, lines = _cells_of_links(path, ids)
+    ends = np.empty((len(rows), 2), dtype=np.int64)
+    labels = np.ones(len(rows), dtype=np.int64)
+    for position, (row, line) in enumerate(zip(rows, lines, strict=True)):
+        for end in (0, 1):
+            if row[end] not in ids:
+                raise FileError(
+                    f"{place(path, line=line)}: {row[end]!r} is not an id of {nodes}; {choices(row[end], ids, shown=3)}"
+                )
+            ends[position, end] = ids[row[end]]
+        if ends[position, 0] == ends[position, 1]:
+            raise FileError(f"{place(path, line=line)}: {row[0]!r} is linked to itself; leave the line out")
+        if len(row) == 3:
+            labels[position] = _pair_label(path, line, row[2])
+    return Pairs(ends[:, 0], ends[:, 1], labels, n_samples=len(ids))
+
+
+def _cells_of_links(path: Path, ids: Mapping[str, int]) -> tuple[list[list[str]], list[int]]:
+    """Two or three stripped cells per link and the line of each; a first row of names that are no ids is a header."""
+    text = decode(path, read_bytes(path))
+    found = [(first, [cell.strip() for cell in row]) for first, _, row in link_records(path, text)]
+    rows = [(line, row) for line, row in found if any(row)]
+    if rows and not {*rows[0][1][:2]} & ids.keys() and is_header([row for _, row in rows]):
+        rows = rows[1:]
+    if not rows:
+        raise FileError(f"{path} holds no links; every line must name two ids")
+    for line, row in rows:
+        if len(row) not in (2, 3):
+            raise FileError(f"{place(path, line=line)}: a link has two ids and perhaps a label, not {len(row)} cells")
+    return [row for _, row in rows], [line for line, _ in rows]
+
+
+def link_delimiter(path: Path, text: str) -> str | None:
+    """What stands between the ids of a file of links; None for blanks.
+
+    >>> link_delimiter(Path("a.edges"), "1 2"), link_delimiter(Path("a.txt"), "1,2")
+    (None, ',')
+    """
+    if path.suffix.lower() in EDGES or (path.suffix.lower() == ".txt" and not any(mark in text for mark in ",;|\t")):
+        return None
+    return find_delimiter(path, text)
+
+
+def link_records(path: Path, text: str, delimiter: str | None = None) -> Iterator[tuple[int, int, list[str]]]:
+    """Cells of every line of a file of links with its first and last line; comments of an edge list are left out.
+
+    >>> list(link_records(Path("a.edges"), "# from to\\n1 2\\n"))
+    [(2, 2, ['1', '2'])]
+    """
+    delimiter = delimiter or link_delimiter(path, text)
+    if delimiter is not None:
+        yield from records(path, text, delimiter)
+        return
+    for number, line in enumerate(io.StringIO(text, newline=""), start=1):
+        cells = line.split()
+        if cells and not cells[0].startswith(("#", "%")):
+            yield number, number, cells
+
+
+def _pair_label(path: Path, line: int, cell: str) -> int:
+    said = cell.casefold()
+    if said in SAME or said in DIFFERENT:
+        return 1 if said in SAME else -1
+    raise FileError(
+        f"{place(path, line=line)}: {cell!r} must be 1 (same) or -1 (different); links have no other weight"
+    )
+
+
+def _links_of_matrix(path: Path, n_nodes: int) -> Pairs:
+    import scipy.sparse as sp
+
+    block: Any = MATRICES[path.suffix.lower()](path).block
+    if block is None or block.shape != (n_nodes, n_nodes):
+        shape = "no matrix" if block is None else f"{block.shape[0]} x {block.shape[1]}"
+        raise FileError(f"{path} is {shape}; an adjacency matrix of {n_nodes} nodes must be {n_nodes} x {n_nodes}")
+    pairs = Pairs.from_graph(sp.csr_array(block), negatives=None)
+    if not len(pairs):
+        raise FileError(f"{path} holds no links")
+    return pairs
+
+
+def existing(path: str | Path) -> Path:
+    """The path of a file that is there.
+
+    >>> existing("nowhere.csv")
+    Traceback (most recent call last):
+    ...
+    kernelwise.files.errors.FileError: there is no file nowhere.csv
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise FileError(f"{path} is a folder; name a file in it")
+    if not path.exists():
+        names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        hint = choices(path.name, names)
+        raise FileError(f"there is no file {path}" + (f"; {hint}" if hint.startswith("did") else ""))
+    return path
+
+
+def file_hash(path: str | Path) -> str:
+    """The SHA-256 of a file, which says in a model's card what it was made from."""
+    with existing(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

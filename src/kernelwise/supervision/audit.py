@@ -1,0 +1,249 @@
+r"""What an audit finds: how wrong the given labels or pairs are, and which of them to look at first.
+
+An audit gives every label or pair its quality :math:`q_i = \Pr(\text{right})`. The most suspect come first in
+``order``, and checking the first k of them should find :math:`\sum_{i \le k} (1 - q_i)` mistakes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._validation import check_pair_labels, check_probability
+from .noise import PairNoise
+from .pairs import Pairs
+
+Array = NDArray[np.float64]
+Interval = tuple[float, float]
+
+#: Running means may miss the wanted precision by this much, which is rounding.
+ROUNDING = 1e-12
+
+
+class _Suspects:
+    """What follows from the qualities alone."""
+
+    quality: Array
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """Positions from the most to the least suspect; equals stay in the order in which they were given."""
+        return np.argsort(self.quality, kind="stable")
+
+    def worth_checking(self, precision: float = 0.5) -> int:
+        r"""How many to check if at least this fraction of those checked should turn out to be wrong.
+
+        The largest k with :math:`\frac1k \sum_{i \le k} (1 - q_i) \ge` ``precision``, over the k most suspect.
+
+        Parameters
+        ----------
+        precision : float, default=0.5
+            Above 0 and at most 1.
+        """
+        if not isinstance(precision, Real) or isinstance(precision, bool | np.bool_) or not 0 < precision <= 1:
+            raise ValueError(f"precision must be a number above 0 and at most 1, got {precision!r}")
+        # Of values that fall, the running mean falls too: counting is enough.
+        wrong = 1.0 - np.sort(self.quality)
+        means = wrong.cumsum() / np.arange(1, len(wrong) + 1)
+        return int(np.count_nonzero(means >= precision - ROUNDING))
+
+    def _keep(self, **values: Any) -> None:
+        for name, value in values.items():
+            if isinstance(value, np.ndarray):
+                value = value.view()  # the caller's own array stays writeable
+                value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        return all(_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelAudit(_Suspects):
+    r"""How wrong labels are, and which of them.
+
+    Parameters
+    ----------
+    labels : array of shape (n_samples,)
+        The labels as given.
+    quality : array of shape (n_samples,)
+        :math:`q_i = \Pr(\text{label i is right})`, high where it can be trusted.
+    suggested : array of shape (n_samples,)
+        The most probable class.
+    probabilities : array of shape (n_samples, n_classes)
+        Of the true class.
+    classes : array of shape (n_classes,)
+        The classes that the columns of ``probabilities`` and ``transition`` belong to.
+    noise_rate : float
+        The fraction of wrong labels.
+    noise_interval : pair of float
+        Between which the fraction lies with 95 % probability.
+    transition : array of shape (n_classes, n_classes)
+        :math:`T_{cd} = \Pr(\text{given } d \mid \text{true } c)`; rows are true classes and sum to one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import LabelAudit
+    >>> audit = LabelAudit(
+    ...     labels=np.array(["ham", "spam", "ham"]), quality=np.array([0.9, 0.8, 0.1]),
+    ...     suggested=np.array(["ham", "spam", "spam"]), probabilities=np.array([[0.9, 0.1], [0.2, 0.8], [0.1, 0.9]]),
+    ...     classes=np.array(["ham", "spam"]), noise_rate=0.4, noise_interval=(0.1, 0.7),
+    ...     transition=np.array([[0.9, 0.1], [0.5, 0.5]]),
+    ... )
+    >>> audit
+    LabelAudit(n_samples=3, noise_rate=0.4 [0.1, 0.7], worth_checking=2)
+    >>> audit.order, audit.worth_checking(precision=0.8)
+    (array([2, 1, 0]), 1)
+    """
+
+    labels: NDArray[Any]
+    quality: Array
+    suggested: NDArray[Any]
+    probabilities: Array
+    classes: NDArray[Any]
+    noise_rate: float
+    noise_interval: Interval
+    transition: Array
+
+    def __post_init__(self) -> None:
+        labels, suggested, classes = map(np.asarray, (self.labels, self.suggested, self.classes))
+        quality = _check_quality(self.quality, len(labels), "label")
+        n_samples, n_classes = len(labels), len(classes)
+        probabilities, transition = np.asarray(self.probabilities, float), np.asarray(self.transition, float)
+        for name, array, shape in (
+            ("suggested", suggested, (n_samples,)),
+            ("probabilities", probabilities, (n_samples, n_classes)),
+            ("transition", transition, (n_classes, n_classes)),
+        ):
+            if array.shape != shape:
+                raise ValueError(
+                    f"{name} must have shape {shape} for {n_samples} labels and {n_classes} classes, got {array.shape}"
+                )
+        self._keep(labels=labels, quality=quality, suggested=suggested, probabilities=probabilities)
+        self._keep(classes=classes, noise_rate=check_probability("noise_rate", self.noise_rate))
+        self._keep(noise_interval=_check_interval("noise_interval", self.noise_interval), transition=transition)
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame of label, quality and suggested label, one row per sample in the given order.
+
+        ``audit.to_frame().iloc[audit.order]`` has the most suspect first.
+        """
+        columns = {"label": self.labels, "quality": self.quality, "suggested": self.suggested}
+        return _pandas().DataFrame(columns)
+
+    def __repr__(self) -> str:
+        rate = _with_interval(self.noise_rate, self.noise_interval)
+        return f"LabelAudit(n_samples={len(self.labels)}, noise_rate={rate}, worth_checking={self.worth_checking()})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairAudit(_Suspects):
+    r"""How wrong given pairs are, and which of them.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The pairs as given.
+    quality : array of shape (n_pairs,)
+        :math:`q_t = \Pr(\text{the label of pair t is right})`, high where it can be trusted.
+    suggested : array of +1 and -1 of shape (n_pairs,)
+        The more probable label.
+    noise : PairNoise
+        The fractions of right labels among those given as +1 and as -1, and the fraction of pairs that truly share a
+        class.
+    intervals : dict of str to pair of float
+        Between which values each field of ``noise`` lies with 95 % probability.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import PairAudit, PairNoise, Pairs
+    >>> pairs = Pairs([0, 0, 1], [1, 2, 2], [1, 1, -1], n_samples=3)
+    >>> audit = PairAudit(
+    ...     pairs, quality=np.array([0.9, 0.2, 0.8]), suggested=np.array([1, -1, -1]),
+    ...     noise=PairNoise(0.4, 0.55, 0.8), intervals={"precision_positive": (0.3, 0.7)},
+    ... )
+    >>> audit
+    PairAudit(n_pairs=3, precision_positive=0.55 [0.3, 0.7], precision_negative=0.8, worth_checking=2)
+    >>> audit.order, audit.worth_checking(precision=0.8)
+    (array([1, 2, 0]), 1)
+    """
+
+    pairs: Pairs
+    quality: Array
+    suggested: NDArray[np.int64]
+    noise: PairNoise
+    intervals: Mapping[str, Interval]
+
+    def __post_init__(self) -> None:
+        for name, kind in (("pairs", Pairs), ("noise", PairNoise)):
+            if not isinstance(getattr(self, name), kind):
+                raise TypeError(
+                    f"{name} must be a kernelwise.{kind.__name__}, got {type(getattr(self, name)).__name__}"
+                )
+        suggested = check_pair_labels("suggested", self.suggested)
+        if len(suggested) != len(self.pairs):
+            raise ValueError(f"suggested has {len(suggested)} values for {len(self.pairs)} pairs")
+        known = [field.name for field in fields(PairNoise)]
+        if unknown := [name for name in self.intervals if name not in known]:
+            raise ValueError(f"intervals names {unknown[0]!r}, which is not one of {known}")
+        intervals = {name: _check_interval(f"intervals[{name!r}]", ends) for name, ends in self.intervals.items()}
+        quality = _check_quality(self.quality, len(self.pairs), "pair")
+        self._keep(quality=quality, suggested=suggested, intervals=intervals)
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame of both ends, label, weight, quality and suggested label, one row per pair.
+
+        The rows are in the given order; ``audit.to_frame().iloc[audit.order]`` has the most suspect first.
+        """
+        columns: dict[str, Any] = {"row": self.pairs.rows, "col": self.pairs.cols, "label": self.pairs.labels}
+        columns |= {"weight": self.pairs.weights, "quality": self.quality, "suggested": self.suggested}
+        return _pandas().DataFrame(columns)
+
+    def __repr__(self) -> str:
+        rates = ", ".join(
+            f"{name}={_with_interval(getattr(self.noise, name), self.intervals.get(name))}"
+            for name in ("precision_positive", "precision_negative")
+        )
+        return f"PairAudit(n_pairs={len(self.pairs)}, {rates}, worth_checking={self.worth_checking()})"
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return np.array_equal(one, other) if isinstance(one, np.ndarray) else bool(one == other)
+
+
+def _check_quality(quality: Any, count: int, what: str) -> Array:
+    quality = np.asarray(quality, dtype=np.float64)
+    if quality.shape != (count,):
+        raise ValueError(f"quality must hold one probability for each {what}, {count} in all, got {quality.shape}")
+    outside = ~((quality >= 0) & (quality <= 1))
+    if outside.any():
+        first = int(outside.argmax())
+        raise ValueError(f"quality must hold probabilities between 0 and 1, got {quality[first]} at {what} {first}")
+    return quality
+
+
+def _check_interval(name: str, ends: Interval) -> Interval:
+    low, high = (check_probability(name, end) for end in ends)
+    if low > high:
+        raise ValueError(f"{name} must be a pair (low, high) with low <= high, got {ends}")
+    return low, high
+
+
+def _with_interval(value: float, interval: Interval | None) -> str:
+    return f"{value:.3g}" if interval is None else f"{value:.3g} [{interval[0]:.3g}, {interval[1]:.3g}]"
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as missing:
+        raise ImportError("to_frame needs pandas; run: pip install pandas") from missing
+    return pandas

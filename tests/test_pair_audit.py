@@ -1,0 +1,235 @@
+"""Audits of pairs: known mistakes are found, known rates are met, and no pair vouches for itself."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import roc_auc_score
+from sklearn.metrics.pairwise import rbf_kernel
+
+from kernelwise import PairKernelLearner, PairNoise, Pairs, audit_pairs
+from kernelwise.datasets import load_citeseer, load_cora
+from kernelwise.estimators._pair_truth import add_context, fit_noise_model
+from kernelwise.estimators._pair_views import class_view, core_view, factor_view, graph_view
+
+
+def blobs(rng, n=150, k=3, spread=0.5):
+    y = np.arange(n) % k
+    return np.eye(k)[y] + spread * rng.standard_normal((n, k)), y
+
+
+def noisy_pairs(y, n_pairs, rate, seed=0):
+    return Pairs.from_labels(y, n_pairs=n_pairs, random_state=seed).flip(rate, random_state=seed)
+
+
+def audited(X, pairs, **options):
+    """An audit by fewer folds, which is quicker."""
+    return audit_pairs(X, pairs, n_folds=4, **options)
+
+
+def ranking(audit, y):
+    """AUC of the wrong pairs."""
+    return roc_auc_score(audit.pairs.labels != audit.pairs.true_labels(y), 1 - audit.quality)
+
+
+def linked_words(rng, n=600, k=4, within=0.8, n_words=200):
+    """Words of a topic and links that mostly stay within it."""
+    y = np.arange(n) % k
+    words = rng.integers(0, n_words, (n, 20))
+    words = np.where(rng.random((n, 20)) < 0.5, words // k * k + y[:, None], words)
+    X = sp.csr_array((np.ones(words.size), words.ravel(), np.arange(0, words.size + 1, 20)), shape=(n, n_words))
+    X.sum_duplicates()
+    rows, cols = rng.integers(0, n, 5 * n), rng.integers(0, n, 5 * n)
+    cols = np.where(rng.random(5 * n) < within, cols // k * k + y[rows], cols)
+    kept = rows != cols
+    return X, np.column_stack([rows, cols])[kept], y
+
+
+def test_flipped_constraints_are_found_and_counted(rng):
+    X, y = blobs(rng, k=2, spread=0.4)
+    pairs = noisy_pairs(y, 1500, 0.2)
+    audit = audited(X, pairs, random_state=0)
+    truth = PairNoise.estimate(pairs, pairs.true_labels(y), np.arange(len(pairs)))
+    assert ranking(audit, y) > 0.9
+    assert audit.noise.precision_positive == pytest.approx(truth.precision_positive, abs=0.06)
+    assert audit.noise.precision_negative == pytest.approx(truth.precision_negative, abs=0.06)
+    for name in ("prior", "precision_positive", "precision_negative"):
+        low, high = audit.intervals[name]
+        assert low <= getattr(audit.noise, name) <= high
+
+
+def test_prior_is_that_of_the_pairs_given(rng):
+    X, y = blobs(rng)
+    pairs = noisy_pairs(y, 800, 0.1)
+    noise = audited(X, pairs, random_state=0).noise
+    share = (pairs.labels > 0).mean()
+    expected = noise.precision_positive * share + (1 - noise.precision_negative) * (1 - share)
+    assert noise.prior == pytest.approx(expected)
+
+
+def test_clean_constraints_are_trusted(rng):
+    X, y = blobs(rng, spread=0.2)
+    audit = audited(X, noisy_pairs(y, 1500, 0.0), random_state=0)
+    assert audit.noise.precision_positive > 0.93
+    assert audit.noise.precision_negative > 0.93
+    assert audit.worth_checking() <= 0.03 * 1500
+
+
+def test_pairs_judge_each_other_without_features(rng):
+    y = np.arange(100) % 2
+    audit = audited(None, noisy_pairs(y, 1500, 0.2), random_state=0)
+    assert ranking(audit, y) > 0.95
+    assert audit.noise.precision_positive == pytest.approx(0.8, abs=0.06)
+
+
+def test_similarity_in_place_of_features(rng):
+    X, y = blobs(rng)
+    audit = audited(rbf_kernel(X), noisy_pairs(y, 2000, 0.2), metric="precomputed", random_state=0)
+    assert ranking(audit, y) > 0.9
+
+
+def test_wrong_links_of_documents_are_found(rng):
+    X, edges, y = linked_words(rng)
+    pairs = Pairs.from_graph(edges, n_samples=len(y), random_state=0)
+    audit = audited(X, pairs, random_state=0)
+    links = pairs.labels > 0
+    wrong = pairs.labels != pairs.true_labels(y)
+    assert roc_auc_score(wrong[links], 1 - audit.quality[links]) > 0.9
+    assert audit.noise.precision_positive == pytest.approx(1 - wrong[links].mean(), abs=0.08)
+
+
+def test_links_alone_are_audited_against_drawn_non_links(rng):
+    X, edges, y = linked_words(rng, n=400)
+    links = Pairs.from_graph(edges, n_samples=len(y), negatives=None)
+    audit = audited(X, links, random_state=0)
+    assert len(audit.quality) == len(links)
+    assert ranking(audit, y) > 0.85
+
+
+def test_contradictions_end_with_one_right_and_one_wrong(rng):
+    X, y = blobs(rng, spread=0.3)
+    pairs = noisy_pairs(y, 1500, 0.0)
+    lies = Pairs(pairs.rows[:100], pairs.cols[:100], -pairs.labels[:100], n_samples=len(y))
+    audit = audited(X, pairs + lies, random_state=0)
+    told_twice = audit.quality[:100], audit.quality[-100:]
+    np.testing.assert_allclose(told_twice[0] + told_twice[1], 1.0)
+    assert (told_twice[0] > told_twice[1]).mean() > 0.9
+
+
+@pytest.mark.parametrize("view", ["core", "factors", "graph"])
+def test_no_pair_vouches_for_itself(view, rng):
+    """Its score is the same whatever its own label says."""
+    X, y = blobs(rng, n=60)
+    pairs = noisy_pairs(y, 300, 0.1)
+    fold_of = np.arange(300) % 5
+    labels = pairs.labels.copy()
+    labels[fold_of == 2] *= -1
+    other = Pairs(pairs.rows, pairs.cols, labels, n_samples=60)
+
+    def score(given):
+        if view == "graph":
+            return graph_view(given, fold_of, np.random.RandomState(0))
+        core, embeddings = core_view(X, given, fold_of)
+        return core if view == "core" else factor_view(embeddings, given, fold_of)
+
+    # The centre of the labels and the penalty are chosen on all pairs, so scores agree up to a shift and a scale.
+    one, two = (score(given)[fold_of == 2].reshape(60, -1)[:, 0] for given in (pairs, other))
+    assert abs(np.corrcoef(one, two)[0, 1]) > 0.9
+
+
+def test_no_link_vouches_for_itself_among_clusters(rng):
+    X, y = blobs(rng, n=60)
+    pairs = noisy_pairs(y, 300, 0.1)
+    own = np.arange(300) % 5 == 0  # the first fold, so that both draw the same random numbers
+    other = Pairs(pairs.rows, pairs.cols, np.where(own, -pairs.labels, pairs.labels), n_samples=60)
+    scores = [class_view(X, given, np.arange(300) % 5, np.random.RandomState(0)).score for given in (pairs, other)]
+    np.testing.assert_array_equal(scores[0][own], scores[1][own])
+    assert (scores[0][~own] != scores[1][~own]).any()
+
+
+def test_repetitions_of_a_pair_share_a_fold(rng):
+    from kernelwise.estimators.pair_audit import _folds
+
+    pairs = Pairs([0, 1, 2, 0], [1, 0, 3, 1], [1, 1, -1, -1], n_samples=4)
+    fold_of = _folds(pairs, 5, np.random.RandomState(0))
+    assert fold_of[0] == fold_of[1] == fold_of[3] != fold_of[2]
+
+
+def test_noise_model_finds_the_rates_of_its_own_samples(rng):
+    score = rng.standard_normal(8000)
+    truth = np.where(rng.random(8000) < 1 / (1 + np.exp(-4 * (score - 0.3))), 1, -1)
+    rates = np.where(truth > 0, 0.1, 0.3)
+    labels = np.where(rng.random(8000) < rates, -truth, truth)
+    model = fit_noise_model(score, labels, np.ones(8000), np.random.RandomState(0))
+    assert model.rates == pytest.approx((0.3, 0.1), abs=0.04)
+    likely = 1 / (1 + np.exp(-model.others[:, 0]))
+    assert likely.min() < 0.3 < likely.max()
+    assert likely.max() - likely.min() < 0.2
+
+
+def test_context_by_hand():
+    links = Pairs([0, 1, 2], [1, 2, 3], [1, 1, 1], n_samples=4)
+    score = np.array([1.0, 0.0, -1.0])
+    z = (score - score.mean()) / score.std()
+    # Others, shrunken by one: of link 0, none at sample 0 and link 1 at sample 1; and so on.
+    context = np.array([z[1] / 2, z[0] / 2 + z[2] / 2, z[1] / 2]) / 2
+    slope = max(np.polyfit(context, z, 1)[0], 0.0) if context.std() > 1e-12 else 0.0
+    np.testing.assert_allclose(add_context(score, links), z + slope * context)
+
+
+def test_same_seed_same_audit(rng):
+    X, y = blobs(rng, n=60)
+    pairs = noisy_pairs(y, 300, 0.2)
+    assert audited(X, pairs, random_state=3) == audited(X, pairs, random_state=3)
+
+
+def test_learner_uses_the_audit(rng):
+    X, y = blobs(rng)
+    X = X - X.min()
+    pairs = noisy_pairs(y, 2000, 0.2)
+    learner = PairKernelLearner(noise="auto", alpha=1e-2, fit_intercept=True, random_state=0).fit(X, pairs=pairs)
+    assert learner.noise_ == learner.audit_.noise
+    told = PairKernelLearner(noise=learner.noise_, alpha=1e-2, fit_intercept=True).fit(X, pairs=pairs)
+    np.testing.assert_allclose(learner.kernel_weights_, told.kernel_weights_)
+    assert told.audit_ is None
+
+
+def test_learner_audits_precomputed_kernels(rng):
+    X, y = blobs(rng, n=80)
+    stack = np.stack([rbf_kernel(X, gamma=g) for g in (0.5, 2.0)], axis=2)
+    learner = PairKernelLearner("precomputed", noise="auto", alpha=1e-2, fit_intercept=True, random_state=0)
+    learner.fit(stack, pairs=noisy_pairs(y, 600, 0.1))
+    assert 0.5 < learner.noise_.precision_negative <= 1
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda X, p: audit_pairs(X, p[:0]), ValueError, "no pairs"),
+        (lambda X, p: audit_pairs(X, p[:3]), ValueError, "too few to judge each other"),
+        (lambda X, p: audit_pairs(X, p.negative), ValueError, "all pairs are negative"),
+        (lambda X, p: audit_pairs(X[:10], p), ValueError, "n_samples=30 samples, but X has 10"),
+        (lambda X, p: audit_pairs(X, [(0, 1)]), TypeError, "pairs must be a kernelwise.Pairs"),
+        (lambda X, p: audit_pairs(X, p, metric="cosine"), ValueError, 'metric must be "features" or "precomputed"'),
+        (lambda X, p: audit_pairs(X, p, metric="precomputed"), ValueError, "X must be square"),
+        (lambda X, p: audit_pairs(X, p, n_folds=1), ValueError, "n_folds must be an integer of at least 2"),
+        (lambda X, p: audit_pairs(X * np.nan, p), ValueError, "NaN"),
+    ],
+)
+def test_what_cannot_be_audited_is_refused(call, error, message, rng):
+    X, y = blobs(rng, n=30)
+    with pytest.raises(error, match=message):
+        call(X, noisy_pairs(y, 100, 0.1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("load", "auc", "error"), [(load_cora, 0.77, 0.05), (load_citeseer, 0.71, 0.08)])
+def test_wrong_citations(load, auc, error):
+    papers = load()
+    pairs = Pairs.from_graph(papers.edges, n_samples=len(papers.target), random_state=0)
+    audit = audit_pairs(papers.data, pairs, random_state=0)
+    links = pairs.labels > 0
+    wrong = (pairs.labels != pairs.true_labels(papers.target))[links]
+    assert roc_auc_score(wrong, 1 - audit.quality[links]) > auc
+    assert audit.noise.precision_positive == pytest.approx(1 - wrong.mean(), abs=error)
+    low, high = audit.intervals["precision_positive"]
+    assert low - 0.01 < 1 - wrong.mean() < high + 0.01
