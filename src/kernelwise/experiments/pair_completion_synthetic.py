@@ -30,7 +30,11 @@ Array = NDArray[np.float64]
 
 SAMPLES, CLASSES, COMPONENTS, LABELLED, KNOWN, TRIALS = 1000, 4, 20, 160, 2560, 10
 SIZES = (5, 10, 15, 20, 25, 30, 40, 50)
-METHODS = {"TPCMC": "completion", "TPCMC, direct": "direct"}
+METHODS: dict[str, dict[str, Any]] = {
+    "TPCMC": {"method": "completion", "refine": False},
+    "TPCMC, direct": {"method": "direct", "refine": False},
+    "direct, refined": {"method": "direct", "refine": True},
+}
 
 
 def synthetic_cells(quick: bool) -> list[Cell]:
@@ -62,8 +66,8 @@ def run_synthetic_cell(cell: Cell, seed: int) -> dict[str, Any]:
     truth = (y[:, None] == y[None, :]).astype(float)
     _, vectors = top_eigenpairs(similarity, max(SIZES), random_state=0)
     results: dict[str, Any] = {"coherence": {str(s): coherence(vectors[:, :s]) for s in SIZES}}
-    for name, method in METHODS.items():
-        model = PairCompleter(COMPONENTS, method=method, random_state=0).fit(similarity, pairs=known)  # type: ignore[arg-type]
+    for name, options in METHODS.items():
+        model = PairCompleter(COMPONENTS, random_state=0, **options).fit(similarity, pairs=known)
         estimate = model.label_matrix()
         results[name] = {
             "error_ratio": float(np.linalg.norm(truth - estimate) / np.linalg.norm(truth - similarity)),
@@ -91,9 +95,7 @@ def summarise_synthetic(records: Sequence[Record]) -> Table:
 def draw_synthetic(records: Sequence[Record]) -> "Figure":
     """Draw the coherence, the true label matrix, the similarity and the estimate, of one trial."""
     similarity, y, known = make_synthetic_trial(0)
-    estimate = (
-        PairCompleter(COMPONENTS, method="completion", random_state=0).fit(similarity, pairs=known).label_matrix()
-    )
+    estimate = PairCompleter(COMPONENTS, random_state=0, **METHODS["TPCMC"]).fit(similarity, pairs=known).label_matrix()
     truth = (y[:, None] == y[None, :]).astype(float)
     figure: Figure = _import_figure()(figsize=(10.5, 2.9), layout="constrained")
     curve, *pictures = figure.subplots(1, 4, width_ratios=(1.3, 1, 1, 1))
@@ -124,5 +126,6 @@ EXPERIMENT = Experiment(
     run_cell=run_synthetic_cell,
     summarise=summarise_synthetic,
     draw=draw_synthetic,
+    version=2,
     settings={"labelled": LABELLED, "known": KNOWN, "components": COMPONENTS},
 )
