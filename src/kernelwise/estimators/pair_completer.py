@@ -86,9 +86,9 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     ----------
     factor_ : ndarray of shape (n_samples, r)
         F with :math:`Z' = F F^\top`; without ``refine``, :math:`Z' = U M U^\top`.
-    basis_ : ndarray of shape (n_samples, n_components_)
-    eigenvalues_ : ndarray of shape (n_components_,)
-    core_ : ndarray of shape (n_components_, n_components_)
+    basis_ : ndarray of shape (n_samples, n_components)
+    eigenvalues_ : ndarray of shape (n_components,)
+    core_ : ndarray of shape (n_components, n_components)
     coherence_ : float
         :math:`\mu_s`; the lower, the fewer labelled samples are needed.
     labelled_ : ndarray of int

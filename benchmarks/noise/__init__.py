@@ -1,0 +1,1 @@
+"""Learning and auditing under label noise: data sets, noise, competitors, records, tables."""

@@ -1,0 +1,59 @@
+"""Build the sets, run the methods, print the tables.
+
+python -m benchmarks.noise build
+python -m benchmarks.noise run --half development --methods logistic kernelwise --noises sym30 class --seeds 3
+python -m benchmarks.noise table --half development
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import datasets
+from .competitors import GRIDS, METHODS
+from .noise import NOISES
+from .run import FOLDER, run
+from .tables import table
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parser().parse_args(arguments)
+    if options.command == "build":
+        print(datasets.build())
+        return 0
+    if options.command == "methods":
+        print("\n".join(f"{method}: {grid}" for method, grid in GRIDS.items()))
+        return 0
+    if options.command == "table":
+        print(table(options.half, options.methods, options.records, options.ours))
+        return 0
+    wrong = sorted(set(options.sets) - set(datasets.names_of(options.half)))
+    if wrong:
+        raise SystemExit(f"{wrong[0]!r} is not a set of the {options.half} half")
+    seeds = range(options.first_seed, options.seeds)
+    failed = run(options.half, options.methods, options.noises, seeds, options.sets, options.records)
+    print(f"{failed} answers failed" if failed else "complete")
+    return 1 if failed else 0
+
+
+def parser() -> argparse.ArgumentParser:
+    outer = argparse.ArgumentParser(prog="python -m benchmarks.noise", description="Learning under label noise.")
+    commands = outer.add_subparsers(dest="command", required=True)
+    commands.add_parser("build", help="download and write the data sets")
+    commands.add_parser("methods", help="print the methods and their grids")
+    running = commands.add_parser("run", help="fill the records; cells that are there are not run again")
+    tabling = commands.add_parser("table", help="print the tables of the records in Markdown")
+    for command in (running, tabling):
+        command.add_argument("--half", choices=("development", "confirmation"), required=True)
+        command.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), metavar="METHOD")
+        command.add_argument("--records", type=Path, default=FOLDER, help="folder of the records")
+    running.add_argument("--noises", nargs="+", choices=NOISES, default=list(NOISES), metavar="NOISE")
+    running.add_argument("--sets", nargs="+", default=[], metavar="SET", help="only these sets of the half")
+    running.add_argument("--seeds", type=int, default=3, help="run the seeds below this number")
+    running.add_argument("--first-seed", type=int, default=0, help="and from this one on")
+    tabling.add_argument("--ours", type=Path, default=None, help="another folder for the records of kernelwise")
+    return outer
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,151 @@
+"""One cell of the study: a split, its noisy training labels, and the truth that no method sees.
+
+The split depends on the set and the seed; the noise on the set, the seed and the kind of noise. All methods therefore
+meet the same rows and the same wrong labels, and ``Cell.fingerprint`` in every record proves it.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from .datasets import load
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+# In the order in which they are run: the first three already tell most of the story.
+NOISES = ("sym30", "sym00", "class", "instance", "sym10", "sym20", "sym40")
+TEST_SHARE = 0.3
+MAX_TRAIN = 700
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Training rows with given labels, test rows, and the truth for both."""
+
+    name: str
+    noise: str
+    seed: int
+    X_train: Floats
+    y_given: Labels
+    y_true: Labels
+    X_test: Floats
+    y_test: Labels
+
+    @property
+    def flipped(self) -> NDArray[np.bool_]:
+        """Which given labels are wrong."""
+        return self.y_given != self.y_true
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of what a method sees."""
+        seen = (self.X_train, self.y_given, self.X_test)
+        return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in seen)).hexdigest()[:12]
+
+
+def make_cell(name: str, noise: str, seed: int) -> Cell:
+    """Split a set and make the training labels noisy."""
+    X_train, y_true, X_test, y_test = split(name, seed)
+    rng = generator(name, noise, seed)
+    y_given = noisy_labels(noise, X_train, y_true, seed, rng)
+    return Cell(name, noise, seed, X_train, y_given, y_true, X_test, y_test)
+
+
+@lru_cache(maxsize=4)
+def split(name: str, seed: int) -> tuple[Floats, Labels, Floats, Labels]:
+    """70 % of the rows, at most 700, for training; 30 % for the test; both with the class shares of the set."""
+    X, y = load(name)
+    state = int(generator(name, "split", seed).integers(2**31))
+    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=TEST_SHARE, stratify=y, random_state=state)
+    if len(y_train) > MAX_TRAIN:
+        X_train, _, y_train, _ = train_test_split(
+            X_train, y_train, train_size=MAX_TRAIN, stratify=y_train, random_state=state
+        )
+    for array in (X_train, y_train, X_test, y_test):
+        array.flags.writeable = False
+    return X_train, y_train, X_test, y_test
+
+
+def generator(*key: object) -> np.random.Generator:
+    """Random numbers that depend on the key only."""
+    digest = hashlib.sha256("/".join(map(str, key)).encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest[:8], "little"))
+
+
+def noisy_labels(noise: str, X: Floats, y: Labels, seed: int, rng: np.random.Generator) -> Labels:
+    """The labels after the noise of this name."""
+    n_classes = int(y.max()) + 1
+    if noise.startswith("sym"):
+        rate = int(noise.removeprefix("sym")) / 100
+        return drawn(symmetric(n_classes, rate)[y], rng)
+    if noise == "class":
+        return drawn(class_dependent(n_classes, rng)[y], rng)
+    if noise == "instance":
+        return near_boundary(reference_probabilities(X, y, seed), y, rng)
+    raise ValueError(f"noise must be one of {', '.join(NOISES)}, got {noise!r}")
+
+
+def drawn(probabilities: Floats, rng: np.random.Generator) -> Labels:
+    """One label per row of probabilities."""
+    thresholds = rng.random((len(probabilities), 1))
+    above = np.cumsum(probabilities, axis=1) < thresholds
+    return np.minimum(above.sum(axis=1), probabilities.shape[1] - 1).astype(np.int64)
+
+
+def symmetric(n_classes: int, rate: float) -> Floats:
+    """Every other class is equally likely: T = (1 - rate) I + rate / (k - 1) (1 1^T - I)."""
+    T = np.full((n_classes, n_classes), rate / (n_classes - 1))
+    np.fill_diagonal(T, 1 - rate)
+    return T
+
+
+def class_dependent(n_classes: int, rng: np.random.Generator) -> Floats:
+    """Two classes: rates .1 and .4, who has which by lot. More: rates in [.1, .4], random destinations."""
+    if n_classes == 2:
+        low_first = np.array([[0.9, 0.1], [0.4, 0.6]])
+        return low_first if rng.random() < 0.5 else low_first[::-1, ::-1]
+    T = np.zeros((n_classes, n_classes))
+    for true, rate in enumerate(rng.uniform(0.1, 0.4, n_classes)):
+        T[true, np.arange(n_classes) != true] = rate * rng.dirichlet(np.ones(n_classes - 1))
+        T[true, true] = 1 - rate
+    return T
+
+
+def near_boundary(belief: Floats, y: Labels, rng: np.random.Generator) -> Labels:
+    """Flip with probability (1 - u) / 2, u in (0, 1) the rank of the distance from the boundary; mean rate .25.
+
+    The distance is the gap between the two most probable classes by ``belief``; the label becomes the most probable
+    other class. No label is more likely wrong than right, so the best classifier stays what it was.
+    """
+    ordered = np.sort(belief, axis=1)
+    gap = ordered[:, -1] - ordered[:, -2]
+    rank = np.argsort(np.lexsort((rng.random(len(y)), gap)))  # ties in random order
+    flip = rng.random(len(y)) < (1 - (rank + 0.5) / len(y)) / 2
+    others = belief.copy()
+    others[np.arange(len(y)), y] = -1
+    return np.where(flip, others.argmax(axis=1), y)
+
+
+def reference_probabilities(X: Floats, y: Labels, seed: int) -> Floats:
+    """Out-of-fold class probabilities from clean labels: the mean of a linear, a kernel and a tree model.
+
+    Three families, so that the noise favours the boundary of none of them.
+    """
+    models = (
+        make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=500)),
+        make_pipeline(StandardScaler(), CalibratedClassifierCV(SVC(C=3.0), ensemble=False, cv=3)),
+        RandomForestClassifier(60, random_state=seed),
+    )
+    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+    return np.mean([cross_val_predict(model, X, y, cv=folds, method="predict_proba") for model in models], axis=0)
