@@ -32,7 +32,7 @@ def demo(
         if not session.quiet:
             print(f"{what} ...", file=sys.stderr)
 
-    rows = tour(show)
+    rows = tour(show, output)
     paths = write_summary(rows, output)
     width = max(len(row["what"]) for row in rows)
     lines = [f"{row['what']:<{width}}  {row['result']}" for row in rows]
