@@ -195,3 +195,14 @@ def test_the_noise_rate_of_the_paper_may_be_estimated(moons):
     X, _, given = moons
     model = RobustMKLClassifier(noise_rate="auto", random_state=0).fit(X[:150], given[:150])
     assert 0.1 < model.noise_rate_ < 0.5
+
+
+def test_overlap_and_noise_near_the_boundary_are_bracketed(rng):
+    """Two overlapping Gaussians: a share Phi(-1) = .16 of a class lies beyond the boundary. Clean labels, or noise?"""
+    y = np.repeat([0, 1], 500)
+    X = rng.normal(size=(1000, 2)) + np.outer(2.0 * y - 1, [1.0, 0.0])
+    clean = NoisyLabelClassifier(random_state=0).fit(X, y)
+    assert clean.noise_rate_ < 0.08
+    assert clean.diagnostic_["largest_noise_rate"] == pytest.approx(0.16, abs=0.04)
+    apart = NoisyLabelClassifier(random_state=0).fit(X + np.outer(5.0 * y, [1.0, 0.0]), y)
+    assert apart.noise_rate_ <= apart.diagnostic_["largest_noise_rate"] < 0.02

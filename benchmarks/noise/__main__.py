@@ -3,6 +3,7 @@
 python -m benchmarks.noise build
 python -m benchmarks.noise run --half development --methods logistic kernelwise --noises sym30 class --seeds 3
 python -m benchmarks.noise table --half development
+python -m benchmarks.noise figures
 """
 
 import argparse
@@ -24,6 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command == "methods":
         print("\n".join(f"{method}: {grid}" for method, grid in GRIDS.items()))
         return 0
+    if options.command == "figures":
+        from .figures import draw_all
+
+        print("\n".join(str(path) for path in draw_all()))
+        return 0
     if options.command == "table":
         print(table(options.half, options.methods, options.records, options.ours))
         return 0
@@ -41,6 +47,9 @@ def parser() -> argparse.ArgumentParser:
     commands = outer.add_subparsers(dest="command", required=True)
     commands.add_parser("build", help="download and write the data sets")
     commands.add_parser("methods", help="print the methods and their grids")
+    commands.add_parser(
+        "figures", help="draw the figures of the page on noise, from the records of the confirmation half"
+    )
     running = commands.add_parser("run", help="fill the records; cells that are there are not run again")
     tabling = commands.add_parser("table", help="print the tables of the records in Markdown")
     for command in (running, tabling):

@@ -68,7 +68,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         The views and their weights in the score.
     diagnostic_ : dict
         ``separability`` (how well scores rank given labels; 0.5 is chance, and then nothing is known about the noise),
-        ``interval_width``, ``disagreement`` (the share of rows on which two views differ) and ``reliable``.
+        ``interval_width``, ``disagreement`` (the share of rows on which two views differ), ``largest_noise_rate`` (the
+        share of wrong labels if the classes did not overlap at all: errors near the boundary cannot be told from
+        overlap, so the truth may lie anywhere between ``noise_rate_`` and this) and ``reliable``.
 
     Notes
     -----
@@ -184,8 +186,15 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             "separability": separability,
             "interval_width": width,
             "disagreement": float(weight @ (choices[0] != choices[-1]) / weight.sum()),
+            "largest_noise_rate": self._largest_noise_rate(scores, weight),
             "reliable": bool(separability >= WEAK_SCORES and width <= WIDE_INTERVAL),
         }
+
+    def _largest_noise_rate(self, scores: Array, weight: Array) -> float:
+        """The expected share of given labels that differ from the most probable true one."""
+        true = self._posterior.true_probabilities(scores)
+        agreeing = (true @ self.transition_)[np.arange(len(true)), true.argmax(axis=1)]
+        return float(1.0 - weight @ agreeing / weight.sum())
 
     def _scores(self, X: Any) -> Array:
         return _columns_per_class(self._pool(self._standardised(X)))

@@ -133,7 +133,7 @@ class Gaussian(Kernel):
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """The linear kernel ``k(x, z) = x . z``.
+    """The linear kernel ``k(x, z) = <x, z>``.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class Linear(Kernel):
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
-    """The polynomial kernel ``k(x, z) = (gamma x . z + coef0)^degree``.
+    """The polynomial kernel ``k(x, z) = (gamma <x, z> + coef0)^degree``.
 
     Examples
     --------
@@ -187,7 +187,7 @@ class Polynomial(Kernel):
 
 @dataclass(frozen=True)
 class Cosine(Kernel):
-    """The cosine ``k(x, z) = x . z / (||x|| ||z||)``; a zero vector has similarity 0 to everything, itself included.
+    """The cosine ``k(x, z) = <x, z> / (||x|| ||z||)``; a zero vector has similarity 0 to everything, itself included.
 
     Examples
     --------
