@@ -2,12 +2,13 @@
 Which kernels survive wrong labels
 ==================================
 
-Labels of the ionosphere data are flipped, more and more of them, and the weights that L1-MKL gives to its kernels are compared:
-the kernels of single features that carry the decision at first are drowned in the noise.
+Labels of the ionosphere data are flipped, more and more of them, and the weights that L1-MKL gives to its kernels
+are compared: the kernels of single features that carry the decision at first are drowned in the noise.
 """
 
 # %%
-# Learn with 0, 20 and 40 % of the labels wrong. Kernels are Gaussians of ten widths, on all features and on each alone.
+# Learn with 0, 20 and 40 % of the labels wrong. Kernels are Gaussians of ten widths, on all features and on each
+# alone.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,7 +24,8 @@ models = [SimpleMKLClassifier(alpha=0.01).fit(X, flip_labels(y, rate, random_sta
 # Every model comes with a certificate: its objective is at most this far from the optimum.
 
 for rate, model in zip(rates, models, strict=True):
-    print(f"{rate:.0%} wrong: {np.count_nonzero(model.kernel_weights_)} kernels, relative gap {model.dual_gap_ / model.objective_:.0e}")
+    used, gap = np.count_nonzero(model.kernel_weights_), model.dual_gap_ / model.objective_
+    print(f"{rate:.0%} wrong: {used} kernels, relative gap {gap:.0e}")
 
 # %%
 figure, axes = plt.subplots(len(rates), sharex=True, sharey=True, layout="constrained")

@@ -36,8 +36,7 @@ class BestCaseMKLClassifier(MKLClassifier):
     Attributes
     ----------
     noise_rate_, budget_ : float
-
-    All attributes of :class:`SimpleMKLClassifier`.
+        All attributes of :class:`SimpleMKLClassifier` are there too.
 
     References
     ----------

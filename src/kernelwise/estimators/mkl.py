@@ -153,8 +153,7 @@ class RobustMKLClassifier(MKLClassifier):
     ----------
     noise_rate_, budget_ : float
         The rate that was used and ``rho / n``.
-
-    All attributes of :class:`SimpleMKLClassifier`.
+        All attributes of :class:`SimpleMKLClassifier` are there too.
 
     References
     ----------

@@ -44,8 +44,7 @@ class RobustMKLClassifierCV(RobustMKLClassifier):
         The choice. Among equal scores the largest budget, then the largest alpha.
     cv_results_ : dict of arrays
         ``alpha``, ``budget``, ``mean_test_score`` and ``std_test_score`` (accuracy on the given labels) of every point.
-
-    All attributes of :class:`SimpleMKLClassifier`.
+        All attributes of :class:`SimpleMKLClassifier` are there too.
 
     Examples
     --------
