@@ -30,6 +30,8 @@ Array = NDArray[np.float64]
 
 #: Numbers of eigenvectors that n_components="auto" tries.
 GRID = (5, 10, 20, 50, 100, 200)
+#: More eigenvectors are not tried once the error exceeds the least one by this factor.
+WORSE = 1.05
 #: The most noise that "auto" acts on: at one half pairs say nothing, and the correction has a pole.
 MOST_NOISE = 0.45
 #: Pairs are scored in pieces of about this many numbers.
@@ -52,7 +54,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     ----------
     n_components : int, sequence of int or "auto", default=50
         Number s of eigenvectors, less than the number of labelled samples. Of several, the one with the least error on
-        pairs of samples held out; "auto" tries 5, 10, 20, 50, 100, 200.
+        pairs of samples held out; they are tried in ascending order until that grows. "auto": 5, 10, 20, 50, 100, 200.
     method : {"direct", "completion"}, default="direct"
         "completion" is the paper's; "direct" solves :math:`\min_{M \succeq 0} \sum_\Sigma w_{ij} (\hat u_i^\top M
         \hat u_j - \hat Z_{ij})^2 + c\, \mathrm{tr}(\hat U M \hat U^\top)`, the penalised completion within the span of
@@ -105,7 +107,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     calibration_ : scores and probabilities
         Points of the increasing function from scores to probabilities.
     component_errors_ : dict
-        Mean squared error on held-out pairs for every number of eigenvectors tried.
+        Mean squared error on held-out pairs for the numbers of eigenvectors tried.
     n_components_, n_iter_ : int
     converged_ : bool
     n_features_in_, feature_names_in_
@@ -299,7 +301,9 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             rows = vectors[held.index] @ self._fitter.fit(vectors, rest, completion, rng).root
             scores[count] = _inner_products(rows, held.rows, held.cols)
             self.component_errors_[count] = float(np.average((scores[count] - truth) ** 2, weights=held.weights))
-        best = min(counts, key=lambda count: self.component_errors_[count])
+            if self.component_errors_[count] > WORSE * min(self.component_errors_.values()):
+                break  # the cost grows with the square of their number
+        best = min(self.component_errors_, key=lambda count: self.component_errors_[count])
         return best, Calibration.fit(scores[best], held, self.noise_rate_) if self.calibrate else None
 
     def _keep(self, basis: ExtendedBasis, block: KnownBlock, completion: Any, core: FittedCore) -> None:
