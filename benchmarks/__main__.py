@@ -24,6 +24,7 @@ BENCHMARKS = (
     "linked_documents",
     "completion",
     "pair_completion",
+    "wrong_known_pairs",
     "pair_audit",
 )
 

@@ -19,6 +19,8 @@ UCI = ("ionosphere", "heart", "sonar", "breast_cancer", "australian")
 #: Pairs per sample, and the AUC that is required.
 CONSTRAINTS = {3: None, 5: None, 10: 0.85, 20: 0.85}
 FLIPPED = 0.2
+#: How the constraints of blobs are flipped.
+FLIPS = {"20 %": 0.2, "30 %": 0.3, "30 % of the positive": {1: 0.3}, "30 % of the negative": {-1: 0.3}}
 
 
 def run() -> list[dict[str, Any]]:
@@ -27,11 +29,18 @@ def run() -> list[dict[str, Any]]:
     for name, data, auc in (("Cora", datasets.load_cora(), 0.78), ("Citeseer", datasets.load_citeseer(), 0.72)):
         pairs = Pairs.from_graph(data.edges, n_samples=len(data.target), random_state=0)
         rows += audited(f"{name}, citations", data.data, pairs, data.target, auc=auc, error=0.04, links=True)
-        rows += clustered(f"{name}, 20 % flipped", data.data, pairs.flip(FLIPPED, random_state=0), data.target)
+        flipped = pairs.flip(FLIPPED, random_state=0)
+        rows += audited(f"{name}, 20 % flipped", data.data, flipped, data.target, links=True)
+        rows += clustered(f"{name}, 20 % flipped", data.data, flipped, data.target)
     for within in (0.6, 0.8, 0.9):
         X, edges, y = topics_and_links(within)
         pairs = Pairs.from_graph(edges, n_samples=len(y), random_state=0)
         rows += audited(f"synthetic documents, {within:.0%} within", X, pairs, y, links=True)
+    for k in (2, 3, 5):
+        X, y = overlapping_blobs(k)
+        pairs = Pairs.from_labels(y, n_pairs=10 * len(y), random_state=0)
+        for name, rate in FLIPS.items():
+            rows += audited(f"{k} blobs, {name} flipped", X, pairs.flip(rate, random_state=0), y, auc=0.85, error=0.04)
     digits = load_digits()
     sets = {"digits": (digits.data, digits.target)}
     sets |= {name: getattr(datasets, f"load_{name}")(return_X_y=True) for name in UCI}
@@ -103,6 +112,12 @@ def topics_and_links(within: float, *, n: int = 2000, k: int = 6, n_words: int =
     edges = [ends[same][: int(within * kept)], ends[~same][: kept - int(within * kept)]]
     edges = np.concatenate(edges)
     return X, edges[edges[:, 0] != edges[:, 1]], y
+
+
+def overlapping_blobs(k: int, *, n: int = 150, spread: float = 0.5) -> tuple[Any, Any]:
+    """Return k Gaussian classes around the unit vectors, and the classes."""
+    y = np.arange(n) % k
+    return np.eye(k)[y] + spread * np.random.default_rng(k).standard_normal((n, k)), y
 
 
 def audit_large() -> float:
