@@ -15,8 +15,8 @@ from kernelwise.spectral import GramFactor
 from .measure import record
 
 TITLE = (
-    "Wrong known pairs: 20 % of the examples labelled, 10 % of their pairs known, of which 0, 10 and 20 % flipped; three "
-    "draws; NMI of the clusters and accuracy on 100,000 pairs"
+    "Wrong known pairs: 20 % of the examples labelled, 10 % of their pairs known, of which 0, 10 and 20 % flipped; "
+    "three draws; NMI of the clusters and accuracy on 100,000 pairs"
 )
 
 DRAWS, RATES, N_QUESTIONS = 3, (0.0, 0.1, 0.2), 100_000
