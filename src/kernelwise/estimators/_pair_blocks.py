@@ -95,7 +95,7 @@ class PairGraph:
             # Half a pair more of each, so that no rate is zero.
             expected = float(count @ same) + 0.5, float(count @ (1.0 - same)) + 0.5
             rates.append(Rates(expected[0] / max(within, 1e-9), expected[1] / max(between, 1e-9)))
-        return rates
+        return _sided(*rates)
 
     def odds(self, rates: list[Rates]) -> Array:
         """How many times likelier the labels of each pair are within a class."""
@@ -114,6 +114,15 @@ class PairGraph:
         return np.asarray(np.clip(chance, 1e-9, 1.0 - 1e-9))
 
 
+def _sided(positive: Rates, negative: Rates) -> list[Rates]:
+    """The rates, or where + does not speak for one class or - for two, rates that say nothing."""
+    if positive.same < positive.other:
+        positive = Rates(positive.other, positive.other)
+    if negative.same > negative.other:
+        negative = Rates(negative.other, negative.other)
+    return [positive, negative]
+
+
 class Beliefs(NamedTuple):
     """Class probabilities of samples, rates, and Pr(one class) of distinct pairs without their labels."""
 
@@ -122,7 +131,13 @@ class Beliefs(NamedTuple):
     apart: Array
 
 
-def fit_blocks(graph: PairGraph, labels: NDArray[np.int64], clusters: NDArray[np.intp], features: Array | None, rng: np.random.RandomState) -> Blocks:
+def fit_blocks(
+    graph: PairGraph,
+    labels: NDArray[np.int64],
+    clusters: NDArray[np.intp],
+    features: Array | None,
+    rng: np.random.RandomState,
+) -> Blocks:
     """Learn classes and rates by turns, from ``clusters`` on; ``labels`` are those of all pairs."""
     n_classes = int(clusters.max()) + 1
     classes = START_TRUST * np.eye(n_classes)[clusters] + (1.0 - START_TRUST) / n_classes
@@ -131,8 +146,7 @@ def fit_blocks(graph: PairGraph, labels: NDArray[np.int64], clusters: NDArray[np
         prior = np.log(_predicted(features, beliefs.classes, rng))
         beliefs = propagate(graph, prior, beliefs, n_steps)
     apart, positive, negative = beliefs.apart, *beliefs.rates
-    odds = graph.odds(beliefs.rates)
-    same = odds * apart / (odds * apart + 1.0 - apart)
+    same = with_labels(apart, graph.odds(beliefs.rates))
     chances = [apart * rate.same + (1.0 - apart) * rate.other for rate in (positive, negative)]
     given = np.where(labels > 0, chances[0][graph.index], chances[1][graph.index])
     log_chance = np.log(given / (chances[0] + chances[1])[graph.index])
@@ -144,22 +158,41 @@ def propagate(graph: PairGraph, prior: Array, beliefs: Beliefs, n_steps: int) ->
     classes, rates, apart = beliefs
     messages = classes[graph.sources]
     for _ in range(n_steps):
-        odds = graph.odds(rates)
-        told = np.log1p((np.tile(odds, 2) - 1.0)[:, None] * messages)
-        logs = prior + graph.absences(rates, classes) + graph.gather @ told
-        sent = softmax(logs[graph.sources] - told[graph.back], axis=1)
+        sent, logs = send(graph, prior + graph.absences(rates, classes), graph.odds(rates), messages)
         change = float(np.abs(sent - messages).mean())
         messages, classes = 0.5 * (messages + sent), softmax(logs, axis=1)
         apart = graph.together(messages)
-        rates = graph.fit_rates(odds * apart / (odds * apart + 1.0 - apart), classes)
+        rates = graph.fit_rates(with_labels(apart, graph.odds(rates)), classes)
         if change < 1e-4:
             break
     return Beliefs(classes, rates, apart)
 
 
-def best_blocks(fits: Sequence[Blocks]) -> Blocks:
-    """The fit that tells the given labels best."""
-    return max(fits, key=lambda fit: float(fit.log_chance.mean()))
+def send(graph: PairGraph, prior: Array, odds: Array, messages: Array) -> tuple[Array, Array]:
+    """Next messages, and log-probabilities of classes up to a constant per sample."""
+    told = np.log1p((np.tile(odds, 2) - 1.0)[:, None] * messages)
+    logs = prior + graph.gather @ told
+    return np.asarray(softmax(logs[graph.sources] - told[graph.back], axis=1)), np.asarray(logs)
+
+
+def with_labels(apart: Array, odds: Array) -> Array:
+    """Pr(one class) given the labels too."""
+    return odds * apart / (odds * apart + 1.0 - apart)
+
+
+def best_count(fits: Sequence[Blocks]) -> int:
+    """The number of classes that tells the given labels best."""
+    return max(fits, key=lambda fit: float(fit.log_chance.mean())).n_classes
+
+
+def likely_blocks(fits: Sequence[Blocks]) -> list[Blocks]:
+    """The fits that tell the given labels as well as the best one up to a standard error, fewest classes first."""
+    best = max(fits, key=lambda fit: float(fit.log_chance.mean()))
+    losses = [best.log_chance - fit.log_chance for fit in fits]
+    likely = [
+        fit for fit, loss in zip(fits, losses, strict=True) if loss.mean() <= 1.5 * loss.std() / np.sqrt(len(loss))
+    ]
+    return sorted(likely, key=lambda fit: (fit.n_classes, -float(fit.log_chance.mean())))
 
 
 def scaled_features(rows: Array) -> Array:

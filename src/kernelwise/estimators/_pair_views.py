@@ -1,15 +1,7 @@
-r"""What may tell whether the two ends of a pair share a class, each judged without the pair itself.
+r"""What features and pairs together say of samples and of pairs.
 
-A *view* gives every pair a number from all other folds of pairs. There are four:
-
-``classes``
-    both ends in one cluster of the features smoothed over the positive pairs, over many numbers of clusters;
-``core``
-    :math:`z_i^\top M z_j` with z the features and M fitted to the labels by least squares;
-``factors``
-    :math:`v_i^\top v_j` with every :math:`v_i` between what the features say and what the pairs of i say;
-``graph``
-    the leading eigenvectors of the sparse signed matrix of pairs, which needs no features.
+Clusters of the features smoothed over the positive pairs judge every pair without its own fold. The embeddings are of
+samples, and only where the model of classes starts from.
 """
 
 import warnings
@@ -46,8 +38,8 @@ CORE_DIM = 30
 CORE_PENALTIES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 #: Rank, pull towards the features and rounds of the factors.
 FACTOR_RANK, FACTOR_PULL, FACTOR_ROUNDS = 4, 3.0, 6
-#: Numbers of eigenvectors of the signed matrix.
-GRAPH_RANKS = (1, 2, 4, 8)
+#: Number of eigenvectors of the signed matrix.
+GRAPH_RANK = 8
 
 
 class Fold(NamedTuple):
@@ -91,8 +83,8 @@ def class_view(rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.ran
     return ClassView(score, joined)
 
 
-def core_view(rows: Array, pairs: Pairs, fold_of: NDArray[np.intp]) -> tuple[Array, Array]:
-    r"""Out-of-fold :math:`z_i^\top M z_j`, and for every fold an embedding E with :math:`E E^\top` near Z M Z^T.
+def core_embedding(rows: Array, pairs: Pairs, fold_of: NDArray[np.intp]) -> Array:
+    r"""An embedding E with :math:`E E^\top` near Z M Z^T, where :math:`z_i^\top M z_j` is fitted to the labels.
 
     M solves a ridge regression of the centred labels on the products of coordinates, with the penalty of the least
     out-of-fold error; the normal equations of a fold are those of all pairs minus its own.
@@ -103,41 +95,56 @@ def core_view(rows: Array, pairs: Pairs, fold_of: NDArray[np.intp]) -> tuple[Arr
     designs = ((fold, _products(Z, fold.rows, fold.cols)) for fold in folds)
     normal = [(F.T @ F, F.T @ labels[fold.judged]) for fold, F in designs]
     gram, moment = np.sum([part[0] for part in normal], axis=0), np.sum([part[1] for part in normal], axis=0)
-    predicted = np.zeros((len(CORE_PENALTIES), len(pairs)))
-    cores = np.zeros((len(CORE_PENALTIES), len(folds), gram.shape[0]))
-    for f, (fold, (own_gram, own_moment)) in enumerate(zip(folds, normal, strict=True)):
-        values, vectors = np.linalg.eigh(gram - own_gram)
-        values, turned = np.maximum(values, 0.0), vectors.T @ (moment - own_moment)
-        F = _products(Z, fold.rows, fold.cols)
-        for a, penalty in enumerate(CORE_PENALTIES):
-            cores[a, f] = vectors @ (turned / (values + penalty * len(pairs)))
-            predicted[a, fold.judged] = F @ cores[a, f]
-    best = int(((predicted - labels) ** 2).mean(axis=1).argmin())
-    embeddings = np.stack([_embedding(Z, core) for core in cores[best]])
-    return predicted[best], embeddings
+    errors = np.zeros(len(CORE_PENALTIES))
+    for fold, (own_gram, own_moment) in zip(folds, normal, strict=True):
+        cores = _ridge(gram - own_gram, moment - own_moment, len(pairs))
+        predicted = _products(Z, fold.rows, fold.cols) @ cores
+        errors += ((predicted - labels[fold.judged][:, None]) ** 2).sum(axis=0)
+    return _embedding(Z, _ridge(gram, moment, len(pairs))[:, int(errors.argmin())])
 
 
-def factor_view(embeddings: Array, pairs: Pairs, fold_of: NDArray[np.intp]) -> Array:
-    r"""Out-of-fold :math:`v_i^\top v_j`, the v minimising squared errors plus a pull towards the embedding e.
+def pair_factors(start: Array, pairs: Pairs) -> Array:
+    r"""Factors v that minimise squared errors plus a pull towards an embedding e.
 
     .. math:: \sum_{(i, j)} (y_{ij} - \bar y - v_i^\top v_j)^2 + \lambda \sum_i \|v_i - e_i\|^2
+
+    Damped rounds of least squares, one row at a time given all others.
     """
-    score = np.zeros(len(pairs))
-    for fold, start in zip(split_folds(pairs, fold_of), embeddings, strict=True):
-        V = _factors(start, fold.train)
-        score[fold.judged] = np.einsum("tr,tr->t", V[fold.rows], V[fold.cols])
-    return score
+    n_samples, rank = start.shape
+    ends, others = np.concatenate([pairs.rows, pairs.cols]), np.concatenate([pairs.cols, pairs.rows])
+    labels = np.tile(pairs.labels - pairs.labels.mean(), 2)
+    gather = sp.csr_array((np.ones(len(ends)), (ends, np.arange(len(ends)))), shape=(n_samples, len(ends)))
+    V = start
+    for _ in range(FACTOR_ROUNDS):
+        near = V[others]
+        squares = gather @ (near[:, :, None] * near[:, None, :]).reshape(len(ends), -1)
+        normal = squares.reshape(n_samples, rank, rank) + FACTOR_PULL * np.eye(rank)
+        target = gather @ (near * labels[:, None]) + FACTOR_PULL * start
+        # Half a step: all rows move at once, and whole steps could swing.
+        V = 0.5 * (V + np.linalg.solve(normal, target[:, :, None])[:, :, 0])
+    return V
 
 
-def graph_view(pairs: Pairs, fold_of: NDArray[np.intp], rng: np.random.RandomState) -> Array:
-    r"""Out-of-fold :math:`\sum_{l \le r} \lambda_l u_{il} u_{jl}` of the centred signed matrix, a column per rank r."""
-    columns = np.zeros((len(GRAPH_RANKS), len(pairs)))
-    for fold in split_folds(pairs, fold_of):
-        values, vectors = _leading_eigenpairs(fold.train, max(GRAPH_RANKS), rng)
-        terms = vectors[fold.rows] * vectors[fold.cols] * values
-        for column, rank in zip(columns, GRAPH_RANKS, strict=True):
-            column[fold.judged] = terms[:, :rank].sum(axis=1)
-    return columns.T
+def signed_embedding(pairs: Pairs, rng: np.random.RandomState) -> Array:
+    """The leading eigenvectors of the sparse matrix of centred labels, scaled by the roots of their eigenvalues."""
+    centred = pairs.labels - np.average(pairs.labels, weights=pairs.weights)
+    ends = np.concatenate([pairs.rows, pairs.cols]), np.concatenate([pairs.cols, pairs.rows])
+    matrix = sp.csr_array((np.tile(pairs.weights * centred, 2), ends), shape=(pairs.n_samples,) * 2)
+    if pairs.n_samples <= 4 * GRAPH_RANK:
+        values, vectors = np.linalg.eigh(matrix.toarray())
+        leading = slice(-GRAPH_RANK, None)
+        values, vectors = values[leading], vectors[:, leading]
+    else:
+        start = rng.uniform(-1.0, 1.0, pairs.n_samples)
+        values, vectors = eigsh(matrix, GRAPH_RANK, which="LA", v0=start, tol=1e-4)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def smoothed_embedding(rows: Array, pairs: Pairs) -> Array:
+    """Leading directions of the features after two steps over the positive pairs, most important first."""
+    adjacency, _ = normalised_adjacency(_links(pairs))
+    unit = normalize(adjacency @ (adjacency @ rows))
+    return unit @ leading_directions(unit, 2 * max(CLUSTER_COUNTS))[1]
 
 
 def activity(pairs: Pairs, fold_of: NDArray[np.intp]) -> Array:
@@ -173,6 +180,13 @@ def _memberships(smoothed: Array, rng: np.random.RandomState) -> Iterator[tuple[
         yield count, members / members.sum(axis=1, keepdims=True)
 
 
+def nearest_clusters(points: Array, count: int, rng: np.random.RandomState) -> NDArray[np.intp]:
+    """Hard clusters by k-means."""
+    fitted = rng.permutation(len(points))[:MAX_FITTED]
+    centers = _centers(points[fitted], count, rng)
+    return np.asarray((2.0 * points @ centers.T - (centers**2).sum(axis=1)).argmax(axis=1))
+
+
 def _centers(points: Array, count: int, rng: np.random.RandomState) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters: some coincide
@@ -198,32 +212,8 @@ def _embedding(Z: Array, core: Array) -> Array:
     return (Z - Z.mean(axis=0)) @ (vectors[:, leading] * np.sqrt(np.maximum(values[leading], 0.0)))
 
 
-def _factors(start: Array, pairs: Pairs) -> Array:
-    """Damped rounds of least squares, one row at a time given all others."""
-    n_samples, rank = start.shape
-    ends, others = np.concatenate([pairs.rows, pairs.cols]), np.concatenate([pairs.cols, pairs.rows])
-    labels = np.tile(pairs.labels - pairs.labels.mean(), 2)
-    gather = sp.csr_array((np.ones(len(ends)), (ends, np.arange(len(ends)))), shape=(n_samples, len(ends)))
-    V = start
-    for _ in range(FACTOR_ROUNDS):
-        near = V[others]
-        squares = gather @ (near[:, :, None] * near[:, None, :]).reshape(len(ends), -1)
-        normal = squares.reshape(n_samples, rank, rank) + FACTOR_PULL * np.eye(rank)
-        target = gather @ (near * labels[:, None]) + FACTOR_PULL * start
-        # Half a step: all rows move at once, and whole steps could swing.
-        V = 0.5 * (V + np.linalg.solve(normal, target[:, :, None])[:, :, 0])
-    return V
-
-
-def _leading_eigenpairs(pairs: Pairs, count: int, rng: np.random.RandomState) -> tuple[Array, Array]:
-    """The largest eigenvalues, in falling order, of the matrix of centred labels."""
-    centred = pairs.labels - np.average(pairs.labels, weights=pairs.weights)
-    ends = np.concatenate([pairs.rows, pairs.cols]), np.concatenate([pairs.cols, pairs.rows])
-    matrix = sp.csr_array((np.tile(pairs.weights * centred, 2), ends), shape=(pairs.n_samples,) * 2)
-    if pairs.n_samples <= 4 * count:
-        values, vectors = np.linalg.eigh(matrix.toarray())
-        return values[::-1][:count], vectors[:, ::-1][:, :count]
-    start = rng.uniform(-1.0, 1.0, pairs.n_samples)
-    values, vectors = eigsh(matrix, count, which="LA", v0=start, tol=1e-4)
-    order = np.argsort(values)[::-1]
-    return values[order], vectors[:, order]
+def _ridge(gram: Array, moment: Array, n_pairs: int) -> Array:
+    """Solutions for all penalties, as columns."""
+    values, vectors = np.linalg.eigh(gram)
+    damped = np.maximum(values, 0.0)[:, None] + n_pairs * np.array(CORE_PENALTIES)
+    return vectors @ ((vectors.T @ moment)[:, None] / damped)
