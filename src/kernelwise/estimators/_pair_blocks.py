@@ -41,6 +41,8 @@ START_TRUST = 0.8
 N_FOLDS, MAX_FITTED = 3, 5000
 #: Least chance of any class by the features, and least number of samples of a class.
 LEAST_CHANCE, LEAST_MEMBERS = 1e-3, 5
+#: Standard errors by which a number of classes may tell less of the labels than the best one.
+MARGIN = 1.5
 #: Mean squared length of the features of a sample, which the ridge of logistic regression is measured against.
 SQUARED_LENGTH = 20.0
 
@@ -186,11 +188,11 @@ def best_count(fits: Sequence[Blocks]) -> int:
 
 
 def likely_blocks(fits: Sequence[Blocks]) -> list[Blocks]:
-    """The fits that tell the given labels as well as the best one up to a standard error, fewest classes first."""
+    """The fits that tell the given labels as well as the best one up to 1.5 standard errors, fewest classes first."""
     best = max(fits, key=lambda fit: float(fit.log_chance.mean()))
     losses = [best.log_chance - fit.log_chance for fit in fits]
     likely = [
-        fit for fit, loss in zip(fits, losses, strict=True) if loss.mean() <= 1.5 * loss.std() / np.sqrt(len(loss))
+        fit for fit, loss in zip(fits, losses, strict=True) if loss.mean() <= MARGIN * loss.std() / np.sqrt(len(loss))
     ]
     return sorted(likely, key=lambda fit: (fit.n_classes, -float(fit.log_chance.mean())))
 

@@ -68,7 +68,7 @@ def audit_pairs(
     Every sample is taken to be of an unknown class. Pairs given as + or - occur within and between classes at four
     unknown rates, and features tell of the classes. Classes and rates are learned together, by belief propagation:
     true labels are transitive, so that pairs which contradict each other show how many are wrong. The number of
-    classes is the least that tells the given labels, each left out, as well as the best up to a standard error.
+    classes is the least that tells the given labels, each left out, as well as the best up to 1.5 standard errors.
 
     Links of real graphs follow more than classes: near samples are linked within a class and across. That shows, as
     features then tell more of the labels than classes do. The fraction of wrong links is then taken to be that of links
@@ -96,8 +96,8 @@ def audit_pairs(
 
     Notes
     -----
-    The intervals span twice the standard error around every number of classes that is as likely up to a standard
-    error; where links follow more than classes, also numbers of clusters from 4 to 12.
+    The intervals span twice the standard error around every number of classes that is as likely in this sense;
+    where links follow more than classes, also numbers of clusters from 4 to 12.
 
     Nothing but checked pairs can tell wrong links between classes which neither features nor links separate: among the
     citations of Citeseer 26 % are wrong, and 20 % are found to be. If some of the pairs of such a graph are flipped in

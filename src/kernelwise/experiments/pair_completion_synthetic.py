@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-SAMPLES, CLASSES, COMPONENTS, LABELLED, KNOWN, TRIALS = 1000, 4, 20, 160, 2560, 10
+SAMPLES, CLASSES, COMPONENTS, LABELLED, KNOWN, TRIALS = 1000, 4, 20, 160, 2560, 20
 SIZES = (5, 10, 15, 20, 25, 30, 40, 50)
 METHODS: dict[str, dict[str, Any]] = {
     "TPCMC": {"method": "completion", "refine": False},
