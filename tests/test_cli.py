@@ -369,7 +369,7 @@ def test_reproduce_and_demo_as_processes(folder):
     assert all((folder / path).exists() for path in json.loads(out)["files"])
     status, _, err = spawn("demo")
     assert status == 0, err
-    assert names(folder / "demo-output") == ["summary.json", "summary.txt"]
+    assert names(folder / "demo-output") == ["review.html", "summary.json", "summary.txt"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals as on POSIX systems")
