@@ -188,7 +188,7 @@ def test_multipliers_are_those_of_the_optimality_conditions(rng):
 
 @pytest.mark.parametrize("few", [True, False])
 def test_many_samples_are_solved_in_the_ranks_to_the_same_end(rng, monkeypatch, few):
-    monkeypatch.setattr("kernelwise.optim.cone_program.MANY_SAMPLES", 10**6 if few else 0)
+    monkeypatch.setattr("kernelwise.optim.reduced_system.MANY_SAMPLES", 10**6 if few else 0)
     for _ in range(10):
         program = random_program(rng, 60, [2, 3, 4], **random_options(rng, 60))
         solution = solve_cone_program(program, tol=1e-6)

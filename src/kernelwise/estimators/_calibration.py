@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, log_softmax, softmax
 
+from ..optim.sample_arrays import rowwise, together
+
 Array = NDArray[np.float64]
 
 
@@ -23,22 +25,29 @@ def fit_slope(decisions: Array, target: NDArray[np.intp], weight: Array) -> floa
         Positions of the classes.
     weight : array of shape (n_samples,)
     """
-    spread = float(np.abs(decisions).max(initial=0.0))
+    spread, total = together(np.abs(decisions).max(), weight.sum())
+    spread = float(spread)
     if spread == 0:
         return 1.0
     # Half a sample of doubt on either side keeps the slope finite where everything is right (Platt, 1999).
-    doubt = 1.0 / (weight.sum() + 2.0)
+    doubt = 1.0 / (float(total) + 2.0)
 
     def loss(log_slope: float) -> float:
-        scaled = np.exp(log_slope) / spread * decisions
-        if decisions.shape[1] == 1:
-            margin = np.where(target == 1, scaled[:, 0], -scaled[:, 0])
-            return -float(weight @ ((1 - doubt) * log_expit(margin) + doubt * log_expit(-margin)))
-        log_p = log_softmax(scaled, axis=1)
-        return -float(weight @ ((1 - doubt) * log_p[np.arange(len(target)), target] + doubt * log_p.mean(axis=1)))
+        slope = np.exp(log_slope) / spread
+        return -float(weight @ rowwise(decisions, _log_likelihood, target, slope=slope, doubt=doubt))
 
     found = minimize_scalar(loss, bounds=(-10.0, 10.0), method="bounded")
     return float(np.exp(found.x) / spread)
+
+
+def _log_likelihood(decisions: Array, target: NDArray[np.intp], *, slope: float, doubt: float) -> Array:
+    """Return the log-likelihood of every label, of which ``doubt`` is taken to be any label."""
+    scaled = slope * decisions
+    if decisions.shape[1] == 1:
+        margin = np.where(target == 1, scaled[:, 0], -scaled[:, 0])
+        return (1 - doubt) * log_expit(margin) + doubt * log_expit(-margin)
+    log_p = log_softmax(scaled, axis=1)
+    return (1 - doubt) * log_p[np.arange(len(target)), target] + doubt * log_p.mean(axis=1)
 
 
 def class_probabilities(decisions: Array, slope: float) -> Array:

@@ -1,5 +1,6 @@
 """A table with columns of numbers, categories and text, as one matrix."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class ColumnPreparation:
 
     The result is dense unless there is text, and then a sparse matrix. Missing numbers become the median, missing
     categories a category of their own, missing texts empty. What each column was taken for stands in ``kinds``, and
-    where it went in ``parts``.
+    where it went, from column to column, in ``parts``.
 
     Examples
     --------
@@ -58,8 +59,8 @@ class ColumnPreparation:
         """Look at every column of a DataFrame."""
         self.kinds = {str(name): kind_of(X[name]) for name in X.columns}
         self._steps = [(name, _step_for(kind_of(X[name])).fit(X[name])) for name in X.columns]
-        ends = np.cumsum([step.transform(X[name][:1]).shape[1] for name, step in self._steps])
-        self.parts = [slice(end - width, end) for end, width in zip(ends, np.diff(ends, prepend=0), strict=True)]
+        ends = np.cumsum([step.transform(X[name][:1]).shape[1] for name, step in self._steps]).tolist()
+        self.parts = list(pairwise([0, *ends]))
         return self
 
     def transform(self, X: Any) -> Any:

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..distributed.row_access import put_rows
 from ..optim import Certificate
+from ..optim.sample_arrays import in_memory
 from ..problems.block_completion import complete_block, noise_penalty, unshrunk_factor
 from ..problems.known_block import KnownBlock
 from ..problems.pair_core import (
@@ -37,11 +39,13 @@ class FittedCore:
     n_iter: int
     converged: bool
 
-    def factor(self, basis: Array, index: NDArray[np.intp]) -> Array:
+    def factor(self, basis: Any, index: NDArray[np.intp]) -> Any:
         """Rows of the factor for all samples: those of the labelled ones as they are, the others by the basis."""
-        factor = basis @ self.root
-        factor[index] = self.labelled_rows
-        return factor
+        if in_memory(basis):
+            factor = basis @ self.root
+            factor[index] = self.labelled_rows
+            return factor
+        return put_rows(basis @ self.root, index, self.labelled_rows)
 
 
 @dataclass(frozen=True)
@@ -62,11 +66,14 @@ class CoreFitter:
         options = {"penalty": self.penalty, "tol": self.tol, "max_iter": self.max_iter, "random_state": random_state}
         return complete_block(block, noise_rate=self.noise_rate, **options)
 
-    def fit(self, basis: Array, block: KnownBlock, completion: Any, random_state: Any) -> FittedCore:
-        """Step 2, equation (5), or the direct fit; then the labelled rows by their own pairs, and the others again."""
-        coordinates = block_basis(basis[block.index])
+    def fit(self, labelled: Array, block: KnownBlock, completion: Any, random_state: Any) -> FittedCore:
+        """Step 2, equation (5), or the direct fit; then the labelled rows by their own pairs, and the others again.
+
+        ``labelled`` are the rows of the basis at ``block.index``.
+        """
+        coordinates = block_basis(labelled)
         if coordinates.rank == 0:  # the basis is zero on all labelled samples: they determine nothing
-            nothing = np.zeros((basis.shape[1], 0))
+            nothing = np.zeros((labelled.shape[1], 0))
             return FittedCore(nothing, np.zeros((len(block.index), 0)), 0, 0.0, Certificate(0.0, 0.0), 0, True)
         if completion is not None:
             penalty = noise_penalty(block, self.noise_rate) if self.penalty is None else float(self.penalty)

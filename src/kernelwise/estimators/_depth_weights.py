@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.magnitudes import check_magnitude
 from ..optim.bounded_newton import minimize_bounded
 from ..problems.noisy_pairs import statistic_problem
 from ..supervision import Pairs
@@ -52,6 +53,7 @@ def learned_depth_weights(
     if n_positive < N_FOLDS or n_positive == len(pairs):
         return _equal(len(depths), f"{n_positive} links and {len(pairs) - n_positive} other pairs are too few to learn")
     values, labels = _values_out_of_fold(smoothing, links, depths, pairs, rng)
+    check_magnitude(values, "the inner products of rows of X", least=0.0)
     shares = np.where(labels > 0, 0.5 / max((labels > 0).sum(), 1), 0.5 / max((labels < 0).sum(), 1))
     problem = statistic_problem(
         values, shares, (shares * labels) @ values, penalty=PENALTY / len(labels), bias_statistic=0.0

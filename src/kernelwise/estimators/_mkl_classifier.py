@@ -3,6 +3,8 @@
 import logging
 import warnings
 from abc import abstractmethod
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +17,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..distributed import is_dask, on_blocks, working_engine
 from ..kernels import Kernel, KernelExpansion
+from ..kernels.magnitudes import LARGEST, LEAST, power_of_two
 from ..optim import HistoryRow, SolverResult, Status
+from ..optim.sample_arrays import in_memory, kept, together
 from ..optim.threads import suitable_blas_threads
 from ..problems import SOLVERS, MKLPoint, NoisyLabelProblem
 from ._calibration import class_probabilities, fit_slope
+from ._block_training import prepare_blocks
+from ._checkpoint import Checkpoint
 from ._samples import balanced_folds, n_rows
 from ._training import TrainingSet, is_precomputed, prepare_training, read_features
 
@@ -30,6 +37,8 @@ logger = logging.getLogger("kernelwise")
 
 #: Folds, and the gap to reach in each, for the decisions that probabilities are calibrated on.
 CALIBRATION_FOLDS, CALIBRATION_TOL = 5, 1e-3
+#: Weights of samples below this share of their mean make no difference to any sum.
+NEGLIGIBLE = 1e-15
 #: Weights below this are what the solver leaves of unused kernels; tables leave them out.
 SHOWN = 1e-6
 
@@ -62,22 +71,23 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
     verbose: int
 
     @abstractmethod
-    def _solve(self, data: "WeightedSamples", *, tol: float, active: NDArray[np.intp] | None = None) -> Result:
+    def _solve(self, data: "WeightedSamples", *, tol: float, options: dict[str, Any]) -> Result:
         """Solve the binary problem of one output on weighted samples."""
 
-    def _run_solver(self, problem: NoisyLabelProblem, *, tol: float, active: NDArray[np.intp] | None = None) -> Result:
-        """Run the chosen solver; only column generation knows how to start from given kernels."""
-        options: dict[str, Any] = {"tol": tol, "callback": _log_row if self.verbose else None}
+    def _run_solver(self, problem: NoisyLabelProblem, *, tol: float, options: dict[str, Any]) -> Result:
+        """Run the chosen solver; only column generation knows what to do with options, where to start from."""
+        common: dict[str, Any] = {"tol": tol, "callback": _log_row if self.verbose else None}
         if self.max_iter is not None:
-            options["max_iter"] = self.max_iter
-        if self.solver in ("auto", "column-generation"):
-            options["active"] = active
-        return SOLVERS[self.solver](problem, **options)
+            common["max_iter"] = self.max_iter
+        by_columns = self.solver in ("auto", "column-generation")
+        return SOLVERS[self.solver](problem, **common, **(options if by_columns else {}))
 
     def _check_options(self) -> None:
         """Refuse options that cannot work, before any data is touched."""
         if not (np.isfinite(self.alpha) and self.alpha > 0):
             raise ValueError(f"alpha must be a positive number, got {self.alpha!r}; larger means smoother")
+        if not LEAST <= self.alpha <= LARGEST:
+            raise ValueError(f"alpha must lie between {LEAST:g} and {LARGEST:g}, got {self.alpha!r}; scale the kernels")
         if not 0 < self.tol < 1:
             raise ValueError(f"tol, the relative duality gap to reach, must lie between 0 and 1, got {self.tol!r}")
         if self.max_iter is not None and self.max_iter < 1:
@@ -85,7 +95,14 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         if self.solver not in SOLVERS:
             raise ValueError(f"solver must be one of {sorted(SOLVERS)}, got {self.solver!r}")
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "MKLClassifier":
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+    ) -> "MKLClassifier":
         """Learn the functions and the weights of the kernels.
 
         Parameters
@@ -93,26 +110,35 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
             With ``kernels="precomputed"``: Gram matrices of shape (n_samples, n_samples) or
             (n_samples, n_samples, n_kernels).
+            A Dask array or DataFrame is worked on where it is, by the workers of the current client; then there is no
+            ``dual_coef_``, which would have a column per sample.
         y : array-like of shape (n_samples,)
-            Labels, of any type that numpy can sort.
+            Labels, of any type that numpy can sort; for a Dask X, a Dask array or Series beside it.
         sample_weight : array-like of shape (n_samples,), optional
             A weight of two counts like the sample given twice.
+        checkpoint : path, optional
+            A file that is written after every round of column generation, and removed at the end. Where it exists, the
+            fit continues from it: for long fits on machines that may fail.
 
         Returns
         -------
         self
         """
         self._check_options()
-        with suitable_blas_threads(n_rows(X)):
-            self._fit(X, y, sample_weight)
+        progress = None if checkpoint is None else Checkpoint(checkpoint, self)
+        with working_engine() if is_dask(X) else suitable_blas_threads(n_rows(X)) as engine:
+            prepare = partial(prepare_blocks, engine) if is_dask(X) else prepare_training
+            self._fit(prepare, X, y, sample_weight, progress)
+        if progress is not None:
+            progress.remove()
         return self
 
-    def _fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+    def _fit(self, prepare: Any, X: Any, y: Any, sample_weight: Any, progress: Checkpoint | None) -> None:
         rng = check_random_state(self.random_state)
-        training = prepare_training(self, X, y, sample_weight, rng)
+        training = prepare(self, X, y, sample_weight, rng)
         self.n_kernels_ = training.bank.n_kernels
         self.total_weight_ = float(training.weight.sum())
-        results = self._solve_outputs(training, tol=self.tol)
+        results = self._solve_outputs(training, tol=self.tol, progress=progress)
         self._keep(training, results)
         if self.probability:
             self._calibrate(training, results, rng)
@@ -124,15 +150,17 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         tol: float,
         keep: NDArray[np.bool_] | None = None,
         actives: list[NDArray[np.intp]] | None = None,
+        progress: Checkpoint | None = None,
     ) -> list[Result]:
         """Solve every output on the samples of ``keep``, starting from the kernels in ``actives``."""
-        weight = training.weight if keep is None else training.weight * keep
-        return [
-            self._solve(
-                WeightedSamples(training, output, weight), tol=tol, active=None if actives is None else actives[output]
-            )
-            for output in range(training.n_outputs)
-        ]
+        weight = training.weight if keep is None else kept(training.weight * keep)
+        results = []
+        for output in range(training.n_outputs):
+            options: dict[str, Any] = {"active": None if actives is None else actives[output]}
+            if progress is not None:
+                options["rounds"] = progress.of_output(output)
+            results.append(self._solve(WeightedSamples(training, output, weight), tol=tol, options=options))
+        return results
 
     def _keep(self, training: TrainingSet, results: list[Result]) -> None:
         """Store what prediction and inspection need, in the memory of the landmarks."""
@@ -141,15 +169,16 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         norms = np.stack([point.norms(bank.n_kernels) for point in points])
         totals = norms.sum(axis=1, keepdims=True)
         weights = np.divide(norms, totals, out=np.zeros_like(norms), where=totals > 0)
-        coefs = [
-            _kernel_coefficients(training, output, point, row)
-            for output, (point, row) in enumerate(zip(points, norms, strict=True))
-        ]
         single = training.n_outputs == 1
         self.classes_ = training.classes
         self.kernels_: list[Kernel] = [feature_map.kernel for feature_map in bank.maps]
         self.kernel_weights_ = weights[0] if single else weights
-        self.dual_coef_ = coefs[0] if single else coefs
+        if in_memory(training.weight):
+            coefs = [
+                _kernel_coefficients(training, output, point, row)
+                for output, (point, row) in enumerate(zip(points, norms, strict=True))
+            ]
+            self.dual_coef_ = coefs[0] if single else coefs
         self.intercept_ = np.array([point.intercept for point in points])
         self.objective_ = float(sum(result.certificate.primal for result in results))
         self.dual_gap_ = float(sum(result.certificate.gap for result in results))
@@ -179,28 +208,29 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         """Return decisions on every sample by models that did not see its label."""
 
         def held_out(k: int) -> tuple[NDArray[np.bool_], list[Result]]:
-            left_out = fold == k
-            return left_out, self._solve_outputs(training, tol=tol, keep=~left_out, actives=actives)
+            return fold == k, self._solve_outputs(training, tol=tol, keep=fold != k, actives=actives)
 
-        folds = [k for k in np.unique(fold) if np.any(training.weight[fold != k] > 0)]
-        decisions = np.zeros((len(fold), training.n_outputs))
+        folds = [k for k in range(CALIBRATION_FOLDS) if _divides(training.weight, fold, k)]
+        columns = [np.zeros_like(training.weight) for _ in range(training.n_outputs)]
         # Threads share the bank; the work is in BLAS, which releases the interpreter.
         for left_out, results in Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(held_out)(k) for k in folds):
             for output, result in enumerate(results):
                 problem = WeightedSamples(training, output, training.weight).problem(penalty=self.alpha)
-                decisions[left_out, output] = problem.decisions(result.point)[left_out]
-        return decisions
+                columns[output] = kept(np.where(left_out, problem.decisions(result.point), columns[output]))
+        return np.stack(columns, axis=1)
 
     def _decisions(self, X: Any) -> Array:
         check_is_fitted(self)
         X, _ = read_features(self, X)
         return self._function(X if self._scaler is None else self._scaler(X))
 
+    @on_blocks(lambda model: () if len(model.classes_) == 2 else (len(model.classes_),))
     def decision_function(self, X: Any) -> Array:
         """Return ``f(x)``: a number per sample for two classes (positive means ``classes_[1]``), else one per class."""
         decisions = self._decisions(X)
         return decisions[:, 0] if len(self.classes_) == 2 else decisions
 
+    @on_blocks(lambda model: (), dtype=lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every sample."""
         decisions = self._decisions(X)
@@ -208,6 +238,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[chosen]
 
     @available_if(_calibrates)
+    @on_blocks(lambda model: (len(model.classes_),))
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of every label, calibrated on out-of-fold decisions.
 
@@ -249,12 +280,29 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
+def _divides(weight: Array, fold: NDArray[np.intp], k: int) -> bool:
+    """Whether fold k has samples, and the others have weight to learn from."""
+    members, rest = together((fold == k).sum(), (weight * (fold != k)).sum())
+    return bool(members > 0 and rest > 0)
+
+
 class WeightedSamples:
-    """One output of a training set with the weights to use: everything a binary problem needs but its parameters."""
+    """One output of a training set with the weights to use: everything a binary problem needs but its parameters.
+
+    Attributes
+    ----------
+    total : float
+        The sum of the weights as they were given, which count samples.
+    weight, mass : ndarray, float
+        The weights and their sum in units of a power of two near their mean: the problem is the same in any unit, and
+        in this one its numbers are neither huge nor tiny. Weights that rounding hides beside the mean are zero.
+    """
 
     def __init__(self, training: TrainingSet, output: int, weight: Array):
-        self.bank, self.y, self.weight = training.bank, training.signs(output), weight
-        self.mass = float(weight.sum())
+        self.bank, self.y, self.total = training.bank, training.signs(output), float(weight.sum())
+        weight = weight / float(power_of_two(self.total / len(weight)))
+        self.weight = kept(weight * (weight > NEGLIGIBLE))
+        self.mass = float(self.weight.sum())
 
     def problem(
         self, *, penalty: float, bound: float | Array = 1.0, budget: float = np.inf, intercept: bool = False

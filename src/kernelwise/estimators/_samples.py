@@ -6,7 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from sklearn.utils.validation import _check_sample_weight
+
+from ..kernels.magnitudes import largest_magnitude, power_of_two
 from ..kernels.specs import is_sparse
+from ..optim.sample_arrays import kept, rowwise
 
 Array = NDArray[np.float64]
 
@@ -16,6 +20,19 @@ class DistinctSamples(NamedTuple):
 
     first: NDArray[np.intp]  # position of a representative in the data that was given
     weight: Array
+    group: NDArray[np.intp]  # of every sample given, its position among the distinct ones
+
+
+def read_weights(sample_weight: Any, X: Any) -> Array:
+    """Return one weight per row of ``X``, none of them negative; ones where none are given."""
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if (weight < 0).any():
+        raise ValueError(f"sample_weight must not be negative, got {weight.min()}; use 0 to leave a sample out")
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if np.isinf(total):
+        raise ValueError(f"sample_weight must have a finite sum, got {weight.max():.3g} among others; divide by that")
+    return weight
 
 
 def distinct_samples(X: Any, target: NDArray[np.intp], weight: Array) -> DistinctSamples:
@@ -30,14 +47,14 @@ def distinct_samples(X: Any, target: NDArray[np.intp], weight: Array) -> Distinc
     same_key = np.flatnonzero(~new)
     new[same_key] = _rows_differ(X, order[same_key], order[same_key + 1])
     starts = np.concatenate([[0], np.flatnonzero(new) + 1]).astype(np.intp)
-    merged = np.add.reduceat(weight[order], starts)
-    kept = merged > 0
-    return DistinctSamples(order[starts][kept], merged[kept])
+    group = np.empty_like(order)
+    group[order] = np.concatenate([[0], np.cumsum(new)])
+    return DistinctSamples(order[starts], np.add.reduceat(weight[order], starts), group)
 
 
 def _row_keys(X: Any) -> Array:
     """Return one number per row, equal for equal rows: a fixed random projection."""
-    projection = np.random.RandomState(0).uniform(0.5, 1.5, X.shape[1])
+    projection = np.random.RandomState(0).uniform(0.5, 1.5, X.shape[1]) / power_of_two(largest_magnitude(X))
     if is_sparse(X):
         rows = sp.csr_array(X)
         rows.sort_indices()
@@ -62,7 +79,11 @@ def n_rows(X: Any) -> int:
 
 
 def balanced_folds(target: NDArray[np.intp], n_folds: int, random_state: np.random.RandomState) -> NDArray[np.intp]:
-    """Assign samples to folds so that every class is spread evenly."""
+    """Assign samples to folds so that every class is spread evenly (in every block, where there are blocks)."""
+    return kept(rowwise(target, _folds, n_folds=n_folds, random_state=random_state))
+
+
+def _folds(target: NDArray[np.intp], *, n_folds: int, random_state: np.random.RandomState) -> NDArray[np.intp]:
     fold = np.empty(len(target), dtype=np.intp)
     start = 0
     for label in np.unique(target):
@@ -85,10 +106,19 @@ class FeatureScaler(NamedTuple):
             largest = np.asarray(abs(X).max(axis=0).todense()).ravel()
             return cls(None, np.where(largest > 0, largest, 1.0))
         low, high = X.min(axis=0), X.max(axis=0)
-        span = high - low
+        with np.errstate(over="ignore"):
+            span = high - low
+        if np.isinf(span).any():
+            column = int(np.argmax(span))
+            raise ValueError(
+                f"feature {column} of X spans {low[column]:.3g} to {high[column]:.3g}, more than floating point can "
+                "subtract; divide it by ten"
+            )
         return cls(low, np.where(span > 0, span, 1.0))
 
     def __call__(self, X: Any) -> Any:
         if self.shift is None:
             return sp.csr_array(X @ sp.diags_array(1.0 / self.scale))
-        return (X - self.shift) / self.scale
+        with np.errstate(over="ignore"):  # new samples may be beyond all bounds of the training data
+            scaled = (X - self.shift) / self.scale
+        return np.clip(scaled, -np.finfo(np.float64).max, np.finfo(np.float64).max, out=scaled)

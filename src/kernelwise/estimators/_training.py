@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..kernels import FactorBank, IndexedGram, StackedGram, build_bank, gaussian_kernels, resolve_kernels
-from ._samples import FeatureScaler, distinct_samples
+from ..kernels.reading import tidy
+from ._samples import FeatureScaler, distinct_samples, read_weights
 
 Array = NDArray[np.float64]
 
@@ -46,9 +47,7 @@ def prepare_training(estimator: Any, X: Any, y: Any, sample_weight: Any, random_
     """Validate, scale, merge repeated samples, resolve the kernels and build the bank."""
     X, y = read_features(estimator, X, y)
     check_classification_targets(y)
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    if (weight < 0).any():
-        raise ValueError(f"sample_weight must not be negative, got {weight.min()}; use 0 to leave a sample out")
+    weight = read_weights(sample_weight, X)
     n_given, given = len(y), np.arange(len(y))
     if not is_precomputed(estimator.kernels):  # there, new samples are columns of all that was given
         given = np.flatnonzero(weight > 0)
@@ -60,11 +59,11 @@ def prepare_training(estimator: Any, X: Any, y: Any, sample_weight: Any, random_
             f"a classifier needs two classes or more among samples with a weight, got one class: {classes[weighty]}"
         )
 
-    kernels, rescale = _kernels_for(estimator, X)
+    kernels, rescale = chosen_kernels(estimator, X)
     scaler = FeatureScaler.fit(X) if rescale else None
     X = X if scaler is None else scaler(X)
     if not is_precomputed(estimator.kernels):
-        kept, weight = distinct_samples(X, target, weight)
+        kept, weight, _ = distinct_samples(X, target, weight)
         X, target, given = X[kept], target[kept], given[kept]
     bank = build_bank(
         X,
@@ -85,9 +84,7 @@ def read_features(estimator: Any, X: Any, y: Any = None) -> tuple[Any, Any]:
     options = {"allow_nd": True} if is_precomputed(estimator.kernels) else {"accept_sparse": "csr"}
     checked = validate_data(estimator, X, y if fitting else "no_validation", reset=fitting, dtype=np.float64, **options)
     X, y = checked if fitting else (checked, None)
-    if is_precomputed(estimator.kernels):
-        X = _gram_stack(estimator, X, fitting)
-    return X, y
+    return (_gram_stack(estimator, X, fitting) if is_precomputed(estimator.kernels) else tidy(X)), y
 
 
 def _gram_stack(estimator: Any, X: Array, fitting: bool) -> Array:
@@ -102,7 +99,7 @@ def _gram_stack(estimator: Any, X: Array, fitting: bool) -> Array:
     return stack
 
 
-def _kernels_for(estimator: Any, X: Any) -> tuple[Any, bool]:
+def chosen_kernels(estimator: Any, X: Any) -> tuple[Any, bool]:
     """Return the kernels with column positions, and whether the features are to be scaled first."""
     if is_precomputed(estimator.kernels):
         return [StackedGram(position=j) for j in range(X.shape[2])], False

@@ -3,10 +3,11 @@
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ..distributed import refuse_dask
 from ..problems import solve_best_case
+from ._checkpoint import refuse_checkpoint
 from ._mkl_classifier import MKLClassifier, Result, WeightedSamples
 from .mkl import check_budget_options, used_noise_rate
 
@@ -98,8 +99,10 @@ class BestCaseMKLClassifier(MKLClassifier):
         if self.n_starts < 1:
             raise ValueError(f"n_starts must be at least 1, got {self.n_starts!r}")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BestCaseMKLClassifier":
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: Any = None) -> "BestCaseMKLClassifier":
         self._check_options()
+        refuse_dask(self, X, "RobustMKLClassifier")
+        refuse_checkpoint(self, checkpoint)
         self.noise_rate_ = used_noise_rate(self, X, y)
         super().fit(X, y, sample_weight)
         self.budget_ = self._share()
@@ -108,15 +111,17 @@ class BestCaseMKLClassifier(MKLClassifier):
     def _share(self) -> float:
         return 1.0 - self.noise_rate_ if self.budget is None else float(self.budget)
 
-    def _solve(self, data: WeightedSamples, *, tol: float, active: NDArray[np.intp] | None = None) -> Result:
+    def _solve(self, data: WeightedSamples, *, tol: float, options: dict[str, Any]) -> Result:
         rng = check_random_state(self.random_state)
         n = len(data.y)
         # A warm start comes from a fold of the calibration, where one start is enough.
-        n_random = self.n_starts - 1 if active is None else 0
+        n_random = self.n_starts - 1 if options["active"] is None else 0
         random_starts = [(rng.permutation(n) < self._share() * n).astype(float) for _ in range(n_random)]
         return solve_best_case(
             lambda trust: data.problem(penalty=self.alpha, bound=trust, intercept=self.fit_intercept),
-            lambda problem, used: self._run_solver(problem, tol=tol, active=active if used is None else used),
+            lambda problem, used: self._run_solver(
+                problem, tol=tol, options={"active": options["active"] if used is None else used}
+            ),
             weight=data.weight,
             budget=self._share() * data.mass,
             starts=[np.ones(n), *random_starts],

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from ..kernels.reading import read_samples
 from ..problems.pair_similarity import is_operator, n_samples_of
 from ..spectral import GramFactor, SpectralBasis, assign_clusters
 from ..supervision import Pairs
@@ -119,6 +120,7 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
         if completer.random_state is None:
             completer.random_state = rng
         self.completer_ = None if known is None else completer.fit(X, pairs=known)
+        completer.random_state = self._completer.random_state  # as given: the generator has done its work
         if self.completer_ is not None and not self.completer_.factor_.any():
             warnings.warn(
                 "the estimated label matrix is zero; the similarity itself is clustered instead", stacklevel=2
@@ -128,7 +130,7 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
             basis = self._basis(read_similarity(completer, X), rng)
         else:
             factor = self.completer_.factor_
-            basis = self._basis(Similarity(GramFactor(factor), factor, _itself), rng)
+            basis = self._basis(Similarity(GramFactor(factor), factor), rng)
         self._extended, self._unit_rows = basis, basis.vectors.shape[1] > 1
         self.embedding_ = self._rows(basis.vectors)
         labels = assign_clusters(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=rng)
@@ -152,7 +154,7 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
     def embed(self, X: Any) -> Array:
         """Place samples in the embedding by Nystroem's formula; those of ``fit`` are placed where they were."""
         check_is_fitted(self)
-        checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        checked = read_samples(self, X, reset=False)
         rows = checked if self.completer_ is None else self.completer_.transform(X)
         return self._rows(self._extended.extend(rows))
 
@@ -175,7 +177,7 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
         if is_operator(X):
             self.n_features_in_ = n_samples_of(X)
             return self.n_features_in_
-        checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        checked = read_samples(self, X, ensure_min_samples=2)
         return int(checked.shape[0])
 
     @property
@@ -204,7 +206,3 @@ def _degrees(similarity: Similarity) -> Array:
         factor = similarity.matrix.factor
         return np.asarray(factor @ (factor.T @ ones))
     return np.asarray(similarity.matrix @ ones)
-
-
-def _itself(rows: Any) -> Any:
-    return rows

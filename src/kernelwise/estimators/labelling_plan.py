@@ -176,10 +176,10 @@ class _Simulation:
     def accuracy(self, n_labelled: int, n_pairs: int) -> float:
         labelled = np.full(len(self.planted), -1)
         chosen = self.rng.choice(len(self.planted), n_labelled, replace=False)
-        labelled[chosen] = self.planted[chosen]
+        labelled[chosen] = self.planted[chosen] + 2  # labels of -1 and 1 alone might be meant as two classes
         pairs = Pairs.from_labels(labelled, n_pairs=n_pairs, random_state=self.rng)
         block = known_block(pairs.flip(self.fitter.noise_rate, random_state=self.rng))
-        core = self.fitter.fit(self.basis, block, self.fitter.complete(block, self.rng), self.rng)
+        core = self.fitter.fit(self.basis[block.index], block, self.fitter.complete(block, self.rng), self.rng)
         factor = core.factor(self.basis, block.index)
         (same, different) = (_inner_products(factor, *ends) for ends in self.questions)
         return 0.5 * float(np.mean(same >= 0.5) + np.mean(different < 0.5))

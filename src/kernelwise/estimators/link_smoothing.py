@@ -9,7 +9,7 @@ matrix of words is projected first, and nothing larger than documents times dime
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -21,10 +21,18 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils.extmath import randomized_svd
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from ..distributed import Engine, is_dask, on_blocks, working_engine
+from ..distributed.row_access import as_dask_array
+from ..kernels.magnitudes import check_magnitude
+from ..kernels.reading import read_samples
+from ..optim.sample_arrays import in_memory, kept, reduced, rowwise
+from ..spectral.randomised import randomised_svd
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
+from ._block_links import document_frequencies, fitted_tfidf, read_block_links
+from ._block_pairs import read_block_samples
 from ._depth_weights import learned_depth_weights
 
 __all__ = ["LinkSmoother"]
@@ -135,9 +143,22 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Returns
         -------
         self
+
+        Notes
+        -----
+        On a Dask cluster, ``X`` is a Dask array (of NumPy or SciPy sparse blocks) or DataFrame, and ``pairs`` a Dask
+        DataFrame with the columns ``row`` and ``col``, and perhaps ``label`` (+1 for links) and ``weight``; or a Dask
+        array of the symmetric adjacency with blocks of all columns, sparse ones if it is large. Rows go from block to
+        block along links only, the projection is found by a randomised decomposition over the blocks, and
+        :meth:`fit_transform` returns a Dask array. ``adjacency_`` and ``degrees_`` are then None, weights of depths
+        must be given, and the rows of ``fit`` stay on the workers: a saved model is for new documents without links.
         """
         self._check_options()
-        X = stored_once(validate_data(self, X, accept_sparse="csr", dtype=np.float64))
+        if is_dask(X) or is_dask(pairs):
+            with working_engine() as engine:
+                return self._fit_blocks(engine, X, pairs)
+        X = read_samples(self, X)
+        check_magnitude(X, "X")
         links = read_links(pairs, X.shape[0])
         self.adjacency_, self.degrees_ = normalised_adjacency(links)
         self._weighting = self._choose_weighting(X)
@@ -146,9 +167,10 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         weighted = self._weighted(X)
         rng = check_random_state(self.random_state)
         self.components_ = self._leading_directions(weighted, rng)
-        self._rows = self._projected(weighted)
+        rows = self._projected(weighted)
+        self._rows = rows.copy() if rows is X else rows  # whoever gave X may change it
         self.depth_weights_ = self._choose_depth_weights(links, pairs, rng)
-        self._n_features_out = self._rows.shape[1] * len(self._depths)
+        self._n_features_out = rows.shape[1] * len(self._depths)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Array:
@@ -161,10 +183,34 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features_out)
+        ndarray of shape (n_samples, n_features_out); a Dask array where X is one
         """
-        return self.fit(X, y, pairs=pairs)._smoothed()
+        smoothed = self.fit(X, y, pairs=pairs)._smoothed()
+        return smoothed if in_memory(smoothed) else as_dask_array(smoothed)
 
+    def _fit_blocks(self, engine: Engine, X: Any, pairs: Any) -> Self:
+        """Fit where the documents or the links are on a cluster."""
+        if isinstance(self.depth_weights, str) and len(self._depths) > 1:
+            raise ValueError(
+                'depth_weights="learned" is for data in memory; learn them there on some of the documents, and give '
+                "their numbers"
+            )
+        samples = read_block_samples(engine, self, X)
+        self._links = read_block_links(engine, pairs, samples)
+        self.adjacency_ = self.degrees_ = None
+        self._weighting = self._choose_weighting(samples)
+        self._tfidf = None
+        if self._weighting == "tfidf":
+            self._tfidf = fitted_tfidf(reduced(samples, document_frequencies, np.add), len(samples))
+        self.idf_ = None if self._tfidf is None else self._tfidf.idf_
+        weighted = kept(self._weighted(samples))
+        self.components_ = self._leading_directions(weighted, check_random_state(self.random_state))
+        self._rows = kept(self._projected(weighted))
+        self.depth_weights_ = self._choose_depth_weights(None, None, None)
+        self._n_features_out = self._rows.shape[1] * len(self._depths)
+        return self
+
+    @on_blocks(lambda model: (model._n_features_out,))
     def transform(self, X: Any, *, links: Any = None) -> Array:
         r"""Features of new documents, smoothed over their links to those of ``fit``.
 
@@ -180,10 +226,14 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
         Returns
         -------
-        ndarray of shape (n_new, n_features_out)
+        ndarray of shape (n_new, n_features_out); a Dask array where X is one, which can have no links
         """
         check_is_fitted(self)
-        X = stored_once(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+        if links is not None and self.adjacency_ is None:
+            raise ValueError(
+                "links to documents of fit need them in memory, and they were on a cluster; leave links out"
+            )
+        X = read_samples(self, X, reset=False)
         rows = self._projected(self._weighted(X))
         if links is None:
             return self._side_by_side(rows for _ in range(max(self._depths) + 1))
@@ -194,11 +244,11 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """The documents of ``fit`` at all depths."""
         return self._side_by_side(self._steps())
 
-    def _choose_depth_weights(self, links: Any, pairs: Pairs | None, rng: np.random.RandomState) -> Array:
+    def _choose_depth_weights(self, links: Any, pairs: Pairs | None, rng: np.random.RandomState | None) -> Array:
         depths = self._depths
         if not isinstance(self.depth_weights, str):
             return np.ones(len(depths)) if self.depth_weights is None else np.atleast_1d(self.depth_weights)
-        if len(depths) == 1 or not links.nnz:
+        if len(depths) == 1 or links is None or not links.nnz:
             return np.full(len(depths), 1.0 / len(depths))
         negatives = None if pairs is None or (pairs.labels > 0).all() else pairs.negative
         return learned_depth_weights(
@@ -207,7 +257,8 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _steps(self, adjacency: Any = None) -> Iterator[Array]:
         """Z_0, Z_1, ... of the documents of ``fit``, over their links or other ones."""
-        adjacency, rows = self.adjacency_ if adjacency is None else adjacency, self._rows
+        own = self._links if self.adjacency_ is None else self.adjacency_
+        adjacency, rows = own if adjacency is None else adjacency, self._rows
         while True:
             yield rows
             rows = adjacency @ rows
@@ -230,30 +281,33 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 wanted[t] = scales[t] * rows
             if t == max(depths):
                 break
-        return wanted[depths[0]] if len(depths) == 1 else np.hstack([wanted[t] for t in depths])
+        first, *others = (wanted[t] for t in depths)
+        return rowwise(first, _beside, *others) if others else first
 
     def _choose_weighting(self, X: Any) -> Literal["tfidf", "unit", "none"]:
         if self.tfidf != "auto":
             return "tfidf" if self.tfidf else "none"
-        values = X if isinstance(X, np.ndarray) else X.data
-        if (values < 0).any() or np.count_nonzero(values) > DENSEST_TEXT * X.shape[0] * X.shape[1]:
+        n_negative, n_nonzero = np.asarray(reduced(X, _count_signs, np.add))
+        if n_negative or n_nonzero > DENSEST_TEXT * X.shape[0] * X.shape[1]:
             return "none"
-        return "tfidf" if are_counts(X) else "unit"
+        return "tfidf" if bool(reduced(X, are_counts, np.logical_and)) else "unit"
 
     def _weighted(self, X: Any) -> Any:
         if self._tfidf is not None:
-            return self._tfidf.transform(X)
-        return normalize(X) if self._weighting == "unit" else X
+            return rowwise(X, _each_row, method=self._tfidf.transform)
+        return rowwise(X, _each_row, method=normalize) if self._weighting == "unit" else X
 
     def _leading_directions(self, X: Any, rng: np.random.RandomState) -> Array | None:
         if self.n_components is None or X.shape[1] <= self.n_components:
             return None
         count = min(self.n_components, X.shape[0])
+        if not (in_memory(X) or sp.issparse(X)):
+            return randomised_svd(X, count, n_power=POWER_ITERATIONS, random_state=rng).right
         return randomized_svd(X, count, n_iter=POWER_ITERATIONS, random_state=rng)[2].T
 
     def _projected(self, X: Any) -> Array:
         rows = X if self.components_ is None else X @ self.components_
-        return rows if isinstance(rows, np.ndarray) else rows.toarray()
+        return rowwise(rows, _dense)
 
     def _check_new_links(self, links: Any, n_new: int) -> Any:
         links = sp.csr_array(check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links"))
@@ -292,10 +346,35 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if self.n_components is not None and not is_count(self.n_components, 1):
             raise ValueError(f"n_components must be an integer of at least 1 or None, got {self.n_components!r}")
 
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        if "_links" in state:  # what is on a cluster cannot be taken elsewhere, and new documents do not need it
+            state = {name: value for name, value in state.items() if name not in ("_links", "_rows")}
+        return state
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _count_signs(X: Any) -> Array:
+    """The numbers of negative and of non-zero entries."""
+    values = X if isinstance(X, np.ndarray) else X.data
+    return np.array([np.count_nonzero(values < 0), np.count_nonzero(values)], dtype=np.float64)
+
+
+def _each_row(X: Any, *, method: Callable[[Any], Any]) -> Any:
+    """A method of scikit-learn, which refuses to work on no rows at all."""
+    return method(X) if X.shape[0] else X
+
+
+def _beside(*rows: Array) -> Array:
+    return np.hstack(rows)
+
+
+def _dense(rows: Any) -> Array:
+    return rows if isinstance(rows, np.ndarray) else rows.toarray()
 
 
 def read_links(pairs: Pairs | None, n_samples: int) -> Any:
@@ -325,16 +404,6 @@ def normalised_adjacency(links: Any) -> tuple[Any, Array]:
     looped.data *= np.repeat(scale, np.diff(looped.indptr))
     looped.data *= scale[looped.indices]
     return looped, degrees
-
-
-def stored_once(X: Any) -> Any:
-    """X with every non-zero entry stored once and no zero stored, since words are counted by what is stored."""
-    if isinstance(X, np.ndarray) or (X.has_canonical_format and X.data.all()):
-        return X
-    own = X.copy()
-    own.sum_duplicates()
-    own.eliminate_zeros()
-    return own
 
 
 def are_counts(X: Any) -> bool:

@@ -12,8 +12,13 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from ..distributed import is_dask, on_blocks, working_engine
+from ..distributed.k_means import two_stage_block_k_means
+from ..distributed.row_access import as_dask_array
+from ..kernels.reading import read_samples
+from ..optim.sample_arrays import in_memory, kept, rowwise
 from ..supervision import Pairs
 from .link_smoothing import LinkSmoother, is_count
 
@@ -122,11 +127,23 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         Returns
         -------
         self
+
+        Notes
+        -----
+        On a Dask cluster, ``X`` and ``pairs`` are as in :meth:`LinkSmoother.fit`. ``labels_`` and ``embedding_`` are
+        then Dask arrays whose blocks stay on the workers; ``compute()`` them, or delete them, before the model is
+        saved. The starts of k-means are tried on 20,000 rows (all, where there are no more: then the clusters are those
+        in memory), and Lloyd's iterations use sums over the blocks.
         """
         self._check_options()
-        checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        if self.n_clusters > checked.shape[0]:
-            raise ValueError(f"n_clusters={self.n_clusters} is more than the {checked.shape[0]} samples of X")
+        if is_dask(X) or is_dask(pairs):
+            with working_engine():
+                return self._fit(X, pairs)
+        return self._fit(read_samples(self, X, ensure_min_samples=2), pairs)
+
+    def _fit(self, X: Any, pairs: Any) -> Self:
+        if in_memory(X) or sp.issparse(X):
+            self._check_n_clusters(X)
         rng = check_random_state(self.random_state)
         self.smoother_ = LinkSmoother(
             depth=self.depth,
@@ -135,19 +152,32 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
             n_components=self.n_components,
             random_state=rng,
         )
-        smoothed = self._scaled(self.smoother_.fit_transform(checked, pairs=pairs))
+        smoothed = self._scaled(self.smoother_.fit(X, pairs=pairs)._smoothed())
+        self._check_n_clusters(smoothed)
+        self.smoother_.random_state = self.random_state  # as given: the generator has done its work
         self.singular_values_, self._directions = leading_directions(
             smoothed, max(self.embedding_dim, self.n_clusters + 1)
         )
-        self.embedding_ = smoothed @ self._directions
+        embedding = kept(smoothed @ self._directions)
         # Rows that are not centred have their mean along about one direction: one coordinate more than clusters.
-        k_means = two_stage_k_means(
-            self.embedding_, self.n_clusters, n_leading=self.n_clusters + 1, n_init=self.n_init, rng=rng
-        )
-        self.labels_, self.cluster_centers_ = k_means.labels_.astype(np.intp), k_means.cluster_centers_
-        self.inertia_ = float(k_means.inertia_)
+        options: Any = {"n_leading": self.n_clusters + 1, "n_init": self.n_init, "rng": rng}
+        if in_memory(embedding):
+            k_means = two_stage_k_means(embedding, self.n_clusters, **options)
+            self.embedding_, self.labels_ = embedding, k_means.labels_.astype(np.intp)
+            self.cluster_centers_, self.inertia_ = k_means.cluster_centers_, float(k_means.inertia_)
+            return self
+        labels, self.cluster_centers_, self.inertia_ = two_stage_block_k_means(embedding, self.n_clusters, **options)
+        self.embedding_, self.labels_ = as_dask_array(embedding), as_dask_array(labels)
+        self.n_features_in_ = self.smoother_.n_features_in_
+        if hasattr(self.smoother_, "feature_names_in_"):
+            self.feature_names_in_ = self.smoother_.feature_names_in_
         return self
 
+    def _check_n_clusters(self, rows: Any) -> None:
+        if self.n_clusters > rows.shape[0]:
+            raise ValueError(f"n_clusters={self.n_clusters} is more than the {rows.shape[0]} samples of X")
+
+    @on_blocks(lambda model: (), dtype=lambda model: np.dtype(np.intp))
     def predict(self, X: Any, *, links: Any = None) -> NDArray[np.intp]:
         """Clusters of new documents, by the nearest centre.
 
@@ -164,14 +194,15 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         """
         return pairwise_distances_argmin(self.embed(X, links=links), self.cluster_centers_).astype(np.intp)
 
+    @on_blocks(lambda model: (model._directions.shape[1],))
     def embed(self, X: Any, *, links: Any = None) -> Array:
         """Place new documents in the embedding; parameters as in :meth:`predict`."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = read_samples(self, X, reset=False)
         return self._scaled(self.smoother_.transform(X, links=links)) @ self._directions
 
     def _scaled(self, rows: Array) -> Array:
-        return normalize(rows) if self.row_normalize else rows
+        return rowwise(rows, _unit_rows) if self.row_normalize else rows
 
     def _check_options(self) -> None:
         for name in ("n_clusters", "embedding_dim", "n_init"):
@@ -184,14 +215,18 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         return tags
 
 
-def leading_directions(rows: Array, count: int) -> tuple[Array, Array]:
+def _unit_rows(rows: Array) -> Array:
+    return normalize(rows) if rows.shape[0] else rows
+
+
+def leading_directions(rows: Any, count: int) -> tuple[Array, Array]:
     r"""The largest singular values of a tall matrix and their right singular vectors, from :math:`Z^\top Z`.
 
     The largest entry of each vector is positive.
     """
     n_columns = rows.shape[1]
     first = max(n_columns - count, 0)
-    squares, vectors = scipy.linalg.eigh(rows.T @ rows, subset_by_index=[first, n_columns - 1])
+    squares, vectors = scipy.linalg.eigh(np.asarray(rows.T @ rows), subset_by_index=[first, n_columns - 1])
     vectors = vectors[:, ::-1]
     peaks = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)
     return np.sqrt(np.maximum(squares[::-1], 0.0)), np.where(peaks < 0.0, -vectors, vectors)

@@ -1,11 +1,13 @@
 """SiPMKL and StPMKL: kernels combined by minimising the hinge loss, of all samples or of the worst allowed ones."""
 
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..distributed import is_dask
 from ..problems import margin_of_confidence
+from ._block_training import some_rows
 from ._mkl_classifier import MKLClassifier, Result, WeightedSamples
 from ._training import is_precomputed
 
@@ -114,9 +116,9 @@ class SimpleMKLClassifier(MKLClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _solve(self, data: WeightedSamples, *, tol: float, active: NDArray[np.intp] | None = None) -> Result:
+    def _solve(self, data: WeightedSamples, *, tol: float, options: dict[str, Any]) -> Result:
         problem = data.problem(penalty=self.alpha, intercept=self.fit_intercept)
-        return self._run_solver(problem, tol=tol, active=active)
+        return self._run_solver(problem, tol=tol, options=options)
 
 
 class RobustMKLClassifier(MKLClassifier):
@@ -212,10 +214,12 @@ class RobustMKLClassifier(MKLClassifier):
         super()._check_options()
         check_budget_options(self.noise_rate, self.budget, self.risk)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "RobustMKLClassifier":
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: str | Path | None = None
+    ) -> "RobustMKLClassifier":
         self._check_options()
         self.noise_rate_ = used_noise_rate(self, X, y)
-        super().fit(X, y, sample_weight)
+        super().fit(X, y, sample_weight, checkpoint=checkpoint)
         self.budget_ = self._bound_and_budget(self.total_weight_)[1]
         return self
 
@@ -226,10 +230,10 @@ class RobustMKLClassifier(MKLClassifier):
         tau = 0.0 if self.risk is None else margin_of_confidence(self.risk)
         return 1.0 + tau, 1.0 - self.noise_rate_ + tau + tau / np.sqrt(mass)
 
-    def _solve(self, data: WeightedSamples, *, tol: float, active: NDArray[np.intp] | None = None) -> Result:
-        bound, budget = self._bound_and_budget(data.mass)
+    def _solve(self, data: WeightedSamples, *, tol: float, options: dict[str, Any]) -> Result:
+        bound, budget = self._bound_and_budget(data.total)
         problem = data.problem(penalty=self.alpha, bound=bound, budget=budget, intercept=self.fit_intercept)
-        return self._run_solver(problem, tol=tol, active=active)
+        return self._run_solver(problem, tol=tol, options=options)
 
 
 def check_budget_options(noise_rate: Any, budget: Any, risk: Any) -> None:
@@ -258,4 +262,6 @@ def used_noise_rate(estimator: Any, X: Any, y: Any) -> float:
         raise ValueError('noise_rate="auto" needs features, but kernels="precomputed"; give a number between 0 and 0.5')
     from .label_audit import estimate_label_noise
 
+    if is_dask(X):
+        X, y = some_rows(estimator, X, y)
     return min(estimate_label_noise(X, y, random_state=estimator.random_state).noise_rate, 0.49)

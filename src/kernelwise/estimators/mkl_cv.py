@@ -8,8 +8,10 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from ..distributed import refuse_dask
 from ..optim.threads import suitable_blas_threads
 from ._calibration import fit_slope
+from ._checkpoint import refuse_checkpoint
 from ._mkl_classifier import WeightedSamples
 from ._samples import balanced_folds, n_rows
 from ._training import TrainingSet, prepare_training
@@ -91,8 +93,12 @@ class RobustMKLClassifierCV(RobustMKLClassifier):
 
     probability = True  # the decisions of the chosen point are out of fold already
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "RobustMKLClassifierCV":
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, checkpoint: Any = None
+    ) -> "RobustMKLClassifierCV":
         """Follow the path in every fold, choose a point, fit it to all samples; see :meth:`SimpleMKLClassifier.fit`."""
+        refuse_dask(self, X, "RobustMKLClassifier or SimpleMKLClassifier with a penalty chosen on a sample")
+        refuse_checkpoint(self, checkpoint)
         path = self._path()
         with suitable_blas_threads(n_rows(X)):
             self._fit_path(path, X, y, sample_weight)

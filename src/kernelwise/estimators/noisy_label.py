@@ -7,12 +7,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..kernels.magnitudes import LARGEST, check_magnitude, power_of_two
+from ..kernels.reading import read_samples, tidy
 from ..kernels.specs import is_sparse
 from ..problems.label_noise import NoisePosterior, fit_label_noise
 from ._columns import ColumnPreparation, needs_preparation
-from ._samples import _row_keys
+from ._samples import DistinctSamples, distinct_samples, read_weights
 from .noisy_label_margins import margin_views
 from .noisy_label_scores import ScorePool, fit_pool, weigh
 
@@ -26,14 +28,6 @@ IMPORTANCE_ROWS = 100
 WEAK_SCORES, WIDE_INTERVAL = 0.55, 0.3
 #: Below this estimate of the noise rate, support vector machines join the views.
 LOW_NOISE = 0.15
-
-
-class Merged(NamedTuple):
-    """Rows that differ in features or label, in an order that does not depend on the order given."""
-
-    first: NDArray[np.intp]
-    inverse: NDArray[np.intp]
-    weight: Array
 
 
 class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
@@ -116,7 +110,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
                 f"a classifier needs two classes or more among samples with a weight, got one class: {self.classes_}"
             )
         used = np.flatnonzero(weight > 0)
-        merged = _merge(X[used], target, weight[used])
+        merged = distinct_samples(X[used], target, weight[used])
         Z, given = X[used[merged.first]], target[merged.first]
         self._scaler = None if is_sparse(Z) else _Standardiser.fit(Z, merged.weight)
         Z = self._standardised(Z)
@@ -147,11 +141,11 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
                 raise ValueError(f"X and y must have equally many rows, got {X.shape[0]} and {len(y)}")
         else:
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+            X = tidy(X)
+        if is_sparse(X):  # which is not standardised
+            check_magnitude(X, "X")
         check_classification_targets(y)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        if (weight < 0).any():
-            raise ValueError(f"sample_weight must not be negative, got {weight.min()}; use 0 to leave a sample out")
-        return X, y, weight
+        return X, y, read_weights(sample_weight, X)
 
     def _standardised(self, X: Any) -> Any:
         return X if self._scaler is None else self._scaler(X)
@@ -165,10 +159,10 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         rows = np.linspace(0, Z.shape[0] - 1, min(Z.shape[0], IMPORTANCE_ROWS)).astype(np.intp)
         self._pool, self._some_rows = pool.settled(), Z[rows]
 
-    def _audit(self, X: Any, y: NDArray[Any], used: NDArray[np.intp], merged: Merged, posterior: Array) -> None:
+    def _audit(self, X: Any, y: NDArray[Any], used: NDArray[np.intp], merged: DistinctSamples, posterior: Array) -> None:
         """Spread what is known of distinct rows to the rows given; rows without weight are new to the model."""
         probabilities = np.empty((len(y), len(self.classes_)))
-        probabilities[used] = posterior[merged.inverse]
+        probabilities[used] = posterior[merged.group]
         unused = np.setdiff1d(np.arange(len(y)), used)
         if unused.size:
             probabilities[unused] = self._posterior.true_probabilities(self._scores(X[unused]))
@@ -204,7 +198,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         if self._columns is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
             return self._columns.transform(X)
-        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        return read_samples(self, X, reset=False)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class being the *true* label of each sample."""
@@ -231,9 +225,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         given, rng = self._some_rows, np.random.RandomState(0)
         rows, base = given.toarray() if is_sparse(given) else given, self._pool(given)
-        parts = [slice(j, j + 1) for j in range(rows.shape[1])] if self._columns is None else self._columns.parts
-        moved = np.zeros(len(parts))
-        for j, part in enumerate(parts):
+        ends = [(j, j + 1) for j in range(rows.shape[1])] if self._columns is None else self._columns.parts
+        moved = np.zeros(len(ends))
+        for j, part in enumerate(slice(*pair) for pair in ends):
             if np.ptp(rows[:, part], axis=0).any():
                 shuffled = rows.copy()
                 shuffled[:, part] = rng.permutation(shuffled[:, part])
@@ -250,26 +244,23 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
 class _Standardiser(NamedTuple):
     """Features with zero mean and unit spread, cut off at :data:`CUT`; constant features become zero."""
 
+    unit: Array  # powers of two near the largest magnitudes, in which mean and spread are counted
     mean: Array
     spread: Array
 
     @classmethod
     def fit(cls, X: Array, weight: Array) -> "_Standardiser":
-        mean = weight @ X / weight.sum()
-        spread = np.sqrt(weight @ (X - mean) ** 2 / weight.sum())
+        unit, weight = power_of_two(np.abs(X).max(axis=0)), weight / power_of_two(weight.max())
+        Z = X / unit
+        mean = weight @ Z / weight.sum()
+        spread = np.sqrt(weight @ (Z - mean) ** 2 / weight.sum())
         constant = spread <= 1e-12 * np.maximum(np.abs(mean), np.finfo(float).tiny)
-        return cls(mean, np.where(constant, np.inf, spread))
+        return cls(unit, mean, np.where(constant, np.inf, spread))
 
     def __call__(self, X: Array) -> Array:
-        return np.clip((X - self.mean) / self.spread, -CUT, CUT)
-
-
-def _merge(X: Any, target: NDArray[np.intp], weight: Array) -> Merged:
-    """Merge equal rows of equal label: a sample given twice and one of weight two are then the same problem."""
-    labelled = np.column_stack([_row_keys(X), target])
-    _, first, inverse = np.unique(labelled, axis=0, return_index=True, return_inverse=True)
-    inverse = inverse.ravel()
-    return Merged(first, inverse, np.bincount(inverse, weight).astype(np.float64))
+        with np.errstate(over="ignore"):  # new samples may be beyond all bounds of the training data
+            Z = np.clip(X / self.unit, -LARGEST, LARGEST)
+            return np.clip((Z - self.mean) / self.spread, -CUT, CUT)
 
 
 def _signs(target: NDArray[np.intp], n_classes: int) -> Array:

@@ -13,6 +13,8 @@ from sklearn.metrics import log_loss, pairwise_distances
 from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.utils import check_array, check_random_state
 
+from ..kernels.magnitudes import power_of_two
+from ..kernels.reading import tidy
 from ..spectral import spectral_basis
 from ..supervision import PairAudit, PairNoise, Pairs
 from ..supervision.graph import key_pairs, pair_keys, sorted_distinct, unlinked_keys
@@ -263,7 +265,7 @@ def _folds(pairs: Pairs, n_folds: int, rng: np.random.RandomState) -> NDArray[np
 
 def _rows(X: Any, metric: str, rng: np.random.RandomState) -> Array:
     """At most 200 columns for every sample, whose inner products tell how alike samples are."""
-    X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+    X = tidy(check_array(X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2))
     if metric == "precomputed":
         if X.shape[0] != X.shape[1]:
             raise ValueError(f'with metric="precomputed" X must be square, got shape {X.shape}')
@@ -271,7 +273,8 @@ def _rows(X: Any, metric: str, rng: np.random.RandomState) -> Array:
         return basis.vectors * np.sqrt(np.maximum(basis.values, 0.0))
     if sp.issparse(X) or np.count_nonzero(X) <= DENSEST_WORDS * X.size:
         return LinkSmoother(depth=0, n_components=ROWS_DIM, random_state=rng).fit_transform(X)
-    scaled = np.clip(StandardScaler().fit_transform(X), -LARGEST_DEVIATION, LARGEST_DEVIATION)
+    near_one = X / power_of_two(np.abs(X).max(axis=0))  # so that variances neither overflow nor vanish
+    scaled = np.clip(StandardScaler().fit_transform(near_one), -LARGEST_DEVIATION, LARGEST_DEVIATION)
     sample = scaled[rng.permutation(len(scaled))[:N_LANDMARKS]]
     width = float(np.median(pairwise_distances(sample, metric="sqeuclidean")))
     kernel = Nystroem(gamma=1.0 / max(width, 1e-12), n_components=min(N_LANDMARKS, len(scaled)), random_state=rng)

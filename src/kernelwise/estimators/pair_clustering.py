@@ -12,6 +12,7 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from ..kernels.combined import CombinedKernelTransformer
+from ..kernels.reading import tidy
 from ..spectral import GramFactor, SpectralBasis, assign_clusters, spectral_basis
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
@@ -224,8 +225,8 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
             validate_data(self, X, reset=fitting, skip_check_array=True)
             return X
         sparse, minimum = "csr" if tags.sparse else False, 2 if fitting else 1
-        checked = validate_data(
-            self, X, accept_sparse=sparse, dtype=np.float64, reset=fitting, ensure_min_samples=minimum
+        checked = tidy(
+            validate_data(self, X, accept_sparse=sparse, dtype=np.float64, reset=fitting, ensure_min_samples=minimum)
         )
         if not self._is_precomputed:
             return X

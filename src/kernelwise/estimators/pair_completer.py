@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -13,7 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..metrics import coherence
+from ..distributed import is_dask, working_engine
+from ..distributed.pair_products import pair_products
+from ..distributed.row_access import as_dask_array
+from ..distributed.similarities import read_pairs
+from ..memory import require
+from ..optim.sample_arrays import in_memory
 from ..problems.block_completion import is_contradictory
 from ..problems.completion_theory import labelled_for_recovery
 from ..problems.known_block import KnownBlock, known_block
@@ -21,7 +27,17 @@ from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from ._core_fit import METHODS, CoreFitter, FittedCore
 from ._pair_calibration import Calibration, hold_out
-from ._similarity import ExtendedBasis, is_precomputed, leading_basis, read_new, read_similarity
+from ._similarity import (
+    ExtendedBasis,
+    Similarity,
+    is_in_blocks,
+    is_precomputed,
+    leading_basis,
+    n_samples_in_blocks,
+    read_blocks,
+    read_new,
+    read_similarity,
+)
 from .pair_audit import audit_pairs
 
 __all__ = ["PairCompleter"]
@@ -193,17 +209,39 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self
         """
         self._check_options()
+        if is_dask(y):
+            raise TypeError("y is a Dask collection; pass pairs, or the known classes as a NumPy array with -1 elsewhere")
+        if is_in_blocks(X):
+            return self._fit_in_blocks(X, y, pairs)
         similarity = read_similarity(self, X)
         rng = check_random_state(self.random_state)
-        known = resolve_pairs(pairs, y, similarity.n_samples, random_state=rng, both_kinds=False)
+        known = read_pairs(pairs, similarity.n_samples)
+        known = resolve_pairs(known, y, similarity.n_samples, random_state=rng, both_kinds=False)
         assert known is not None  # they are required
+        return self._complete(similarity, known, rng)
+
+    def _fit_in_blocks(self, X: Any, y: Any, pairs: Any) -> Self:
+        """Fit where the similarity is; what can be told of pairs is told before it is made."""
+        n_samples = n_samples_in_blocks(self, X)
+        rng = check_random_state(self.random_state)
+        with working_engine() as engine:
+            similarity = None if n_samples is not None else read_blocks(self, X, engine)
+            n_samples = similarity.n_samples if similarity is not None else n_samples
+            assert n_samples is not None  # one or the other
+            known = resolve_pairs(read_pairs(pairs, n_samples), y, n_samples, random_state=rng, both_kinds=False)
+            assert known is not None  # they are required
+            self._candidates(len(known_block(known).index), n_samples)
+            return self._complete(similarity or read_blocks(self, X, engine), known, rng)
+
+    def _complete(self, similarity: Similarity, known: Pairs, rng: np.random.RandomState) -> Self:
         block = known_block(known)
         counts = self._candidates(len(block.index), similarity.n_samples)
         basis = leading_basis(similarity, max(counts), normalize=self.normalize, tol=self.eigen_tol, random_state=rng)
-        self.noise_rate_ = self._find_noise(basis, known, rng)
-        count, self.calibration_ = self._hold_out(basis, block, counts, rng)
+        labelled = basis.rows(block.index)
+        self.noise_rate_ = self._find_noise(basis, labelled, known, rng)
+        count, self.calibration_ = self._hold_out(labelled, block, counts, rng)
         chosen, completion = basis.leading(count), self._fitter.complete(block, rng)
-        core = self._fitter.fit(chosen.vectors, block, completion, rng)
+        core = self._fitter.fit(labelled[:, :count], block, completion, rng)
         self._keep(chosen, block, completion, core)
         self._warn_of_doubtful_results(core)
         if self.method == "completion" and not self.penalty_ and is_contradictory(block):
@@ -211,34 +249,37 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 "known pairs contradict each other, so some are wrong, but all are taken at their word; set "
                 'noise_rate, or use method="direct"',
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         if self.calibration_ is None:
-            scores = self.pair_scores(block.index[block.rows], block.index[block.cols])
+            scores = _inner_products(core.labelled_rows, block.rows, block.cols)
             self.calibration_ = Calibration.fit(scores, block, self.noise_rate_)
         return self
 
-    def pair_scores(self, rows: ArrayLike, cols: ArrayLike) -> Array:
+    def pair_scores(self, rows: Any, cols: Any) -> Any:
         """Entries of the estimated label matrix: near 1 for pairs of one class, near 0 for others.
 
         Parameters
         ----------
-        rows, cols : array-like of int
+        rows, cols : array-like of int, or Dask array or series
             Samples of ``fit``.
 
         Returns
         -------
-        ndarray
+        ndarray, or a Dask array for pairs in a Dask collection
         """
         check_is_fitted(self)
+        if is_dask(self.factor_) or is_dask(rows) or is_dask(cols):
+            check = partial(_check_ends, n_samples=len(self.factor_))
+            return pair_products(self.factor_, rows, cols, check=check, product=_inner_products)
         left, right = _check_ends(rows, cols, len(self.factor_))
         return _inner_products(self.factor_, left, right)
 
-    def predict_pairs(self, rows: ArrayLike, cols: ArrayLike) -> NDArray[np.int64]:
+    def predict_pairs(self, rows: Any, cols: Any) -> Any:
         """Say +1 for pairs with a score of at least one half and -1 for others, as the labels of :class:`Pairs`."""
         return np.where(self.pair_scores(rows, cols) >= 0.5, 1, -1)
 
-    def predict_proba_pairs(self, rows: ArrayLike, cols: ArrayLike) -> Array:
+    def predict_proba_pairs(self, rows: Any, cols: Any) -> Any:
         """Probabilities that pairs share a class.
 
         Calibrated on pairs of samples held out, or on the known pairs themselves where these are too few or
@@ -246,10 +287,10 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         scores = self.pair_scores(rows, cols)
         assert self.calibration_ is not None  # since fit
-        return self.calibration_(scores)
+        return scores.map_blocks(self.calibration_) if is_dask(scores) else self.calibration_(scores)
 
-    def label_matrix(self, *, max_gigabytes: float = 2.0) -> Array:
-        """The whole n x n matrix of scores, if it is no larger than allowed."""
+    def label_matrix(self, *, max_gigabytes: float = 2.0) -> Any:
+        """The whole n x n matrix of scores, if it is no larger than allowed; a Dask array where ``factor_`` is one."""
         check_is_fitted(self)
         n_samples = len(self.factor_)
         needed = 8e-9 * n_samples**2
@@ -258,47 +299,60 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 f"the label matrix of {n_samples} samples takes {needed:.3g} GB, more than max_gigabytes="
                 f"{max_gigabytes:g}; use pair_scores(rows, cols), or factor_ @ factor_[some].T"
             )
+        if is_dask(self.factor_):
+            return self.factor_ @ self.factor_.T
+        require(8 * n_samples**2, f"the label matrix of {n_samples} samples", "use pair_scores(rows, cols)")
         return self.factor_ @ self.factor_.T
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any) -> Any:
         """Rows of the factor for new samples, by Nystroem's formula; scores of pairs are their inner products.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_new, n_samples)
+        X : array, sparse matrix or Dask array of shape (n_new, n_samples)
             Similarities of new samples to those of ``fit``, so that ``transform(X) @ factor_.T`` are the scores of new
             with old samples. With ``kernels``, features of shape (n_new, n_features).
 
         Returns
         -------
-        ndarray of shape (n_new, r)
+        ndarray of shape (n_new, r), or a Dask array where X is one
         """
         check_is_fitted(self)
         return self._extended.extend(read_new(self, X)) @ self._root
 
-    def _find_noise(self, basis: ExtendedBasis, known: Pairs, rng: np.random.RandomState) -> float:
+    def _find_noise(
+        self, basis: ExtendedBasis, labelled: Array, known: Pairs, rng: np.random.RandomState
+    ) -> float:
         """The share of known pairs that is wrong: as given, or found by an audit of the pairs within the basis."""
         if self.noise_rate != "auto":
             return 0.0 if self.noise_rate is None else float(self.noise_rate)
-        self.audit_ = audit_pairs(basis.vectors * np.sqrt(np.maximum(basis.values, 0.0)), known, random_state=rng)
+        scales = np.sqrt(np.maximum(basis.values, 0.0))
+        if in_memory(basis.vectors):
+            self.audit_ = audit_pairs(basis.vectors * scales, known, random_state=rng)
+        else:  # of the others nothing but their number is left out
+            among = known.restrict(np.unique(np.concatenate([known.rows, known.cols])))
+            self.audit_ = audit_pairs(labelled * scales, among, random_state=rng)
         precision = self.audit_.noise.precision_positive, self.audit_.noise.precision_negative
         wrong = 1.0 - np.where(known.labels > 0, *precision)
         return min(float(np.average(wrong, weights=known.weights)), MOST_NOISE)
 
     def _hold_out(
-        self, basis: ExtendedBasis, block: KnownBlock, counts: Sequence[int], rng: np.random.RandomState
+        self, labelled: Array, block: KnownBlock, counts: Sequence[int], rng: np.random.RandomState
     ) -> tuple[int, Calibration | None]:
-        """The number of eigenvectors of least error on pairs of samples held out, and probabilities from these."""
+        """The number of eigenvectors of least error on pairs of samples held out, and probabilities from these.
+
+        ``labelled`` are the rows of the basis at ``block.index``.
+        """
         self.component_errors_: dict[int, float] = {}
         split = hold_out(block, rng) if self.calibrate or len(counts) > 1 else None
         if split is None:
             return counts[0], None
         rest, held = block.among(split[0]), block.among(split[1])
+        fitting, testing = (labelled[np.searchsorted(block.index, part.index)] for part in (rest, held))
         completion = self._fitter.complete(rest, rng)
         truth, scores = held.corrected(self.noise_rate_).values, {}
         for count in counts:
-            vectors = basis.vectors[:, :count]
-            rows = vectors[held.index] @ self._fitter.fit(vectors, rest, completion, rng).root
+            rows = testing[:, :count] @ self._fitter.fit(fitting[:, :count], rest, completion, rng).root
             scores[count] = _inner_products(rows, held.rows, held.cols)
             self.component_errors_[count] = float(np.average((scores[count] - truth) ** 2, weights=held.weights))
             if self.component_errors_[count] > WORSE * min(self.component_errors_.values()):
@@ -307,13 +361,15 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return best, Calibration.fit(scores[best], held, self.noise_rate_) if self.calibrate else None
 
     def _keep(self, basis: ExtendedBasis, block: KnownBlock, completion: Any, core: FittedCore) -> None:
-        self._extended, self._root = basis, core.root
-        self.basis_, self.eigenvalues_, self.labelled_ = basis.vectors, basis.values, block.index
         self.core_, self.factor_ = core.root @ core.root.T, core.factor(basis.vectors, block.index)
         self.n_components_, self._n_features_out = basis.vectors.shape[1], core.root.shape[1]
         self.completion_, self.certificate_, self.penalty_ = completion, core.certificate, core.penalty
         self.n_iter_, self.converged_ = core.n_iter, core.converged
-        self.coherence_ = coherence(basis.vectors)
+        self.coherence_ = basis.coherence
+        if not in_memory(basis.vectors):
+            basis, self.factor_ = basis.on_workers(), as_dask_array(self.factor_)
+        self._extended, self._root = basis, core.root
+        self.basis_, self.eigenvalues_, self.labelled_ = basis.vectors, basis.values, block.index
 
     def _warn_of_doubtful_results(self, core: FittedCore) -> None:
         if core.rank < self.n_components_:
@@ -325,21 +381,21 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 f"{max(least - m, self.n_components_ - core.rank)} more samples (Theorem 2 asks for "
                 f"{labelled_for_recovery(self.coherence_, self.n_components_)} in all), or lower n_components",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         elif not core.root.any():
             warnings.warn(
                 "the estimated label matrix is zero: what the known pairs say of the basis is not more than noise. "
                 "Give more of them, a lower noise_rate or another similarity",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         if not self.converged_:
             warnings.warn(
                 f"PairCompleter stopped after {self.n_iter_} iterations at a relative duality gap of "
                 f"{self.certificate_.relative_gap:.3g}; raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _candidates(self, n_labelled: int, n_samples: int) -> list[int]:

@@ -2,6 +2,7 @@
 
 import logging
 import warnings
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 
-from ..kernels import FactorBank, KernelBank
+from ..distributed import Engine, is_dask, on_blocks, working_engine
+from ..distributed.pair_blocks import rows_of_pairs
+from ..kernels import FactorBank, KernelBank, linear_kernels
 from ..kernels.combined import CombinedKernelTransformer
 from ..optim import HistoryRow, SolverResult
 from ..optim.bounded_newton import BoundedPoint, SeparableProblem, kkt_residual, minimize_bounded
@@ -25,6 +28,7 @@ from ..problems.pair_statistics import (
 )
 from ..supervision import PairAudit, PairNoise, Pairs
 from ..supervision.resolve import resolve_pairs
+from ._block_pairs import PairDesign, read_block_samples, read_design
 from .pair_audit import audit_pairs
 
 __all__ = ["PairKernelLearner"]
@@ -35,6 +39,8 @@ logger = logging.getLogger("kernelwise")
 
 CORRECTIONS = ("statistic", "none", "forward")
 
+#: Of pairs on a cluster, at most this many are audited with ``noise="auto"``.
+AUDITED_PAIRS = 50_000
 #: The prior may differ by this much from the one that fits the precisions and the given labels.
 PRIOR_TOLERANCE = 0.1
 
@@ -178,22 +184,70 @@ class PairKernelLearner(CombinedKernelTransformer):
         Returns
         -------
         self
+
+        Notes
+        -----
+        On a Dask cluster, ``pairs`` is a Dask DataFrame with the columns ``row``, ``col``, ``label`` and, if pairs
+        count differently, ``weight``, coded as in :class:`~kernelwise.Pairs`: positions of rows of ``X``, +1 for the
+        same class and -1 for different ones, positive weights. ``X`` is a Dask array (of NumPy or SciPy sparse blocks)
+        or DataFrame, or in memory; ``pairs`` may be a :class:`~kernelwise.Pairs` if ``X`` is a Dask collection. Rows
+        of ``X`` go only to the partitions whose pairs touch them; what stays on the workers is one row of kernel
+        values per pair, and what comes back are sums. The result is the one in memory, up to the order of additions.
+        ``noise="auto"`` audits up to 50,000 of the pairs, drawn from all partitions. Kernels other than one linear
+        kernel per attribute have landmarks chosen on 20,000 rows and checked on all.
         """
         self._check_options()
+        if is_dask(X) or is_dask(pairs):
+            with working_engine() as engine:
+                self._fit_blocks(engine, X, pairs)
+            return self
         bank = self._fit_bank(X)
         rng = check_random_state(self.random_state)
         known = resolve_pairs(pairs, y, bank.n_samples, random_state=rng, balance=True)
         assert known is not None  # they are required
         noise = self._resolve_noise(X, known, rng)
-        problem = self._problem(bank, known, noise)
+        weights = self._learn(pair_value_matrix(bank, known), known, noise, slack=lambda: _largest_errors(bank))
+        self._combine(bank, weights)
+        self._warn_of_doubtful_results(noise)
+        return self
+
+    def _fit_blocks(self, engine: Engine, X: Any, pairs: Any) -> None:
+        """Fit where the samples or the pairs are on a cluster."""
+        if self._is_precomputed:
+            raise ValueError('kernels="precomputed" has a column per sample and is for data in memory; give kernels')
+        if pairs is None:
+            raise ValueError(
+                "pairs must be given where X is a Dask collection: a Dask DataFrame with the columns row, col and label"
+            )
+        rng = check_random_state(self.random_state)
+        samples = read_block_samples(engine, self, X)
+        specs = self._name_kernels(linear_kernels() if self.kernels is None else self.kernels, samples.shape[1])
+        design = read_design(engine, samples, pairs, specs, self.rank, check_random_state(self.random_state))
+        noise = self._resolve_block_noise(design, rng)
+        self.kernel_weights_ = self._learn(design.values(), design.pairs, noise, slack=design.slack)
+        self._features = design.features(self.kernel_weights_)
+        self._warn_of_doubtful_results(noise)
+
+    def _resolve_block_noise(self, design: PairDesign, rng: np.random.RandomState) -> PairNoise | None:
+        if not isinstance(self.noise, str):
+            return self._resolve_noise(None, None, rng)
+        return self._resolve_noise(*rows_of_pairs(design.pairs.sample(AUDITED_PAIRS, rng), design.X), rng)
+
+    def _learn(self, values: Any, pairs: Any, noise: PairNoise | None, *, slack: Callable[[], float | Array]) -> Array:
+        """Solve the problem of kernel values on pairs, and return the weights of the kernels."""
+        problem = self._problem(values, pairs, noise, slack)
         callback = _log_row if self.verbose else None
         result = minimize_bounded(problem, tol=self.tol, max_iter=self.max_iter, callback=callback)
         self._keep(result)
-        self._combine(bank, result.point.w[: bank.n_kernels])
-        self._warn_of_doubtful_results(known, noise)
-        return self
+        return result.point.w[: values.shape[1]]
 
-    def _resolve_noise(self, X: Any, pairs: Pairs, rng: np.random.RandomState) -> PairNoise | None:
+    @on_blocks(lambda model: (len(model.get_feature_names_out()),))
+    def transform(self, X: Any) -> Any:
+        return super().transform(X)
+
+    transform.__doc__ = CombinedKernelTransformer.transform.__doc__
+
+    def _resolve_noise(self, X: Any, pairs: Any, rng: np.random.RandomState) -> PairNoise | None:
         self.audit_ = None
         if not isinstance(self.noise, str):
             return self.noise
@@ -209,11 +263,13 @@ class PairKernelLearner(CombinedKernelTransformer):
         mean = grams if grams.ndim == 2 else grams.mean(axis=2)
         return audit_pairs(mean, pairs, metric="precomputed", random_state=rng)
 
-    def _problem(self, bank: KernelBank, pairs: Pairs, noise: PairNoise | None) -> SeparableProblem:
+    def _problem(
+        self, values: Any, pairs: Any, noise: PairNoise | None, slack: Callable[[], float | Array]
+    ) -> SeparableProblem:
         """State the problem for the chosen correction; leave what it was made of in fitted attributes."""
-        values = pair_value_matrix(bank, pairs)
         means = PairMeans.of(pairs, values)
-        self.noise_ = PairNoise.clean(pairs) if noise is None else noise
+        self._fraction_positive = means.fraction_positive
+        self.noise_ = PairNoise(means.fraction_positive, 1.0, 1.0) if noise is None else noise
         self.alpha_ = 0.01 / float(pairs.weights.sum()) if self.alpha is None else float(self.alpha)
         self.statistic_ = means.given_statistic
         prior = means.fraction_positive
@@ -223,7 +279,7 @@ class PairKernelLearner(CombinedKernelTransformer):
             prior = noise.prior
             self.statistic_ = true_statistic(means, noise)
             if self.feasible:
-                check_not_negative(values, self.kernel_names_, pairs, self.feasible, slack=_largest_errors(bank))
+                check_not_negative(values, self.kernel_names_, pairs, self.feasible, slack=slack())
                 self.statistic_ = keep_feasible(self.statistic_, means.overall, self.feasible)
         bias = 2 * prior - 1 if self.fit_intercept else None
         return statistic_problem(values, pairs.weights, self.statistic_, penalty=self.alpha_, bias_statistic=bias)
@@ -265,10 +321,9 @@ class PairKernelLearner(CombinedKernelTransformer):
                 f"fit_intercept needs a prior of noise inside (0, 1), got {noise.prior:g}: the bias would be infinite"
             )
 
-    def _warn_of_doubtful_results(self, pairs: Pairs, noise: PairNoise | None) -> None:
+    def _warn_of_doubtful_results(self, noise: PairNoise | None) -> None:
         if noise is not None and self.correction == "statistic":
-            fraction = float(np.average(pairs.labels > 0, weights=pairs.weights))
-            fitting = implied_prior(noise, fraction)
+            fitting = implied_prior(noise, self._fraction_positive)
             if abs(fitting - noise.prior) > PRIOR_TOLERANCE:
                 warnings.warn(
                     f"noise.prior={noise.prior:.3g} is far from {fitting:.3g}, which its precisions and the given "

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from .bank import KernelBank, one_name_each
+from .magnitudes import check_magnitude
 
 Array = NDArray[np.float64]
 
@@ -32,6 +33,7 @@ class AttributeBank(KernelBank):
 
     def __init__(self, X: Any, *, names: Sequence[str] | None = None):
         self.X = sp.csr_array(X, dtype=np.float64)
+        check_magnitude(self.X, "X", least=0.0)
         self.n_samples = self.X.shape[0]
         self.ranks = np.ones(self.X.shape[1], dtype=np.intp)
         self.names = one_name_each(names, self.X.shape[1], default="linear")

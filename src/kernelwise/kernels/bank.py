@@ -61,6 +61,20 @@ class KernelBank(ABC):
     def factor(self, j: int) -> Array:
         """Return ``F_j`` (n_samples, rank) with ``K_j = F_j F_j^T``."""
 
+    def stacked_rows(self, kernels: ArrayLike) -> tuple[Any, NDArray[np.intp]]:
+        """Return the ``F_j^T`` of some kernels, one below the other (sum of ranks, n_samples), and their ranks."""
+        rows = [np.asarray(self.factor(int(j)).T, dtype=np.float64) for j in np.asarray(kernels)]
+        ranks = np.array([len(block) for block in rows], dtype=np.intp)
+        return np.concatenate(rows) if rows else np.zeros((0, self.n_samples)), ranks
+
+    def values(self, blocks: dict[int, Array]) -> Any:
+        """Return ``sum_j F_j w_j`` for the kernels j and coordinates ``w_j`` of ``blocks``."""
+        values = np.zeros(self.n_samples)
+        for j, w in blocks.items():
+            factor = self.factor(j)
+            values += factor @ w.astype(factor.dtype, copy=False)
+        return values
+
     @abstractmethod
     def diagonals(self) -> Any:
         """Return the diagonal of every kernel, an (n_kernels, n_samples) array (sparse for an attribute bank)."""

@@ -77,7 +77,7 @@ def build_bank(
     >>> bank.ranks.tolist()
     [14, 9, 5, 4, 3, 3, 2, 2, 2, 2]
     """
-    tol, max_rank = _tolerance_and_rank(rank)
+    tol, max_rank = tolerance_and_rank(rank)
     X = _check_samples(X)
     rng = check_random_state(random_state)
     specs = resolve_kernels(kernels, X.shape[1], feature_names)
@@ -86,7 +86,7 @@ def build_bank(
             _check_gram(kernel, X, rng)
     if dense:
         return DenseBank.build(X, specs, center=center, scale=scale)
-    if attributes and not center and not scale and _one_linear_kernel_per_attribute(specs, X.shape[1]):
+    if attributes and not center and not scale and one_linear_kernel_per_attribute(specs, X.shape[1]):
         return AttributeBank(X, names=[kernel.name for kernel in specs])
     bank = FactorBank.build(X, specs, tol=tol, max_rank=max_rank, center=center, scale=scale, random_state=rng)
     _warn_of_capped_kernels(bank, tol, max_rank)
@@ -119,12 +119,14 @@ def _check_gram(kernel: Kernel, X: Any, random_state: np.random.RandomState) -> 
     check_positive_semidefinite(kernel.evaluate(S[index], kernel.take(S, index)), kernel.name)
 
 
-def _one_linear_kernel_per_attribute(specs: Sequence[Kernel], n_features: int) -> bool:
+def one_linear_kernel_per_attribute(specs: Sequence[Kernel], n_features: int) -> bool:
+    """Whether the kernels are the linear ones of all columns, in order."""
     linear = all(type(kernel) is Linear for kernel in specs)
     return linear and [kernel.columns for kernel in specs] == list(range(n_features))
 
 
-def _tolerance_and_rank(rank: int | float | None) -> tuple[float, int | None]:
+def tolerance_and_rank(rank: int | float | None) -> tuple[float, int | None]:
+    """Return the residual to reach and the largest rank that ``rank`` stands for."""
     if rank is None:
         return EXACT, None
     if isinstance(rank, bool) or not isinstance(rank, int | float | np.integer | np.floating):

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from ..memory import require
 from .attributes import AttributeBank
 from .bank import KernelBank
 from .build import build_bank
@@ -21,6 +22,7 @@ from .factors import FactorBank
 from .families import linear_kernels, resolve_kernels
 from .landmarks import LandmarkMap
 from .precomputed import StackedGram
+from .reading import read_samples
 from .specs import Kernel, is_sparse
 
 Array = NDArray[np.float64]
@@ -125,6 +127,8 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
         """The combined kernel between the rows of ``X`` and of ``Z`` (of ``X`` where ``Z`` is None), a dense matrix."""
         left = self.transform(X)
         right = left if Z is None else self.transform(Z)
+        rows, columns = left.shape[0], right.shape[0]
+        require(8 * rows * columns, f"a kernel of {rows} x {columns} samples", "take some of the rows at a time")
         gram = left @ right.T
         return gram.toarray() if is_sparse(gram) else gram
 
@@ -154,9 +158,7 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
         """Validate features, or a Gram stack of shape (n_samples, n_training_samples[, n_kernels])."""
         if not self._is_precomputed:
             minimum = 2 if fitting else 1
-            return validate_data(
-                self, X, accept_sparse="csr", dtype=np.float64, reset=fitting, ensure_min_samples=minimum
-            )
+            return read_samples(self, X, reset=fitting, ensure_min_samples=minimum)
         stack = validate_data(self, X, dtype=np.float64, allow_nd=True, reset=fitting)
         stack = stack[:, :, None] if stack.ndim == 2 else stack
         if stack.ndim != 3 or (fitting and stack.shape[0] != stack.shape[1]):
@@ -175,10 +177,15 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
             chosen: Any = [StackedGram(position=j) for j in range(X.shape[2])]
         else:
             chosen = linear_kernels() if self.kernels is None else self.kernels
-        attributes = getattr(self, "feature_names_in_", None)
-        specs = resolve_kernels(chosen, X.shape[1], attributes)
-        self.kernel_names_ = tuple(_name_with_columns(kernel, attributes) for kernel in specs)
+        specs = self._name_kernels(chosen, X.shape[1])
         return build_bank(X, specs, rank=self.rank, random_state=check_random_state(self.random_state))
+
+    def _name_kernels(self, chosen: Any, n_features: int) -> list[Kernel]:
+        """Return the kernels with column positions, and keep their names."""
+        attributes = getattr(self, "feature_names_in_", None)
+        specs = resolve_kernels(chosen, n_features, attributes)
+        self.kernel_names_ = tuple(_name_with_columns(kernel, attributes) for kernel in specs)
+        return specs
 
     def _fit_equal_weights(self, X: Any) -> Self:
         """Fit without supervision: the mean of the kernels."""

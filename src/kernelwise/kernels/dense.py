@@ -8,11 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
+from ..memory import require
 from .bank import NEGLIGIBLE, KernelBank, one_name_each
 from .gram_checks import check_gram_stack
 from .specs import Kernel
 
 Array = NDArray[np.float64]
+
+DENSE_REMEDY = "leave dense=False for factors, with rank=500 or so, or take a sample of the rows"
 
 
 class DenseBank(KernelBank):
@@ -42,6 +45,9 @@ class DenseBank(KernelBank):
     @classmethod
     def build(cls, X: Any, kernels: Sequence[Kernel], *, center: bool = False, scale: bool = False) -> "DenseBank":
         """Evaluate ``kernels`` on the rows of ``X``; ``center`` and ``scale`` as in :func:`build_bank`."""
+        n = X.shape[0]
+        # The stack and the list that it is made of.
+        require(16 * len(kernels) * n**2, f"{len(kernels)} dense Gram matrices of {n} samples", DENSE_REMEDY)
         cross = _CrossGrams(X, kernels, center=center, scale=scale)
         bank = cls(cross.training(), names=[kernel.name for kernel in kernels])
         bank._cross = cross

@@ -1,6 +1,7 @@
 """The bank of low-rank factors: cost and memory grow with n, not with n^2."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,19 +19,45 @@ Array = NDArray[np.float64]
 BLOCK_BYTES = 16 * 2**20
 
 
-class FactorBank(KernelBank):
-    """Kernels as ``K_j ~ F_j F_j^T``, each factored by pivoted Cholesky to a tolerance or a rank.
+class FactorLayout:
+    """How the factors of several kernels are stacked: coordinates ``offsets[j]:offsets[j+1]`` belong to kernel j.
 
-    The factors are stacked, transposed, in a few row blocks: block rows ``offsets[j]:offsets[j+1]`` belong to kernel j.
-
-    Attributes
+    Parameters
     ----------
     maps : list of LandmarkMap
         The feature map of each kernel, for new samples.
-    residuals : ndarray of shape (n_kernels,)
+    residuals : array of shape (n_kernels,)
         The largest diagonal entry of ``K_j - F_j F_j^T`` relative to the largest of ``K_j`` (of the centred ``K_j``
         where that is what is factored): what the factor leaves out.
-    ranks : ndarray of shape (n_kernels,)
+    """
+
+    def __init__(self, maps: list[LandmarkMap], residuals: ArrayLike) -> None:
+        self.maps = maps
+        self.ranks = np.array([feature_map.rank for feature_map in maps], dtype=np.intp)
+        self.offsets = np.concatenate([[0], np.cumsum(self.ranks)])
+        self.residuals = np.asarray(residuals, dtype=np.float64)
+        self.names = tuple(feature_map.kernel.name for feature_map in maps)
+        self._owner = np.repeat(np.arange(len(self.ranks)), self.ranks)
+
+    def group_sums(self, w: Array) -> Array:
+        """Return, per kernel, the sum of its entries of the stacked vector ``w``."""
+        sums = np.bincount(self._owner, weights=w, minlength=len(self.names))
+        return sums.astype(np.float64, copy=False)
+
+    def coordinates(self, kernels: ArrayLike) -> NDArray[np.intp]:
+        """Return the positions of the coordinates of some kernels, in the order of the kernels."""
+        ranges = [np.arange(self.offsets[j], self.offsets[j + 1]) for j in np.asarray(kernels, dtype=np.intp)]
+        return np.concatenate(ranges).astype(np.intp) if ranges else np.zeros(0, dtype=np.intp)
+
+    def _split(self, w: Array) -> list[Array]:
+        """Cut stacked coordinates into those of each kernel."""
+        return np.split(w, self.offsets[1:-1])
+
+
+class FactorBank(FactorLayout, KernelBank):
+    """Kernels as ``K_j ~ F_j F_j^T``, each factored by pivoted Cholesky to a tolerance or a rank.
+
+    The factors are stacked, transposed, in a few row blocks: block rows ``offsets[j]:offsets[j+1]`` belong to kernel j.
 
     References
     ----------
@@ -45,15 +72,10 @@ class FactorBank(KernelBank):
     ([5], True)
     """
 
-    def __init__(self, blocks: list[Array], ranks: ArrayLike, maps: list[LandmarkMap], residuals: ArrayLike):
+    def __init__(self, blocks: list[Array], maps: list[LandmarkMap], residuals: ArrayLike):
+        super().__init__(maps, residuals)
         self.blocks = blocks
-        self.ranks = np.asarray(ranks, dtype=np.intp)
-        self.offsets = np.concatenate([[0], np.cumsum(self.ranks)])
-        self.maps = maps
-        self.residuals = np.asarray(residuals, dtype=np.float64)
-        self.names = tuple(feature_map.kernel.name for feature_map in maps)
         self.n_samples = blocks[0].shape[1]
-        self._owner = np.repeat(np.arange(len(self.ranks)), self.ranks)
         self._block_starts = np.concatenate([[0], np.cumsum([len(block) for block in blocks])])
 
     @classmethod
@@ -76,16 +98,15 @@ class FactorBank(KernelBank):
         pending: list[Array] = []
         for kernel in kernels:
             factor = factor_kernel(kernel, X, tol=tol, max_rank=max_rank, center=center, random_state=rng)
-            landmarks, cholesky = kernel.take(kernel.select(X), factor.pivots), factor.cholesky()
             mean, spread = _standardise(factor.rows, center=center, scale=scale)
-            maps.append(LandmarkMap(kernel, landmarks, cholesky, mean, spread))
+            maps.append(replace(factor.feature_map(kernel, X), mean=mean, scale=spread))
             residuals.append(factor.residual)
             pending.append(factor.rows.astype(dtype, copy=False))
             if sum(rows.nbytes for rows in pending) >= BLOCK_BYTES:
                 blocks.append(_stack(pending))
         if pending or not blocks:
             blocks.append(_stack(pending))
-        return cls(blocks, [feature_map.rank for feature_map in maps], maps, residuals)
+        return cls(blocks, maps, residuals)
 
     @property
     def dtype(self) -> Any:
@@ -108,11 +129,6 @@ class FactorBank(KernelBank):
         for part, block in zip(np.split(w, self._block_starts[1:-1]), self.blocks, strict=True):
             lifted += part.astype(self.dtype, copy=False) @ block
         return lifted
-
-    def group_sums(self, w: Array) -> Array:
-        """Return, per kernel, the sum of its entries of the stacked vector ``w``."""
-        sums = np.bincount(self._owner, weights=w, minlength=self.n_kernels)
-        return sums.astype(np.float64, copy=False)
 
     def rows(self, j: int) -> Array:
         """Return ``F_j^T`` (rank, n_samples) without copying."""
@@ -159,10 +175,6 @@ class FactorBank(KernelBank):
         chosen = self._weights(weights, signed=False)
         parts = [np.sqrt(chosen[j]) * self.rows(j) for j in range(self.n_kernels) if chosen[j] > 0]
         return np.concatenate(parts).T if parts else np.zeros((self.n_samples, 0))
-
-    def _split(self, w: Array) -> list[Array]:
-        """Cut stacked coordinates into those of each kernel."""
-        return np.split(w, self.offsets[1:-1])
 
 
 def _standardise(rows: Array, *, center: bool, scale: bool) -> tuple[Array, float]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
+from ..memory import require
 from .specs import Kernel
 
 Array = NDArray[np.float64]
@@ -33,6 +34,7 @@ CHUNK = 2**20
 ROUNDING = 1e-13
 #: A factor without a cap on its rank may take this much memory; a kernel that needs more has no short factor.
 MAX_BYTES = 4 * 2**30
+SHORTER = "use rank=500 or so to cap it, a wider kernel, or take a sample of the rows"
 
 
 @dataclass(frozen=True)
@@ -93,15 +95,22 @@ class LandmarkMap:
 
 @dataclass(frozen=True)
 class Factor:
-    """A factor of one Gram matrix: ``rows[k, i] = phi_k(x_i)``, the landmarks' positions, and what is left over."""
+    """A factor of one Gram matrix: ``rows[k, i] = phi_k(x_i)``, the landmarks' positions, and what is left over.
+
+    ``residual`` is what is left of the diagonal relative to ``size``, the largest entry of the kernel (or of the centred
+    kernel) to which the tolerance refers. ``cholesky`` is the lower triangular ``L`` with ``K_PP = L L^T``.
+    """
 
     rows: Array
     pivots: Index
+    cholesky: Array
     residual: float
+    size: float
 
-    def cholesky(self) -> Array:
-        """The lower triangular ``L`` with ``K_PP = L L^T``."""
-        return np.tril(self.rows[:, self.pivots].T)
+    def feature_map(self, kernel: Kernel, X: Any) -> LandmarkMap:
+        """Return the map that takes new samples to these features."""
+        landmarks = kernel.take(kernel.select(X), self.pivots)
+        return LandmarkMap(kernel, landmarks, self.cholesky, np.zeros(len(self.pivots)))
 
 
 def factor_kernel(
@@ -131,7 +140,9 @@ def factor_kernel(
     while center and threshold > max(tol * partial.largest_centred(), ROUNDING * partial.largest):
         threshold = max(threshold / 10, ROUNDING * partial.largest)
         partial.reduce_below(threshold, at_once=at_once)
-    return Factor(partial.rows, partial.pivots, partial.residual(center=center))
+    cholesky = np.tril(partial.rows[:, partial.pivots].T)
+    residual, size = partial.residual(center=center)
+    return Factor(partial.rows, partial.pivots, cholesky, residual, size)
 
 
 def _is_one_dimensional(S: Any) -> bool:
@@ -212,7 +223,9 @@ class PartialCholesky:
         affordable = MAX_BYTES // (8 * self.n_samples) if self.uncapped else self.cap
         if rank > affordable:
             self._refuse()
-        larger = np.empty((min(max(rank, 2 * held, 16), self.cap, affordable), self.n_samples))
+        rows = min(max(rank, 2 * held, 16), self.cap, affordable)
+        require(8 * rows * self.n_samples, f"a factor of {rows} columns of kernel {self.kernel.name}", SHORTER)
+        larger = np.empty((rows, self.n_samples))
         larger[: self.rank] = self.rows
         self._buffer = larger
 
@@ -239,11 +252,11 @@ class PartialCholesky:
             squares += (row - center) ** 2
         return float(squares.max(initial=0.0))
 
-    def residual(self, *, center: bool) -> float:
-        """The largest remaining diagonal entry relative to the largest of the kernel, or of the centred kernel."""
+    def residual(self, *, center: bool) -> tuple[float, float]:
+        """The largest remaining diagonal entry relative to the largest of the kernel, or of the centred one; and that."""
         left = max(float(self.remaining.max(initial=0.0)), 0.0)
         size = self.largest_centred() + left if center else self.largest
-        return left / size if size > 0 else 0.0
+        return (left / size if size > 0 else 0.0), size
 
 
 def _eliminate(cross: Array, known: Array, rows: Array, L: Array) -> Array:

@@ -19,6 +19,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from .magnitudes import LARGEST, LEAST, power_of_two
+
 #: Below this fraction of ``||s||^2 + ||t||^2``, the expanded ``||s - t||^2`` has lost three digits or more.
 CANCELLED = 1e-3
 #: How many such pairs of sparse rows are subtracted at once.
@@ -117,6 +119,8 @@ class Gaussian(Kernel):
     def __post_init__(self) -> None:
         if not (np.isfinite(self.width) and self.width > 0):
             raise ValueError(f"width must be a positive number, got {self.width!r}")
+        if not LEAST <= self.width <= LARGEST:
+            raise ValueError(f"width must lie between {LEAST:g} and {LARGEST:g}, got {self.width!r}; scale the features")
 
     @property
     def label(self) -> str:
@@ -179,10 +183,14 @@ class Polynomial(Kernel):
         return f"polynomial(degree={self.degree})"
 
     def evaluate(self, S: Any, T: Any) -> NDArray[np.float64]:
-        return (self.gamma * _inner_products(S, T) + self.coef0) ** self.degree
+        return self._power(_inner_products(S, T))
 
     def diagonal(self, S: Any) -> NDArray[np.float64]:
-        return (self.gamma * _row_dots(S) + self.coef0) ** self.degree
+        return self._power(_row_dots(S))
+
+    def _power(self, products: NDArray[np.float64]) -> NDArray[np.float64]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _finite((self.gamma * products + self.coef0) ** self.degree)
 
 
 @dataclass(frozen=True)
@@ -198,10 +206,11 @@ class Cosine(Kernel):
     """
 
     def evaluate(self, S: Any, T: Any) -> NDArray[np.float64]:
+        S, T = _rows_near_one(S), _rows_near_one(T)
         return _normalised(_inner_products(S, T), _row_dots(S), _row_dots(T))
 
     def diagonal(self, S: Any) -> NDArray[np.float64]:
-        return (_row_dots(S) > 0).astype(np.float64)
+        return (_row_dots(_rows_near_one(S)) > 0).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -295,13 +304,14 @@ def squared_distances(S: Any, T: Any) -> NDArray[np.float64]:
     """Return the squared Euclidean distances.
 
     Differences are formed before they are squared, so that equal rows are at distance 0 and features far from the
-    origin cost no precision.
+    origin cost no precision. A distance of dense rows may be infinite, and a Gaussian kernel of it is 0, as it should.
     """
     if is_sparse(S) or is_sparse(T):
         return _sparse_squared_distances(sp.csr_array(S), sp.csr_array(T))
     if S.shape[1] == 1:
-        difference = np.subtract(S, T.T, dtype=np.float64)
-        return np.square(difference, out=difference)
+        with np.errstate(over="ignore"):
+            difference = np.subtract(S, T.T, dtype=np.float64)
+            return np.square(difference, out=difference)
     return cdist(S, T, "sqeuclidean")
 
 
@@ -317,14 +327,31 @@ def _sparse_squared_distances(S: sp.csr_array, T: sp.csr_array) -> NDArray[np.fl
 
 
 def _inner_products(S: Any, T: Any) -> NDArray[np.float64]:
-    return _dense(_float64(S) @ _float64(T).T)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _finite(_dense(_float64(S) @ _float64(T).T))
 
 
 def _row_dots(S: Any) -> NDArray[np.float64]:
     S = _float64(S)
-    if is_sparse(S):
-        return np.asarray(S.power(2).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", S, S)
+    with np.errstate(over="ignore"):
+        return _finite(np.asarray(S.power(2).sum(axis=1)).ravel() if is_sparse(S) else np.einsum("ij,ij->i", S, S))
+
+
+def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "values of a kernel overflow: products of features in X are beyond the range of floating point; divide X by"
+            " its largest magnitude, or scale each column of it"
+        )
+    return values
+
+
+def _rows_near_one(S: Any) -> Any:
+    """Rows divided by powers of two near their largest magnitudes, which is exact and leaves their angles alone."""
+    S = _float64(S)
+    largest = abs(S).max(axis=1)
+    scale = 1.0 / power_of_two(_dense(largest)).reshape(-1, 1)
+    return sp.csr_array(S.multiply(scale)) if is_sparse(S) else S * scale
 
 
 def _normalised(

@@ -3,6 +3,7 @@
 from .projection import box_budget_multiplier, project_box_budget
 from .prox import prox_squared_sum_of_norms
 from .result import Certificate, HistoryRow, SolverResult, Status
+from .spending import largest_spending
 
 __all__ = [
     "Certificate",
@@ -10,6 +11,7 @@ __all__ = [
     "SolverResult",
     "Status",
     "box_budget_multiplier",
+    "largest_spending",
     "project_box_budget",
     "prox_squared_sum_of_norms",
 ]

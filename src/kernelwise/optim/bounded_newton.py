@@ -3,7 +3,8 @@ r"""Newton's method for a smooth separable objective over bounded variables.
 .. math::
     \min_{w \ge l} \; F(w) = \tfrac12 \sum_j \lambda_j w_j^2 - c^\top w + \sum_i \ell_i(s_i), \qquad s = A w,
 
-with A dense or sparse, :math:`l_j` zero or :math:`-\infty`, and smooth :math:`\ell_i`. One iteration:
+with A dense, sparse or in row blocks on other machines, :math:`l_j` zero or :math:`-\infty`, and smooth
+:math:`\ell_i`. One iteration:
 
 1. Bound set: the variables with a positive derivative whose own Newton step, :math:`g_j / H_{jj}`, reaches the bound.
 2. Newton direction over the other variables, from the curvature :math:`H = \mathrm{diag}(\lambda) + A^\top D A`,
@@ -33,6 +34,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .result import Certificate, HistoryRow, SolverResult, Status
+from .sample_arrays import kept, reduced, rowwise, together
 
 __all__ = ["BoundedPoint", "SeparableProblem", "kkt_residual", "minimize_bounded"]
 
@@ -52,7 +54,7 @@ class SeparableProblem(ABC):
 
     Parameters
     ----------
-    design : array or CSR array of shape (n_terms, n_variables)
+    design : array, CSR array or array in row blocks, of shape (n_terms, n_variables)
         A.
     linear : array of shape (n_variables,)
         c.
@@ -90,10 +92,19 @@ class SeparableProblem(ABC):
     @cached_property
     def squared_design(self) -> Any:
         """The squares of the entries of A; a sparse one shares its indices with A."""
-        A = self.design
-        if isinstance(A, np.ndarray):
-            return np.square(A)
+        return rowwise(self.design, _squared)
+
+    @cached_property
+    def curvature_at_zero(self) -> Array:
+        """The second derivative along each variable at w = 0."""
+        curvatures = self.curvatures(self.design @ np.zeros_like(self.linear))
+        return self.penalties + np.asarray(self.squared_design.T @ curvatures)
+
+
+def _squared(A: Any) -> Any:
+    if sp.issparse(A):
         return sp.csr_array((A.data**2, A.indices, A.indptr), shape=A.shape)
+    return np.square(A)
 
 
 @dataclass(frozen=True)
@@ -116,9 +127,16 @@ class BoundedPoint:
         return self.problem.design @ self.w
 
     @cached_property
+    def _sums(self) -> tuple[float, Array]:
+        """The sum of the losses and its gradient, found in one pass where there are blocks."""
+        problem, scores = self.problem, self.scores
+        loss, gradient = together(problem.losses(scores).sum(), problem.design.T @ problem.slopes(scores))
+        return float(loss), gradient
+
+    @cached_property
     def smooth_gradient(self) -> Array:
         """The gradient without the quadratic term, ``A^T l'(s) - c``."""
-        return self.problem.design.T @ self.problem.slopes(self.scores) - self.problem.linear
+        return self._sums[1] - self.problem.linear
 
     @cached_property
     def gradient(self) -> Array:
@@ -130,7 +148,7 @@ class BoundedPoint:
         """F."""
         problem = self.problem
         quadratic = 0.5 * float(problem.penalties @ self.w**2) - float(problem.linear @ self.w)
-        return quadratic + float(problem.losses(self.scores).sum())
+        return quadratic + self._sums[0]
 
     @property
     def residual(self) -> Array:
@@ -236,14 +254,14 @@ def _is_optimal(point: BoundedPoint, best: Certificate, scale: float, tol: float
 def _direction(point: BoundedPoint, scale: float) -> tuple[Array, NDArray[np.bool_]]:
     """Return the direction of a step and which variables are free in it."""
     problem, gradient = point.problem, point.gradient
-    curvatures = problem.curvatures(point.scores)
-    diagonal = problem.penalties + problem.squared_design.T @ curvatures
-    # A flat direction (an unpenalised variable whose losses are all saturated) still needs some scale.
-    diagonal = np.maximum(diagonal, 1e-14 * max(float(diagonal.max()), np.finfo(float).tiny))
+    curvatures = kept(problem.curvatures(point.scores))
+    diagonal = problem.penalties + np.asarray(problem.squared_design.T @ curvatures)
+    # A flat direction (an unpenalised variable whose losses are all saturated) still needs some scale: its own.
+    diagonal = np.maximum(diagonal, np.maximum(1e-14 * problem.curvature_at_zero, np.finfo(float).tiny))
     free = ~((gradient > 0) & (point.w - gradient / diagonal <= problem.lower))
     direction = -gradient / diagonal
     if free.any():
-        if isinstance(problem.design, np.ndarray) and free.sum() <= DIRECT:
+        if not sp.issparse(problem.design) and free.sum() <= DIRECT:
             direction[free] = _solve_directly(problem, curvatures, gradient, diagonal, free)
         else:
             size = float(np.linalg.norm(point.residual)) / max(scale, np.finfo(float).tiny)
@@ -255,13 +273,20 @@ def _direction(point: BoundedPoint, scale: float) -> tuple[Array, NDArray[np.boo
 def _solve_directly(
     problem: SeparableProblem, curvatures: Array, gradient: Array, diagonal: Array, free: NDArray[np.bool_]
 ) -> Array:
-    A = problem.design[:, free]
-    hessian = A.T @ (curvatures[:, None] * A)
+    A = problem.design[:, np.flatnonzero(free)]
+    hessian = np.array(reduced(A, _scaled_gram, np.add, curvatures))
     hessian[np.diag_indices_from(hessian)] = diagonal[free] * (1 + 1e-14 * len(hessian))
     try:
         return -cho_solve(cho_factor(hessian), gradient[free])
     except LinAlgError:  # rounding in nearly equal columns: the diagonal alone still gives descent
         return -gradient[free] / diagonal[free]
+
+
+def _scaled_gram(A: Any, curvatures: Array) -> Array:
+    """Return ``A^T D A``; a block of a large problem may be sparse."""
+    if sp.issparse(A):
+        return (A.T @ A.multiply(curvatures[:, None])).toarray()
+    return A.T @ (curvatures[:, None] * A)
 
 
 def _solve_by_conjugate_gradients(
@@ -276,7 +301,7 @@ def _solve_by_conjugate_gradients(
     A, penalties = problem.design, problem.penalties
 
     def product(p: Array) -> Array:
-        return np.where(free, penalties * p + A.T @ (curvatures * (A @ p)), 0.0)
+        return np.where(free, penalties * p + np.asarray(A.T @ (curvatures * (A @ p))), 0.0)
 
     d = np.zeros_like(gradient)
     r = np.where(free, -gradient, 0.0)

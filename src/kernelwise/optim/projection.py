@@ -22,6 +22,8 @@ ICML 2012, Lemma 2.
 """
 
 from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,7 +38,8 @@ _NEWTON_FALL = 0.25  # a step that leaves more of the excess shows that the slop
 _GOLDEN_RATIO = (1.0 + 5.0**0.5) / 2.0  # its multiples modulo 1 are even, and never in step with the data
 
 
-def project_box_budget(v: ArrayLike, *, upper: ArrayLike = 1.0, budget: float) -> FloatArray:
+@singledispatch
+def project_box_budget(v: Any, *, upper: Any = 1.0, budget: float) -> Any:
     r"""Project onto ``{a : 0 <= a_i <= upper_i, sum_i a_i <= budget}``.
 
     .. math:: \arg\min_a \tfrac12 \|a - v\|^2 \quad\text{s.t.}\quad 0 \le a_i \le u_i,\ \sum_i a_i \le \rho

@@ -6,7 +6,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from .cone_program import MANY_SAMPLES
+from .reduced_system import MANY_SAMPLES
 
 
 def suitable_blas_threads(n_samples: int) -> AbstractContextManager[Any]:

@@ -5,6 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..kernels.magnitudes import check_magnitude
 from .observed_entries import ObservedEntries
 
 Array = NDArray[np.float64]
@@ -35,6 +36,9 @@ def check_observations(
         raise ValueError(f"weights must not be negative, got {weight[weight < 0][0]}; 0 leaves an observation out")
     if not np.any(weight > 0):
         raise ValueError("nothing is observed: give at least one entry with a positive weight")
+    check_magnitude(numbers[weight > 0], "values")
+    check_magnitude(weight, "weights", least=0.0)
+    check_magnitude(weight * numbers, "weights * values", least=0.0)
     observed = ObservedEntries.merge(row_index, col_index, numbers, weight, size, symmetric)
     if exact:
         _check_agreement(observed, row_index, col_index, numbers, weight)

@@ -9,13 +9,17 @@ certificate.
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import KernelBank
 from ..optim import Certificate, HistoryRow, SolverResult, Status
-from ..optim.cone_program import MANY_SAMPLES, ConeProgram, ConeSolution, solve_cone_program
+from ..optim.cone_program import ConeProgram, ConeSolution, solve_cone_program
+from ..optim.reduced_system import MANY_SAMPLES
+from ..optim.sample_arrays import kept, selection
 from ..optim.threads import suitable_blas_threads
 from .noisy_labels import MKLPoint, NoisyLabelProblem
 
@@ -29,6 +33,52 @@ PATIENCE = 12
 DUST = 1e-10
 
 
+@dataclass(frozen=True)
+class Round:
+    """What is known after a round, apart from alpha: enough to go on from here, in another process if need be.
+
+    Attributes
+    ----------
+    number : int
+        How many rounds are done.
+    active : int array
+        The kernels of the next round.
+    inner_tol : float
+        The gap to which the next round is solved.
+    bounds : Certificate
+        The best bounds so far.
+    blocks, intercept
+        The best primal point so far.
+    record : float
+        The smallest primal value of a round.
+    halved_at, halved : int, float
+        When the gap was last halved, and to what.
+    prices : ndarray of shape (n_kernels,)
+        Of the first guess: they tell problems apart.
+    """
+
+    number: int
+    active: NDArray[np.intp]
+    inner_tol: float
+    bounds: Certificate
+    blocks: dict[int, Array]
+    intercept: float
+    record: float
+    halved_at: int
+    halved: float
+    prices: Array
+
+
+class Rounds(Protocol):
+    """Where rounds are kept for the case that the process does not live to finish."""
+
+    def last(self, prices: Array) -> Round | None:
+        """Return the last round of the problem with these first prices, or None where there is none."""
+
+    def save(self, state: Round) -> None:
+        """Keep a round."""
+
+
 def solve_by_column_generation(
     problem: NoisyLabelProblem,
     *,
@@ -36,6 +86,7 @@ def solve_by_column_generation(
     max_iter: int = 100,
     active: NDArray[np.intp] | None = None,
     callback: Callable[[HistoryRow], None] | None = None,
+    rounds: Rounds | None = None,
 ) -> SolverResult[MKLPoint]:
     """Solve ``problem`` to a relative duality gap of ``tol``.
 
@@ -50,54 +101,67 @@ def solve_by_column_generation(
         Kernels to start with, for example those used at a nearby penalty.
     callback : callable, optional
         Called with each row of the history.
+    rounds : Rounds, optional
+        Where to keep every round, and to continue from.
     """
     with suitable_blas_threads(problem.bank.n_samples):
-        return _generate_columns(problem, tol, max_iter, active, callback)
+        started = time.perf_counter()
+        point = _first_guess(problem)
+        bounds = problem.certificate(point)
+        if bounds.relative_gap <= tol:  # a constant is optimal; where one class, no kernel or no budget is left, always
+            return SolverResult(point, bounds, Status.CONVERGED, 0)
+        effort = _effort(problem.bank)
+        prices = problem.bank.quadratic_forms(point.alpha * problem.y)
+        state = rounds.last(prices) if rounds is not None else None
+        if state is None:
+            first = _largest(prices / effort, START) if active is None or len(active) == 0 else np.asarray(active)
+            # The first round only has to find out which kernels matter.
+            inner_tol = max(1e-3, 0.2 * tol)
+            state = Round(0, first, inner_tol, bounds, {}, point.intercept, np.inf, 0, np.inf, prices)
+        else:
+            point = MKLPoint(point.alpha, state.blocks, state.intercept)
+        history: list[HistoryRow] = []
+        status = Status.MAX_ITER
+        while state.number < max_iter and status == Status.MAX_ITER:
+            point, state, status = _next_round(problem, point, state, effort, tol)
+            history.append(
+                HistoryRow(state.number, time.perf_counter() - started, state.bounds.primal, state.bounds.dual)
+            )
+            if callback is not None:
+                callback(history[-1])
+            if rounds is not None:
+                rounds.save(state)
+        return SolverResult(point, state.bounds, status, state.number, tuple(history))
 
 
-def _generate_columns(
-    problem: NoisyLabelProblem,
-    tol: float,
-    max_iter: int,
-    active: NDArray[np.intp] | None,
-    callback: Callable[[HistoryRow], None] | None,
-) -> SolverResult[MKLPoint]:
-    started = time.perf_counter()
-    point = _first_guess(problem)
-    best = problem.certificate(point)
-    if best.relative_gap <= tol:  # a constant is optimal; where one class, no kernel or no budget is left, always
-        return SolverResult(point, best, Status.CONVERGED, 0)
-    effort = _effort(problem.bank)
-    prices = problem.bank.quadratic_forms(point.alpha * problem.y)
-    active = _largest(prices / effort, START) if active is None or len(active) == 0 else np.asarray(active)
-    history: list[HistoryRow] = []
-    inner_tol = max(1e-3, 0.2 * tol)  # the first round only has to find out which kernels matter
-    status = Status.MAX_ITER
-    record = np.inf
-    halved_at, halved = 0, np.inf
-    for iteration in range(1, max_iter + 1):
-        candidate, usage = _solve_restricted(problem, active, inner_tol)
-        found = problem.certificate(candidate)
-        point = _better(point, candidate, best, found)
-        best = best.merge(found)
-        history.append(HistoryRow(iteration, time.perf_counter() - started, best.primal, best.dual))
-        if callback is not None:
-            callback(history[-1])
-        if best.relative_gap <= tol:
-            status = Status.CONVERGED
-            break
-        prices = problem.bank.quadratic_forms(candidate.alpha * problem.y)
-        added = _violated(prices, active, effort)
-        halved_at, halved = (iteration, best.gap) if best.gap < 0.5 * halved else (halved_at, halved)
-        if (added.size == 0 and inner_tol < tol) or iteration - halved_at >= PATIENCE:
-            status = Status.STALLED
-            break
-        inner_tol = max(0.2 * tol, min(inner_tol, 0.02 * found.relative_gap))
-        # Kernels may leave only while the objective falls, else the same ones could leave and return for ever.
-        kept = active[_in_use(prices, active, usage)] if found.primal < record - 0.01 * best.gap else active
-        record = min(record, found.primal)
-        active = np.concatenate([kept, added])
-    return SolverResult(point, best, status, len(history), tuple(history))
+def _next_round(
+    problem: NoisyLabelProblem, point: MKLPoint, state: Round, effort: Array, tol: float
+) -> tuple[MKLPoint, Round, Status]:
+    """Solve over the active kernels, price all, and choose the kernels of the round to come.
+
+    The status is MAX_ITER as long as nothing but the number of rounds stops the method.
+    """
+    candidate, usage = _solve_restricted(problem, state.active, state.inner_tol)
+    found = problem.certificate(candidate)
+    point = _better(point, candidate, state.bounds, found)
+    bounds = state.bounds.merge(found)
+    number = state.number + 1
+    state = replace(state, number=number, bounds=bounds, blocks=point.blocks, intercept=point.intercept)
+    if bounds.relative_gap <= tol:
+        return point, state, Status.CONVERGED
+    prices = problem.bank.quadratic_forms(candidate.alpha * problem.y)
+    added = _violated(prices, state.active, effort)
+    if bounds.gap < 0.5 * state.halved:
+        state = replace(state, halved_at=number, halved=bounds.gap)
+    if (added.size == 0 and state.inner_tol < tol) or number - state.halved_at >= PATIENCE:
+        return point, state, Status.STALLED
+    # Kernels may leave only while the objective falls, else the same ones could leave and return for ever.
+    falls = found.primal < state.record - 0.01 * bounds.gap
+    staying = state.active[_in_use(prices, state.active, usage)] if falls else state.active
+    inner_tol = max(0.2 * tol, min(state.inner_tol, 0.02 * found.relative_gap))
+    record = min(state.record, found.primal)
+    state = replace(state, active=np.concatenate([staying, added]), inner_tol=inner_tol, record=record)
+    return point, state, Status.MAX_ITER
 
 
 def _first_guess(problem: NoisyLabelProblem) -> MKLPoint:
@@ -106,7 +170,7 @@ def _first_guess(problem: NoisyLabelProblem) -> MKLPoint:
     The loss of a constant is piecewise linear with its corners at -1, 0 and 1.
     """
     constants = (0.0, 1.0, -1.0) if problem.intercept else (0.0,)
-    best = min(constants, key=lambda b: problem.worst_loss(np.full(len(problem.y), b)))
+    best = min(constants, key=lambda b: problem.worst_loss(np.full_like(problem.y, b)))
     return MKLPoint(problem.feasible(problem.upper), {}, best)
 
 
@@ -136,24 +200,23 @@ def _in_use(prices: Array, active: NDArray[np.intp], usage: Array) -> NDArray[np
 
 def _solve_restricted(problem: NoisyLabelProblem, active: NDArray[np.intp], tol: float) -> tuple[MKLPoint, Array]:
     """Solve over the active kernels; return the point and the share of each active kernel."""
-    free = np.flatnonzero(problem.upper > 0)  # a bound of zero leaves no interior
-    y = problem.y[free]
-    rows = [np.asarray(problem.bank.factor(int(j)).T[:, free], dtype=np.float64) * y for j in active]
-    ranks = np.array([len(block) for block in rows], dtype=np.intp)
-    kept = ranks > 0
+    free = selection(problem.upper > 0)  # a bound of zero leaves no interior
+    y = free.take(problem.y)
+    rows, ranks = problem.bank.stacked_rows(active)
+    kept_kernels = ranks > 0
     program = ConeProgram(
-        B=np.concatenate(rows),
-        ranks=ranks[kept],
+        B=kept(free.columns(rows) * y),
+        ranks=ranks[kept_kernels],
         curvature=1.0 / (problem.penalty * problem.mass),
-        upper=problem.upper[free],
+        upper=free.take(problem.upper),
         budget=problem.budget if problem.budget_binds else None,
         balance=y if problem.intercept else None,
     )
     solution = solve_cone_program(program, tol=tol)
     shares = np.zeros(len(active))
     heads = solution.iterate.z.heads
-    shares[kept] = heads / heads.sum()
-    return _to_point(problem, active[kept], program, solution, free), shares
+    shares[kept_kernels] = heads / heads.sum()
+    return _to_point(problem, active[kept_kernels], program, solution, free), shares
 
 
 def _to_point(
@@ -161,11 +224,10 @@ def _to_point(
     active: NDArray[np.intp],
     program: ConeProgram,
     solution: ConeSolution,
-    free: NDArray[np.intp],
+    free: Any,
 ) -> MKLPoint:
     """Read the primal functions off the multipliers of the cones: ``w_j = -z_j``, as ``y f = -sum_j B_j^T z_j``."""
-    alpha = np.zeros(len(problem.y))
-    alpha[free] = solution.iterate.alpha
+    alpha = free.put(solution.iterate.alpha)
     tails = np.split(-solution.iterate.z.tails, np.cumsum(program.ranks)[:-1])
     norms = np.array([np.linalg.norm(w) for w in tails])
     # What an interior point leaves of an unused kernel is dust; the certificate is taken without it.

@@ -13,6 +13,7 @@ part, of the constant kernel 1, that is never shrunk and counts in no norm of th
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -42,8 +43,8 @@ class CoordinateBank(Protocol):
     def group_sums(self, w: Array) -> Array:
         """Return the sum of the entries of each ``w_j``."""
 
-    def factor(self, j: int) -> Array:
-        """Return ``F_j``."""
+    def values(self, blocks: dict[int, Array]) -> Array:
+        """Return ``sum_j F_j w_j`` for some kernels."""
 
 
 class FunctionSpace(ABC):
@@ -86,6 +87,13 @@ class FunctionSpace(ABC):
     def blocks(self, f: Array) -> dict[int, Array]:
         """Return the parts that are not zero in the coordinates of ``bank.factor(j)``."""
 
+    @abstractmethod
+    def squared_evaluation(self) -> tuple[Callable[[Array], Array], int]:
+        """Return a symmetric matrix, by its product and its dimension, with the spectrum of ``sum_j K_j (+ 1 1^T)``.
+
+        Up to zeros: of ``E^T E`` or ``E E^T``, where E takes a function to its values on the samples.
+        """
+
     def squared_norm(self, f: Array) -> float:
         """Return ``sum_j ||f_j||^2``, with the square of the intercept."""
         return float(np.sum(self.norms(f) ** 2)) + self.constant(f) ** 2
@@ -120,18 +128,20 @@ class CoordinateSpace(FunctionSpace):
 
     def representer(self, v: Array) -> Array:
         coordinates = self.bank.project(v)
-        return np.append(coordinates, v.sum()) if self.intercept else coordinates
+        return np.append(coordinates, float(v.sum())) if self.intercept else coordinates
 
     def values(self, f: Array) -> Array:
         parts = self.blocks(f)
         left_out = self.rank - sum(map(len, parts.values()))
         if left_out * self.bank.n_samples <= VISIT * len(parts):
             return self.bank.lift(f[: self.rank]) + self.constant(f)
-        values = np.full(self.bank.n_samples, self.constant(f))
-        for j, w in parts.items():
-            factor = self.bank.factor(j)
-            values += factor @ w.astype(factor.dtype, copy=False)
-        return values
+        return self.bank.values(parts) + self.constant(f)
+
+    def squared_evaluation(self) -> tuple[Callable[[Array], Array], int]:
+        def product(f: Array) -> Array:
+            return self.representer(self.bank.lift(f.ravel()[: self.rank]) + self.constant(f.ravel()))
+
+        return product, self.rank + self.intercept
 
     def norms(self, f: Array) -> Array:
         return np.sqrt(self.bank.group_sums(f[: self.rank] ** 2))
@@ -187,6 +197,14 @@ class CoefficientSpace(FunctionSpace):
 
     def values(self, f: Array) -> Array:
         return f[1].sum(axis=0)
+
+    def squared_evaluation(self) -> tuple[Callable[[Array], Array], int]:
+        kernels = self.bank.combination(np.ones(self.bank.n_kernels))
+
+        def product(v: Array) -> Array:
+            return kernels.matvec(v.ravel()) + float(self.intercept) * v.sum()
+
+        return product, self.bank.n_samples
 
     def norms(self, f: Array) -> Array:
         coefficients, values = f[:, : self.bank.n_kernels]

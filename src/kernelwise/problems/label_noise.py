@@ -168,7 +168,7 @@ def _fit_two_classes(score: Array, given: NDArray[np.intp], weight: Array) -> No
     flips, slopes, offsets = (
         np.concatenate([getattr(model, part) for model in models]) for part in ("flips", "slopes", "offsets")
     )
-    likely = logs > logs.max() + np.log(NEGLIGIBLE)
+    likely = logs >= logs.max() + np.log(NEGLIGIBLE)
     logs, flips, slopes, offsets = logs[likely], flips[likely], slopes[likely], offsets[likely]
     positive = expit(slopes * (binned.centres[:, None] - offsets)).T @ binned.counts.sum(axis=0) / weight.sum()
     rates = flips[:, 0] * (1 - positive) + flips[:, 1] * positive

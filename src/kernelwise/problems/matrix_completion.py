@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from ..memory import require
 from ..optim import Certificate, HistoryRow, Status
 from ._observation_checks import check_count, check_indices, check_observations, check_positive
 from .completion import CompletionProblem
@@ -98,6 +99,7 @@ class Completion:
                 f"a dense matrix of shape {self.shape} takes {n_bytes / 1e9:.1f} GB; use entries(rows, cols), or the"
                 " factors: M = left @ right.T"
             )
+        require(n_bytes, f"a dense matrix of shape {self.shape}", "use entries(rows, cols), or the factors")
         return self.left @ self.right.T
 
 

@@ -83,7 +83,7 @@ def solve_by_mirror_prox(
     space = saddle.space
     incumbent = Incumbent(saddle, tol=tol, callback=callback)
     gamma = _step_length(saddle, step)  # line 1
-    f, beta = space.zero(), np.zeros(len(problem.y))  # line 2
+    f, beta = space.zero(), np.zeros_like(problem.y)  # line 2
     values = space.values(f)
     average = Average()
     iteration = 0

@@ -28,12 +28,14 @@ it adds the constraint ``y^T alpha = 0`` to the dual.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import KernelBank
-from ..optim import Certificate
+from ..optim import Certificate, largest_spending
+from ..optim.sample_arrays import kept, together
 
 Array = NDArray[np.float64]
 
@@ -73,20 +75,17 @@ class NoisyLabelProblem:
     budget: float = np.inf
     intercept: bool = False
 
-    @property
+    @cached_property
     def budget_binds(self) -> bool:
         """Whether the budget excludes anything that the bounds allow."""
-        return self.budget < self.upper.sum()
+        return bool(self.budget < float(self.upper.sum()))
 
     def worst_loss(self, decisions: Array) -> float:
         """Return ``max over Q of sum_i alpha_i (1 - y_i f_i)``: the bounds, spent on the largest losses first."""
         losses = np.maximum(0.0, 1.0 - self.y * decisions)
         if not self.budget_binds:
             return float(self.upper @ losses)
-        order = np.argsort(-losses)
-        spent = np.cumsum(self.upper[order])
-        share = np.clip(self.budget - (spent - self.upper[order]), 0.0, self.upper[order])
-        return float(share @ losses[order])
+        return largest_spending(losses, upper=self.upper, budget=self.budget)
 
     def primal_value(self, decisions: Array, norms: Array) -> float:
         """Return the objective of ``f`` given its values on the samples and the norms of its parts."""
@@ -106,21 +105,21 @@ class NoisyLabelProblem:
     def feasible(self, alpha: Array) -> Array:
         """Return ``alpha`` moved into Q (and onto ``y^T alpha = 0`` where there is an intercept) by shrinking alone."""
         inside = np.clip(alpha, 0.0, self.upper)
+        positive, total = together((inside * (self.y > 0)).sum(), inside.sum())
         if self.intercept:
-            positive, negative = inside[self.y > 0].sum(), inside[self.y < 0].sum()
+            negative = total - positive
             smaller = min(positive, negative)
             scale_positive = smaller / positive if positive > 0 else 0.0
             scale_negative = smaller / negative if negative > 0 else 0.0
             inside = inside * np.where(self.y > 0, scale_positive, scale_negative)
-        total = inside.sum()
-        return inside * (self.budget / total) if total > self.budget else inside
+            total = 2.0 * smaller
+        return kept(inside * (self.budget / total) if total > self.budget else inside)
 
     def decisions(self, point: MKLPoint) -> Array:
         """Return ``f(x_i)`` on the training samples."""
-        values = np.full(len(self.y), point.intercept)
-        for j, w in point.blocks.items():
-            values += self.bank.factor(j) @ w
-        return values
+        if not point.blocks:
+            return np.full_like(self.y, point.intercept)
+        return self.bank.values(point.blocks) + point.intercept
 
     def certificate(self, point: MKLPoint) -> Certificate:
         """Evaluate both sides at a point whose ``alpha`` is feasible."""

@@ -48,7 +48,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from ..kernels import AttributeBank, KernelBank
+from ..kernels.magnitudes import check_magnitude
 from ..optim.bounded_newton import BoundedPoint, SeparableProblem
+from ..optim.sample_arrays import kept, rowwise, together
 from ..supervision import PairNoise, Pairs
 
 Array = NDArray[np.float64]
@@ -89,12 +91,13 @@ class PairLikelihoodProblem(SeparableProblem):
 
     def _with_best_bias(self, point: BoundedPoint) -> Array:
         """Solve ``mean of u = b_0 / 2`` for the bias by Newton steps safeguarded by bisection."""
-        base = point.scores - point.w[-1]
+        base = kept(point.scores - point.w[-1])
         low, high, bias = -np.inf, np.inf, float(point.w[-1])
         for _ in range(100):
-            excess = float(self.slopes(base + bias).sum()) - self.linear[-1]
+            total, curvature = together(self.slopes(base + bias).sum(), self.curvatures(base + bias).sum())
+            excess = float(total) - self.linear[-1]
             low, high = (low, bias) if excess > 0 else (bias, high)
-            step = excess / max(float(self.curvatures(base + bias).sum()), np.finfo(float).tiny)
+            step = excess / max(float(curvature), np.finfo(float).tiny)
             trial = bias - float(np.clip(step, -10.0, 10.0))
             trial = trial if low <= trial <= high else 0.5 * (low + high)
             if abs(excess) <= 1e-15 or trial == bias:
@@ -163,7 +166,8 @@ def statistic_problem(
     (array([2.15, 0.  ]), True)
     """
     design, linear, penalties, lower = _with_bias(values, 0.5 * statistic, penalty, bias_statistic)
-    return PairLikelihoodProblem(design, linear, penalties, lower, weights / weights.sum(), bias_statistic is not None)
+    shares = kept(weights / float(weights.sum()))
+    return PairLikelihoodProblem(design, linear, penalties, lower, shares, bias_statistic is not None)
 
 
 def forward_problem(
@@ -185,12 +189,16 @@ def forward_problem(
     >>> minimize_bounded(problem).converged
     True
     """
-    transition = transition_matrix(noise, float(np.average(pairs.labels > 0, weights=pairs.weights)))
-    column = (pairs.labels < 0).astype(np.intp)
+    positive = pairs.labels > 0
+    mass, mass_positive = together(pairs.weights.sum(), np.where(positive, pairs.weights, 0.0).sum())
+    if_positive, if_negative = transition_matrix(noise, float(mass_positive) / float(mass))
     linear = np.zeros(values.shape[1])
     design, linear, penalties, lower = _with_bias(values, linear, penalty, 0.0 if fit_bias else None)
-    weights = pairs.weights / pairs.weights.sum()
-    return ForwardPairProblem(design, linear, penalties, lower, weights, *transition[:, column])
+    shares, *given = (
+        kept(array)
+        for array in (pairs.weights / float(mass), np.where(positive, *if_positive), np.where(positive, *if_negative))
+    )
+    return ForwardPairProblem(design, linear, penalties, lower, shares, *given)
 
 
 def pair_value_matrix(bank: KernelBank, pairs: Pairs) -> Any:
@@ -209,10 +217,13 @@ def pair_value_matrix(bank: KernelBank, pairs: Pairs) -> Any:
     array([[3., 2.]])
     """
     if not isinstance(bank, AttributeBank):
-        return np.ascontiguousarray(bank.pair_values(pairs.rows, pairs.cols))
+        dense = np.ascontiguousarray(bank.pair_values(pairs.rows, pairs.cols))
+        check_magnitude(dense, "the kernels", least=0.0)
+        return dense
     starts = range(0, len(pairs), PAIRS_AT_ONCE)
     blocks = [slice(start, start + PAIRS_AT_ONCE) for start in starts]
     values = sp.csr_array(sp.vstack([bank.pair_values(pairs.rows[block], pairs.cols[block]) for block in blocks]))
+    check_magnitude(values, "the kernels", least=0.0)
     return values.toarray() if values.nnz > DENSE * values.shape[0] * values.shape[1] else values
 
 
@@ -237,10 +248,14 @@ def _with_bias(
     values: Any, linear: Array, penalty: float, bias_statistic: float | None
 ) -> tuple[Any, Array, Array, Array]:
     """Return the design, linear term, penalties and bounds; the bias is a last, free column of ones."""
-    n_pairs, n_kernels = values.shape
+    n_kernels = values.shape[1]
     penalties, lower = np.full(n_kernels, penalty), np.zeros(n_kernels)
     if bias_statistic is None:
         return values, linear, penalties, lower
-    ones: Any = np.ones((n_pairs, 1))
-    design = np.hstack([values, ones]) if isinstance(values, np.ndarray) else sp.csr_array(sp.hstack([values, ones]))
+    design = kept(rowwise(values, _beside_ones))
     return design, np.append(linear, 0.5 * bias_statistic), np.append(penalties, 0.0), np.append(lower, -np.inf)
+
+
+def _beside_ones(values: Any) -> Any:
+    ones: Any = np.ones((values.shape[0], 1))
+    return np.hstack([values, ones]) if isinstance(values, np.ndarray) else sp.csr_array(sp.hstack([values, ones]))

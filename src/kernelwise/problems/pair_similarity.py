@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from ..memory import require
 from ..spectral import GramFactor
 
 __all__ = ["is_operator", "n_samples_of", "symmetric_part"]
@@ -72,6 +73,8 @@ def symmetric_part(similarity: Any) -> Any:
     )
     if isinstance(similarity, LinearOperator):
         return 0.5 * (similarity + similarity.T)
+    n_bytes = getattr(similarity, "nnz", np.prod(similarity.shape)) * 16
+    require(int(n_bytes), "the symmetric part of the similarity", "pass a symmetric matrix, a sparse one, or a factor")
     mean: Any = (similarity + similarity.T) / 2
     return mean.tocsr() if hasattr(mean, "tocsr") else mean
 

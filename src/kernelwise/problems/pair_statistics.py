@@ -42,6 +42,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..optim.sample_arrays import reduced, together
 from ..supervision import PairNoise, Pairs
 
 Array = NDArray[np.float64]
@@ -74,18 +75,19 @@ class PairMeans:
 
     @classmethod
     def of(cls, pairs: Pairs, values: Any) -> "PairMeans":
-        """Means of ``values`` (n_pairs, n_kernels), dense or sparse; both labels must occur."""
+        """Means of ``values`` (n_pairs, n_kernels), dense, sparse or in blocks; both labels must occur."""
         positive = pairs.labels > 0
-        mass = pairs.weights.sum()
-        mass_positive = pairs.weights[positive].sum()
-        for sign, present in ((1, positive.any()), (-1, not positive.all())):
-            if not present:
+        if_positive, if_negative = np.where(positive, pairs.weights, 0.0), np.where(positive, 0.0, pairs.weights)
+        mass_positive, mass_negative, sum_positive, sum_negative = together(
+            if_positive.sum(), if_negative.sum(), values.T @ if_positive, values.T @ if_negative
+        )
+        mass = mass_positive + mass_negative
+        for sign, mass_of_sign in ((1, mass_positive), (-1, mass_negative)):
+            if not mass_of_sign > 0:  # weights are positive
                 raise ValueError(f"pairs holds no pair labelled {sign:+d}; kernels are learned by comparing the two")
-        sum_positive = values.T @ np.where(positive, pairs.weights, 0.0)
-        sum_negative = values.T @ np.where(positive, 0.0, pairs.weights)
         return cls(
             sum_positive / mass_positive,
-            sum_negative / (mass - mass_positive),
+            sum_negative / mass_negative,
             (sum_positive + sum_negative) / mass,
             float(mass_positive / mass),
         )
@@ -230,21 +232,29 @@ def check_not_negative(
         ...
     ValueError: feasible=0.9 needs kernels that are not negative, but linear[0] of samples 0 and 3 is -1; ...
     """
-    lowest, highest = (
-        bound if isinstance(values, np.ndarray) else bound.toarray().ravel()
-        for bound in (values.min(axis=0), values.max(axis=0))
-    )
+    lowest, highest = np.array([1.0, -1.0])[:, None] * np.asarray(reduced(values, _column_ranges, np.minimum))
     excess = lowest + slack + ROUNDING * np.abs(highest)
     kernel = int(np.argmin(excess))
     if excess[kernel] >= 0:
         return
-    column = values[:, [kernel]]
-    pair = int(np.argmin(column if isinstance(column, np.ndarray) else column.toarray()))
+    _, row, col = np.asarray(reduced(values[:, [kernel]], _lowest_pair, min, pairs.rows, pairs.cols))
     raise ValueError(
         f"feasible={strength:g} needs kernels that are not negative, but {names[kernel]} of samples "
-        f"{pairs.rows[pair]} and {pairs.cols[pair]} is {lowest[kernel]:.4g}; pass feasible=None, scale features to be "
+        f"{int(row)} and {int(col)} is {lowest[kernel]:.4g}; pass feasible=None, scale features to be "
         "non-negative, or use kernels such as gaussian_kernels()"
     )
+
+
+def _column_ranges(values: Any) -> Array:
+    """The least entry of every column, and minus the largest, so that the ranges of blocks merge by the minimum."""
+    bounds = (values.min(axis=0), -values.max(axis=0))
+    return np.stack([bound if isinstance(bound, np.ndarray) else bound.toarray().ravel() for bound in bounds])
+
+
+def _lowest_pair(column: Any, rows: Any, cols: Any) -> tuple[float, int, int]:
+    entries = (column if isinstance(column, np.ndarray) else column.toarray()).ravel()
+    pair = int(np.argmin(entries))
+    return float(entries[pair]), int(rows[pair]), int(cols[pair])
 
 
 def pair_weight_bound(

@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..optim import HistoryRow, SolverResult
+from ..optim.sample_arrays import kept, together
 from .noisy_labels import MKLPoint, NoisyLabelProblem
 from .saddle import Average, Incumbent, Saddle
 
@@ -127,8 +128,8 @@ class _Point(NamedTuple):
 
 
 def _starting_point(saddle: Saddle) -> _Point:
-    n = len(saddle.problem.y)
-    return _Point(saddle.space.zero(), np.zeros(n), np.zeros(n))
+    zero = np.zeros_like(saddle.problem.y)
+    return _Point(saddle.space.zero(), zero, zero)
 
 
 def _restart_due(gap: float, gap_at_start: float, last_gap: float) -> bool:
@@ -141,7 +142,7 @@ def _advance(saddle: Saddle, at: _Point, pace: "_Pace") -> tuple[_Point, float]:
     while True:
         length = pace.length
         f = saddle.shrink(at.f + pace.primal * pull, pace.primal)
-        values = saddle.space.values(f)
+        values = kept(saddle.space.values(f))
         alpha = saddle.ascend(at.alpha, 2.0 * values - at.values, pace.dual)
         moved = _Point(f, values, alpha)
         if pace.accepts(saddle, at, moved):
@@ -169,8 +170,11 @@ class _Pace:
     def accepts(self, saddle: Saddle, before: _Point, after: _Point) -> bool:
         """Return whether the step was short enough, and set the length of the next one (Algorithm 2)."""
         d_alpha = after.alpha - before.alpha
-        coupled = abs(d_alpha * saddle.problem.y @ (after.values - before.values)) / saddle.problem.mass
-        moved = self.weight * saddle.space.squared_norm(after.f - before.f) + d_alpha @ d_alpha / self.weight
+        coupling, squared = together(
+            (d_alpha * saddle.problem.y) @ (after.values - before.values), (d_alpha * d_alpha).sum()
+        )
+        coupled = abs(float(coupling)) / saddle.problem.mass
+        moved = self.weight * saddle.space.squared_norm(after.f - before.f) + float(squared) / self.weight
         # By Cauchy-Schwarz the limit is at least 1/L; rounding must not have it otherwise.
         limit = max(float(moved / (2.0 * coupled)), self.safe) if coupled > 0 else np.inf
         taken = self.length
@@ -181,13 +185,13 @@ class _Pace:
     def balance(self, saddle: Saddle, start: _Point, end: _Point) -> None:
         """Move the weight half way, in the logarithm, to the ratio of the distances gone (Algorithm 3)."""
         d_f = np.sqrt(saddle.space.squared_norm(end.f - start.f))
-        d_alpha = float(np.linalg.norm(end.alpha - start.alpha))
+        d_alpha = float(np.sqrt(float(((end.alpha - start.alpha) ** 2).sum())))
         if d_f > 0 and d_alpha > 0:
             self.weight = float(np.sqrt(self.weight * d_alpha / d_f))
 
 
 def _first_weight(problem: NoisyLabelProblem) -> float:
     """Return the size of the largest alpha over a bound for f, ``lam/2 (sum_j ||f_j||)^2 <=`` the objective at zero."""
-    at_zero = problem.worst_loss(np.zeros(len(problem.y))) / problem.mass
-    size = float(np.linalg.norm(problem.feasible(problem.upper)))
+    at_zero = problem.worst_loss(np.zeros_like(problem.y)) / problem.mass
+    size = float(np.sqrt(float((problem.feasible(problem.upper) ** 2).sum())))
     return size / np.sqrt(2.0 * at_zero / problem.penalty) if at_zero > 0 and size > 0 else 1.0

@@ -28,6 +28,7 @@ from ..optim import (
     project_box_budget,
     prox_squared_sum_of_norms,
 )
+from ..optim.sample_arrays import kept
 from .function_space import FunctionSpace, function_space
 from .noisy_labels import MKLPoint, NoisyLabelProblem
 
@@ -35,7 +36,7 @@ Array = NDArray[np.float64]
 
 #: An objective this many times that of f = 0 means that the steps are too long to recover from.
 DIVERGED = 1e12
-#: Up to this many samples the operator norm is taken from the matrix itself.
+#: Up to this dimension the operator norm is taken from the matrix itself.
 SMALL = 64
 
 
@@ -85,17 +86,13 @@ class Saddle:
     @cached_property
     def coupling_norm(self) -> float:
         r"""The Lipschitz constant of the gradients of L: :math:`\lambda_{\max}(\sum_j K_j (+ 1 1^\top))^{1/2} / N`."""
-        bank = self.problem.bank
-        kernels = bank.combination(np.ones(bank.n_kernels))
-        constant = float(self.problem.intercept)
-
-        def product(v: Array) -> Array:
-            return kernels.matvec(v.ravel()) + constant * v.sum()
-
-        return float(np.sqrt(_largest_eigenvalue(product, bank.n_samples))) / self.problem.mass
+        product, dimension = self.space.squared_evaluation()
+        return float(np.sqrt(_largest_eigenvalue(product, dimension))) / self.problem.mass
 
 
 def _largest_eigenvalue(product: Callable[[Array], Array], n: int) -> float:
+    if n == 0:
+        return 0.0
     if n <= SMALL:
         matrix = np.stack([product(column) for column in np.eye(n)])
         return max(float(eigvalsh((matrix + matrix.T) / 2)[-1]), 0.0)
@@ -109,13 +106,14 @@ class Average:
 
     def __init__(self) -> None:
         self.weight = 0.0
+        self.sums: list[Array] = []
 
     def add(self, f: Array, values: Array, alpha: Array, *, weight: float = 1.0) -> None:
         """Add a point."""
-        if self.weight == 0.0:
-            self.sums = [np.zeros_like(part) for part in (f, values, alpha)]
-        for total, part in zip(self.sums, (f, values, alpha), strict=True):
-            total += weight * part
+        parts = [weight * part for part in (f, values, alpha)]
+        if self.weight > 0.0:
+            parts = [total + part for total, part in zip(self.sums, parts, strict=True)]
+        self.sums = [kept(part) for part in parts]
         self.weight += weight
 
     @property
@@ -147,7 +145,7 @@ class Incumbent:
         self.saddle, self.tol, self.callback = saddle, tol, callback
         self.started = time.perf_counter()
         self.f = saddle.space.zero()
-        self.alpha = np.zeros(saddle.problem.bank.n_samples)
+        self.alpha = np.zeros_like(saddle.problem.y)
         self.bounds = self.at_zero = Certificate(
             primal=saddle.problem.worst_loss(self.alpha) / saddle.problem.mass, dual=0.0
         )

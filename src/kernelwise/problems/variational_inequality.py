@@ -86,7 +86,7 @@ def solve_by_variational_inequality(
     space = saddle.space
     incumbent = Incumbent(saddle, tol=tol, callback=callback)
     gamma = gamma0 / np.sqrt(max_iter)
-    f, alpha = space.zero(), np.zeros(len(problem.y))
+    f, alpha = space.zero(), np.zeros_like(problem.y)
     values = space.values(f)
     average = Average()
     iteration = 0

@@ -1,0 +1,27 @@
+"""The same estimators on data that is larger than one machine: arrays in row blocks on the workers of a Dask cluster."""
+
+from . import budgets, sample_arrays, tall_blocks  # noqa: F401 - register what blocks do differently
+from .bank import BlockBank
+from .block_array import BlockArray
+from .collections import is_dask, merged, read_rows, refuse_dask, sample_rows, stacked, working_engine
+from .engine import ClusterLost, Engine
+from .graph import BlockGraph
+from .landmarks import build_block_bank
+from .prediction import on_blocks
+
+__all__ = [
+    "BlockArray",
+    "BlockBank",
+    "BlockGraph",
+    "ClusterLost",
+    "Engine",
+    "build_block_bank",
+    "is_dask",
+    "merged",
+    "on_blocks",
+    "read_rows",
+    "refuse_dask",
+    "sample_rows",
+    "stacked",
+    "working_engine",
+]

@@ -1,0 +1,136 @@
+"""The bank of low-rank factors in row blocks: the features of a block are computed where the block is."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..kernels import LandmarkMap
+from ..kernels.factors import FactorLayout
+from .block_array import BlockArray, Transposed
+from .expressions import Leaf
+
+Array = NDArray[np.float64]
+Maps = list[LandmarkMap]
+
+#: The share of the cluster's memory that the factors of all kernels may take. Where they need more, only those of the
+#: kernels in use are kept, and the others are computed again whenever kernels are priced.
+KEPT_SHARE = 0.3
+#: The share that the factors of the kernels in use may take.
+ACTIVE_SHARE = 0.4
+#: Features are computed for this many samples at a time.
+PIECE = 8192
+
+
+class BlockBank(FactorLayout):
+    """Kernels ``K_j ~ F_j F_j^T`` over samples in row blocks; what solvers need of a bank, and no more.
+
+    Parameters
+    ----------
+    X : BlockArray
+        The samples, one per row.
+    maps : list of LandmarkMap
+    residuals : array of shape (n_kernels,)
+    """
+
+    def __init__(self, X: BlockArray, maps: Maps, residuals: ArrayLike) -> None:
+        super().__init__(maps, residuals)
+        self.X, self.n_samples, self.n_kernels = X.keep(), len(X), len(maps)
+        self.shared_maps = share(X, maps)
+        self.memory = sum(X.engine.memory_limits)
+        self.kept: BlockArray | None = None
+        if not self.memory or self.nbytes <= KEPT_SHARE * self.memory:
+            self.kept = self._computed(np.arange(self.n_kernels)).keep()
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of all factors together, kept or not."""
+        return 8 * self.n_samples * int(self.ranks.sum())
+
+    def _computed(self, kernels: NDArray[np.intp]) -> BlockArray:
+        return self.X.map(features, self.shared_maps, kernels=kernels)
+
+    def factors(self, kernels: ArrayLike) -> BlockArray:
+        """Return the factors of some kernels side by side, one row per sample."""
+        chosen = np.asarray(kernels, dtype=np.intp)
+        return self._computed(chosen) if self.kept is None else self.kept.map(_columns, self.coordinates(chosen))
+
+    def stacked_rows(self, kernels: ArrayLike) -> tuple[Transposed, NDArray[np.intp]]:
+        """Return the ``F_j^T`` of some kernels, one below the other, and their ranks."""
+        ranks = self.ranks[np.asarray(kernels, dtype=np.intp)]
+        needed = 8 * self.n_samples * int(ranks.sum())
+        if self.memory and needed > ACTIVE_SHARE * self.memory:
+            raise MemoryError(
+                f"the factors of {len(ranks)} kernels take {needed / 1e9:.3g} GB, and the workers have "
+                f"{self.memory / 1e9:.3g} GB together; about {needed / ACTIVE_SHARE / 1e9:.3g} GB are needed. Add "
+                "workers, lower rank, or raise alpha, which uses fewer kernels"
+            )
+        return self.factors(kernels).T, ranks
+
+    def project(self, v: BlockArray) -> Array:
+        """Return the coordinates ``F^T v`` of all kernels, stacked."""
+        if self.kept is None:
+            return np.asarray(self.X.sum_of(_projection, self.shared_maps, v))
+        return np.asarray(self.kept.T @ v)
+
+    def lift(self, w: Array) -> BlockArray:
+        """Return ``sum_j F_j w_j`` for stacked coordinates ``w``."""
+        return self.values({j: part for j, part in enumerate(self._split(w)) if part.any()})
+
+    def quadratic_forms(self, v: BlockArray) -> Array:
+        """Return all ``v^T K_j v``."""
+        return self.group_sums(self.project(v) ** 2)
+
+    def values(self, blocks: dict[int, Array]) -> BlockArray:
+        """Return ``sum_j F_j w_j`` for some kernels."""
+        if self.kept is None:
+            return self.X.map(_function_values, self.shared_maps, blocks=blocks)
+        weight = np.concatenate([np.zeros(0), *blocks.values()])
+        return self.kept.map(_combination, self.coordinates(list(blocks)), weight)
+
+
+def share(X: BlockArray, value: Any) -> BlockArray:
+    """Return something that every block of X needs, as a companion of its blocks."""
+    return BlockArray(X.engine, X.lengths, Leaf([X.engine.share(value)] * len(X.lengths), value))
+
+
+def features(X: Any, maps: Maps, *, kernels: NDArray[np.intp]) -> Array:
+    """Return the features of some kernels side by side; stored by columns, as a kernel's columns are used together."""
+    rank = sum(maps[j].rank for j in kernels)
+    rows = np.empty((rank, X.shape[0]))
+    for start in range(0, X.shape[0], PIECE):
+        part = slice(start, start + PIECE)
+        offset = 0
+        for j in kernels:
+            rows[offset : offset + maps[j].rank, part] = maps[j](X[part]).T
+            offset += maps[j].rank
+    return rows.T
+
+
+def _projection(X: Any, maps: Maps, v: Array) -> Array:
+    parts = [np.zeros(one.rank) for one in maps]
+    for start in range(0, X.shape[0], PIECE):
+        part = slice(start, start + PIECE)
+        for one, total in zip(maps, parts, strict=True):
+            total += v[part] @ one(X[part])
+    return np.concatenate(parts)
+
+
+def _function_values(X: Any, maps: Maps, *, blocks: dict[int, Array]) -> Array:
+    values = np.zeros(X.shape[0])
+    for start in range(0, X.shape[0], PIECE):
+        part = slice(start, start + PIECE)
+        for j, w in blocks.items():
+            values[part] += maps[j].values(X[part], w)
+    return values
+
+
+def _columns(block: Array, index: NDArray[np.intp]) -> Array:
+    return block.T[index].T
+
+
+def _combination(block: Array, index: NDArray[np.intp], weight: Array) -> Array:
+    values = np.zeros(len(block))
+    for k, w in zip(index, weight, strict=True):
+        values += w * block[:, k]
+    return values

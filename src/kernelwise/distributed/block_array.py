@@ -1,0 +1,292 @@
+"""Arrays with one row per sample, cut into row blocks that stay on the workers.
+
+An expression such as ``upper - alpha`` is remembered, not evaluated. It is evaluated block by block, next to the data,
+when it is summed over the samples (``x.sum()``, ``x @ y``, ``B @ x``, ``x.min()``) or kept (:meth:`BlockArray.keep`).
+Only sums and what is small travel; they are added up in a fixed order, so a run can be repeated to the last bit.
+"""
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import NDArray
+
+from .engine import Engine, Handle
+from .expressions import Expression, Leaf, Node, evaluate_all, evaluate_one, portable
+
+Array = NDArray[np.float64]
+
+
+class Merge:
+    """Combines the lists of partial results of two or more blocks, entry by entry."""
+
+    def __init__(self, rules: Sequence[Callable[[Any, Any], Any]]) -> None:
+        self.rules = tuple(rules)
+
+    def __call__(self, parts: Sequence[Sequence[Any]]) -> list[Any]:
+        merged = list(parts[0])
+        for part in parts[1:]:
+            merged = [rule(a, b) for rule, a, b in zip(self.rules, merged, part, strict=True)]
+        return merged
+
+
+class Pending(NDArrayOperatorsMixin):
+    """A sum over samples that is found when it is looked at, or together with others in one pass."""
+
+    def __init__(self, engine: Engine, expression: Node, rule: Callable[[Any, Any], Any]) -> None:
+        self.engine, self.expression, self.rule = engine, expression, rule
+        self._value: Any = None
+
+    @property
+    def value(self) -> Any:
+        """The sum itself, small and here."""
+        if self._value is None:
+            find([self])
+        return self._value
+
+    def __in_one_pass__(self, pending: Sequence["Pending"]) -> list[Any]:
+        find([one for one in pending if one._value is None])
+        return [one._value for one in pending]
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.asarray(self.value, dtype=dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        values = (one.value if isinstance(one, Pending) else one for one in inputs)
+        return getattr(ufunc, method)(*values, **options)
+
+
+def find(pending: Sequence[Pending]) -> None:
+    """Find several sums in one pass over the blocks."""
+    if not pending:
+        return
+    roots, leaves = portable([one.expression for one in pending])
+    engine = pending[0].engine
+    values = engine.total(evaluate_all, leaves, Merge([one.rule for one in pending]), roots=roots)
+    for one, value in zip(pending, values, strict=True):
+        one._value = value
+
+
+def _elementwise(function: Any) -> bool:
+    return function in (np.where, np.clip, np.full_like, np.zeros_like, np.ones_like, np.stack, np.isin)
+
+
+def _reduced(array: Any, *, operation: Any) -> Any:
+    return operation.reduce(array, axis=0)
+
+
+def _reduced_fully(array: Any, *, operation: Any) -> Any:
+    return operation.reduce(array, axis=None)
+
+
+def _product(left: Any, right: Any) -> Any:
+    return left @ right  # not numpy.matmul, which knows nothing of sparse blocks
+
+
+def _dot(left: Any, right: Any) -> Any:
+    return left.T @ right
+
+
+class BlockArray(NDArrayOperatorsMixin):
+    """An array cut along its first axis; see the module's description.
+
+    Parameters
+    ----------
+    engine : Engine
+        Where the blocks are.
+    lengths : sequence of int
+        The number of rows of every block.
+    expression : Leaf or Node
+    """
+
+    def __init__(self, engine: Engine, lengths: Sequence[int], expression: Expression) -> None:
+        self.engine, self.lengths, self.expression = engine, tuple(lengths), expression
+
+    @classmethod
+    def of(cls, engine: Engine, lengths: Sequence[int], handles: Sequence[Handle], empty: Any) -> "BlockArray":
+        """Return the array of blocks that exist already; ``empty`` is a block without rows."""
+        return cls(engine, lengths, Leaf(handles, empty))
+
+    @cached_property
+    def empty(self) -> Any:
+        """The array without its rows: tells type and trailing shape."""
+        if isinstance(self.expression, Leaf):
+            return self.expression.empty
+        return evaluate_one(roots=[self.expression])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the whole array."""
+        return (sum(self.lengths), *self.empty.shape[1:])
+
+    @property
+    def ndim(self) -> int:
+        """One for a vector over samples, two for several."""
+        return int(self.empty.ndim)
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the entries."""
+        return self.empty.dtype
+
+    def __len__(self) -> int:
+        return sum(self.lengths)
+
+    def blocks(self, chosen: Sequence[int]) -> "BlockArray":
+        """Return the array made of some blocks of a kept one."""
+        handles = self.handles
+        lengths = [self.lengths[k] for k in chosen]
+        return BlockArray.of(self.engine, lengths, [handles[k] for k in chosen], self.empty)
+
+    @property
+    def handles(self) -> tuple[Handle, ...]:
+        """The blocks of the array, kept first if need be."""
+        leaf = self.keep().expression
+        assert isinstance(leaf, Leaf)
+        if leaf.item is None:
+            return leaf.handles
+        return tuple(self.engine.map(operator.itemgetter(leaf.item), [leaf.handles]))
+
+    def map(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> "BlockArray":
+        """Return ``function(block, *arguments, **options)`` for every block, one row per row; block arrays among the
+        arguments take part block by block.
+        """
+        return self._new(function, (self, *arguments), options)
+
+    def sum_of(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Pending:
+        """Return the sum of ``function(block, *arguments, **options)`` over the blocks."""
+        return self._pending(function, (self, *arguments), options, np.add)
+
+    def reduce_of(
+        self, function: Callable[..., Any], rule: Callable[[Any, Any], Any], *arguments: Any, **options: Any
+    ) -> Pending:
+        """Return ``function(block, *arguments, **options)`` of all blocks, merged two at a time by ``rule``."""
+        return self._pending(function, (self, *arguments), options, rule)
+
+    def keep(self) -> "BlockArray":
+        """Evaluate the expression and keep the blocks on the workers."""
+        if isinstance(self.expression, Leaf):
+            return self
+        roots, leaves = portable([self.expression])
+        handles = self.engine.map(evaluate_one, leaves, roots=roots)
+        return BlockArray.of(self.engine, self.lengths, handles, self.empty)
+
+    def _new(self, function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any]) -> "BlockArray":
+        return BlockArray(self.engine, self.lengths, Node(function, [_expression(a) for a in arguments], options))
+
+    def _pending(
+        self, function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any], rule: Any
+    ) -> Pending:
+        return Pending(self.engine, Node(function, [_expression(a) for a in arguments], options), rule)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if method == "reduce":
+            return self._reduce(ufunc, options.get("axis", 0))
+        if method != "__call__" or options.get("out") is not None:
+            return NotImplemented
+        if ufunc is np.matmul:
+            return self._matmul(*inputs)
+        return self._new(ufunc, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        if function in (np.sum, np.min, np.max, np.amin, np.amax):
+            operation = {np.sum: np.add, np.min: np.minimum, np.amin: np.minimum}.get(function, np.maximum)
+            return self._reduce(operation, options.get("axis", None))
+        if not _elementwise(function) or (function is np.stack and options.get("axis") != 1):
+            return NotImplemented
+        return self._new(function, arguments, options)
+
+    def _reduce(self, operation: Any, axis: Any) -> Pending:
+        if axis not in (0, None):
+            raise ValueError(f"block arrays are summed over samples, axis 0 or None, got axis={axis!r}")
+        function = _reduced if axis == 0 else _reduced_fully
+        return self._pending(function, (self,), {"operation": operation}, operation)
+
+    def sum(self, axis: int | None = None) -> Pending:
+        """Return the sum over the samples (``axis=0``), or over everything."""
+        return self._reduce(np.add, axis)
+
+    def min(self, axis: int | None = None) -> Pending:
+        """Return the smallest entry."""
+        return self._reduce(np.minimum, axis)
+
+    def max(self, axis: int | None = None) -> Pending:
+        """Return the largest entry."""
+        return self._reduce(np.maximum, axis)
+
+    def _matmul(self, left: Any, right: Any) -> Any:
+        if isinstance(left, BlockArray) and not isinstance(right, BlockArray):
+            return self._new(_product, (left, np.asarray(right)), {})
+        if isinstance(left, BlockArray) and left.ndim == 1:
+            return self._pending(_dot, (left, right), {}, np.add)
+        raise ValueError("a product with a block array has the samples in the middle, or one row per sample")
+
+    def __getitem__(self, index: Any) -> "BlockArray":
+        if not (isinstance(index, tuple) and index and isinstance(index[0], slice) and index[0] == slice(None)):
+            raise IndexError("only columns of a block array can be taken: x[:, j], x[:, None]")
+        return self._new(_item, (self,), {"index": index})
+
+    @property
+    def T(self) -> "Transposed":
+        """One column per sample."""
+        return Transposed(self)
+
+    def astype(self, dtype: Any, copy: bool = True) -> "BlockArray":
+        """Return the array with another type."""
+        return self._new(_as_type, (self,), {"dtype": dtype})
+
+    def copy(self) -> "BlockArray":
+        """Return the array itself: it never changes."""
+        return self
+
+
+class Transposed:
+    """A block array with one column per sample: what products sum over."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, rows: BlockArray) -> None:
+        self.T = rows
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape: samples last."""
+        return self.T.shape[::-1]
+
+    def __len__(self) -> int:
+        return int(self.T.empty.shape[1])
+
+    def __mul__(self, weight: BlockArray) -> "Transposed":
+        return Transposed(self.T * weight[:, None])
+
+    def __matmul__(self, other: Any) -> Pending:
+        if not isinstance(other, BlockArray):
+            raise TypeError(f"the other factor must be a block array over the same samples, got {type(other).__name__}")
+        return self.T._pending(_dot, (self.T, other), {}, np.add)
+
+
+def _item(block: Any, *, index: Any) -> Any:
+    return block[index]
+
+
+def _as_type(block: Any, *, dtype: Any) -> Any:
+    return block.astype(dtype, copy=False)
+
+
+def _expression(argument: Any) -> Any:
+    if isinstance(argument, BlockArray):
+        return argument.expression
+    if isinstance(argument, Pending):
+        return argument.value
+    if isinstance(argument, list | tuple):
+        return [_expression(item) for item in argument]
+    return argument

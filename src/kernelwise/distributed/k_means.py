@@ -1,0 +1,97 @@
+"""k-means over rows in blocks: centres from a sample, then Lloyd's iterations with sums over the blocks."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.metrics import pairwise_distances_argmin_min
+
+from ..optim.sample_arrays import together
+from .block_array import BlockArray
+from .collections import sample_rows
+
+Array = NDArray[np.float64]
+
+#: Rows on which starts are tried: all, where there are no more.
+START_ROWS = 20_000
+#: As in scikit-learn: the iterations end when centres move by less than this share of the variance.
+TOLERANCE, MAX_ITER = 1e-4, 300
+
+
+class BlockClusters(NamedTuple):
+    """The cluster of every row, the centres, and the sum of the squared distances to them."""
+
+    labels: BlockArray
+    centers: Array
+    inertia: float
+
+
+def two_stage_block_k_means(
+    rows: BlockArray, n_clusters: int, *, n_leading: int, n_init: int, rng: np.random.RandomState
+) -> BlockClusters:
+    """k-means in the leading coordinates, then Lloyd's iterations in all of them.
+
+    The best of ``n_init`` starts is found on a sample of the rows. Where that is all of them, this is what is done in
+    memory; otherwise its centres are improved over all rows before the other coordinates are looked at. A cluster that
+    loses all its rows keeps its centre.
+    """
+    complete = len(rows) <= START_ROWS
+    (sample,) = sample_rows([rows], START_ROWS, np.random.RandomState(0) if complete else rng)
+    start = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(np.ascontiguousarray(sample[:, :n_leading]))
+    if complete:
+        centers = _means(*_member_sums(sample, start.labels_, n_clusters), np.zeros((n_clusters, sample.shape[1])))
+    else:
+        few = lloyd(rows[:, :n_leading], start.cluster_centers_)
+        sums, counts = together(*_block_sums(rows, few.labels, n_clusters))
+        centers = _means(sums, counts, np.zeros((n_clusters, sample.shape[1])))
+    return lloyd(rows, centers)
+
+
+def lloyd(rows: BlockArray, centers: Array) -> BlockClusters:
+    """Return what Lloyd's iterations come to from these centres."""
+    rows = rows.keep()
+    totals, squares = together(rows.sum(axis=0), (rows**2).sum(axis=0))
+    variance = np.asarray(squares) / len(rows) - (np.asarray(totals) / len(rows)) ** 2
+    for _ in range(MAX_ITER):
+        labels = rows.map(_nearest, centers)
+        sums, counts = together(*_block_sums(rows, labels, len(centers)))
+        moved = _means(sums, counts, centers)
+        shift, centers = float(np.sum((moved - centers) ** 2)), moved
+        if shift <= TOLERANCE * float(variance.mean()):
+            break
+    return BlockClusters(rows.map(_nearest, centers).keep(), centers, float(rows.sum_of(_squared_distances, centers)))
+
+
+def _block_sums(rows: BlockArray, labels: BlockArray, n_clusters: int) -> tuple[Any, Any]:
+    sums = rows.sum_of(_sums, labels, n_clusters=n_clusters)
+    return sums, labels.sum_of(_counts, n_clusters=n_clusters)
+
+
+def _nearest(block: Array, centers: Array) -> NDArray[np.intp]:
+    if not len(block):
+        return np.empty(0, dtype=np.intp)
+    return pairwise_distances_argmin_min(block, centers)[0].astype(np.intp)
+
+
+def _squared_distances(block: Array, centers: Array) -> float:
+    return float(np.sum((block - centers[_nearest(block, centers)]) ** 2))
+
+
+def _member_sums(rows: Array, labels: NDArray[Any], n_clusters: int) -> tuple[Array, Array]:
+    members = sp.csc_array((np.ones(len(rows)), labels, np.arange(len(rows) + 1)), shape=(n_clusters, len(rows)))
+    return members @ rows, members.sum(axis=1)
+
+
+def _sums(rows: Array, labels: NDArray[Any], *, n_clusters: int) -> Array:
+    return _member_sums(rows, labels, n_clusters)[0]
+
+
+def _counts(labels: NDArray[Any], *, n_clusters: int) -> Array:
+    return np.bincount(labels, minlength=n_clusters).astype(np.float64)
+
+
+def _means(sums: Any, counts: Any, otherwise: Array) -> Array:
+    counts = np.asarray(counts)[:, None]
+    return np.where(counts > 0, np.asarray(sums) / np.maximum(counts, 1.0), otherwise)

@@ -1,0 +1,53 @@
+"""Methods that work on Dask collections block by block, and return Dask arrays."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from .collections import is_dask
+
+Shape = tuple[int, ...]
+
+
+def on_blocks(
+    columns: Callable[[Any], Shape], *, dtype: Callable[[Any], Any] = lambda model: np.dtype(np.float64)
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let a method ``f(self, X)`` with one row of result per row of X take Dask collections too.
+
+    Parameters
+    ----------
+    columns : callable
+        Takes the fitted model to the shape of the result for one sample.
+    dtype : callable
+        Takes the fitted model to the type of the result.
+    """
+
+    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def dispatching(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+            if not is_dask(X):
+                return method(self, X, *args, **options)
+            return _per_block(method, self, X, columns(self), dtype(self))
+
+        return dispatching
+
+    return decorate
+
+
+def _per_block(method: Callable[..., Any], model: Any, X: Any, columns: Shape, dtype: Any) -> Any:
+    import dask
+    import dask.array as da
+
+    call = dask.delayed(method, pure=False)
+    shared = dask.delayed(model, pure=False, traverse=False)
+    lengths = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * X.npartitions
+    if hasattr(X, "chunks") and X.ndim > 1 and len(X.chunks[1]) > 1:
+        X = X.rechunk({1: -1})
+    parts = np.ravel(np.asarray(X.to_delayed(), dtype=object)).tolist()
+    results = [
+        da.from_delayed(call(shared, part), shape=(length, *columns), dtype=dtype)
+        for part, length in zip(parts, lengths, strict=True)
+    ]
+    return da.concatenate(results, axis=0)

@@ -1,0 +1,128 @@
+"""The program of the interior point, and its reduced system ``D + B^T C B``: the part that is linear algebra."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from .cones import Cones, Scaling
+from .sample_arrays import in_memory, kept, together, weighted_gram
+
+Array = NDArray[np.float64]
+
+#: Added to the diagonal, relative to its largest entry, where rounding has made the reduced system indefinite.
+JITTERS = (0.0, 1e-15, 1e-13)
+#: The most steps of iterative refinement.
+REFINEMENTS = 4
+#: Up to this many samples an iteration is done in their number, beyond it in the summed ranks.
+MANY_SAMPLES = 1500
+#: The most entries that the Gram matrices of all blocks may have together.
+GRAM_ENTRIES = 2**26
+
+
+@dataclass(frozen=True)
+class ConeProgram:
+    """The data of the program: stacked rows ``B`` (sum of ranks, n) and the bounds."""
+
+    B: Array
+    ranks: NDArray[np.intp]
+    curvature: float
+    upper: Array
+    budget: float | None = None
+    balance: Array | None = None
+
+    @cached_property
+    def cones(self) -> Cones:
+        """The second-order cones, one per block."""
+        return Cones(self.ranks)
+
+    @cached_property
+    def grams(self) -> Array:
+        """All ``B_j^T B_j``: with few samples and high ranks, these make an iteration independent of the ranks."""
+        return np.stack([block.T @ block for block in np.split(self.B, np.cumsum(self.ranks)[:-1])])
+
+    @property
+    def few_samples(self) -> bool:
+        """Whether to solve in the dimension of the samples rather than in that of the ranks."""
+        rank, n = self.B.shape
+        return in_memory(self.B) and n <= max(rank, MANY_SAMPLES) and len(self.ranks) * n**2 <= GRAM_ENTRIES
+
+
+class ReducedInverse:
+    """Solve with ``D + B^T C B``, C block-diagonal: in n dimensions, or in the rank of B by the Woodbury identity."""
+
+    def __init__(self, program: ConeProgram, diagonal: Array, scaling: Scaling):
+        self.program, self.B, self.diagonal, self.scaling = program, program.B, diagonal, scaling
+        for self.jitter in JITTERS:
+            matrix = self._direct_matrix() if program.few_samples else self._woodbury_matrix()
+            matrix.flat[:: len(matrix) + 1] += self.jitter * matrix.diagonal().max()
+            try:
+                self.cholesky = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+                return
+            except LinAlgError:
+                continue
+        raise LinAlgError("the reduced system is singular to working precision")
+
+    def _direct_matrix(self) -> Array:
+        scaling, cones = self.scaling, self.scaling.cones
+        weighted = (np.sqrt(2.0) * scaling.w.tails / cones.spread(scaling.beta))[:, None] * self.B
+        directions = np.add.reduceat(weighted, cones.starts, axis=0)
+        matrix = np.tensordot(scaling.beta**-2, self.program.grams, axes=1) + directions.T @ directions
+        matrix.flat[:: len(matrix) + 1] += self.diagonal
+        return matrix
+
+    def _woodbury_matrix(self) -> Array:
+        """``C^-1 + B D^-1 B^T`` with ``C^-1 = beta^2 (I - 2 w1 w1^T / (1 + 2 ||w1||^2))`` in each block."""
+        scaling, cones = self.scaling, self.scaling.cones
+        matrix = np.array(weighted_gram(self.B, 1.0 / self.diagonal))
+        for j, start in enumerate(cones.starts):
+            block = slice(start, start + cones.ranks[j])
+            w1 = scaling.w.tails[block]
+            inner = np.eye(len(w1)) - np.outer(w1, w1) * (2.0 / (1.0 + 2.0 * float(w1 @ w1)))
+            matrix[block, block] += scaling.beta[j] ** 2 * inner
+        return matrix
+
+    def solve(self, right: Array, *, against: Array) -> tuple[Array, Array]:
+        """Solve for a vector or a few columns; return the solution x and ``against^T x``.
+
+        Refined where the factorisation is not that of the system itself, or loses digits to large ``D^-1``.
+        """
+        if self.program.few_samples and self.jitter == 0:
+            solution = self._apply(right, None)
+            return solution, against.T @ solution
+        pulled, size = together(self._pulled(right), (right * right).sum())
+        solution = kept(self._apply(right, pulled))
+        for _ in range(REFINEMENTS):
+            image, products = together(self.B @ solution, against.T @ solution)
+            residual = right - self._multiply(solution, image)
+            left, pulled = together((residual * residual).sum(), self._pulled(residual))
+            if left <= 1e-18 * size:
+                return solution, products
+            solution = kept(solution + self._apply(residual, pulled))
+        return solution, np.asarray(against.T @ solution)
+
+    def _pulled(self, right: Array) -> Array | None:
+        """Return ``B D^-1 right``, which the Woodbury identity begins with."""
+        return None if self.program.few_samples else self.B @ (right / self._beside(right))
+
+    def _apply(self, right: Array, pulled: Array | None) -> Array:
+        """Return the factored inverse times ``right``."""
+        if pulled is None:
+            return cho_solve(self.cholesky, right, check_finite=False)
+        inner = cho_solve(self.cholesky, pulled, check_finite=False)
+        return (right - self.B.T @ inner) / self._beside(right)
+
+    def _multiply(self, x: Array, image: Array) -> Array:
+        """Return ``(D + B^T C B) x`` for a vector or for a few columns, given ``B x``."""
+        scaling, cones = self.scaling, self.scaling.cones
+        Bx = image if image.ndim == 2 else image[:, None]
+        w1 = scaling.w.tails[:, None]
+        along = np.repeat(np.add.reduceat(w1 * Bx, cones.starts, axis=0), cones.ranks, axis=0)
+        CBx = (Bx + 2.0 * w1 * along) * cones.spread(scaling.beta**-2)[:, None]
+        return self._beside(x) * x + self.B.T @ (CBx if image.ndim == 2 else CBx[:, 0])
+
+    def _beside(self, x: Array) -> Array:
+        """Return D in a shape that multiplies the rows of ``x``."""
+        return self.diagonal if x.ndim == 1 else self.diagonal[:, None]
