@@ -3,6 +3,9 @@
 Commands load what they need when they run: ``--help`` and mistakes in the command line are answered at once.
 """
 
+import contextlib
+import errno
+import io
 import os
 import sys
 import warnings
@@ -58,6 +61,12 @@ def _options(
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit status."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever called us
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # The name of a file may hold bytes that are no characters; it is shown all the same.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -70,18 +79,33 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _stopped()
     except BrokenPipeError:
-        # Whoever read our output has seen enough; Python would complain once more when it closes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # whoever read it has seen enough
         return 0
     except USER_ERRORS as error:
-        print(f"kernelwise: {_sentence(error)}", file=sys.stderr)
-        return 2
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _drop_output()
+        return _refuse(_sentence(error))
     except Exception as error:
         # The exceptions of the parser: a missing argument, an unknown option. Their class has moved between versions.
         if not hasattr(error, "exit_code") or not hasattr(error, "format_message"):
             raise
-        print(f"kernelwise: {error.format_message()}{_help_hint(error)}", file=sys.stderr)
-        return 2
+        message = error.format_message()
+        if not message:  # no arguments at all: the help was shown
+            return 0
+        return _refuse(f"{explain(ValueError(message))}{_help_hint(error)}")
+
+
+def _drop_output() -> None:
+    """Forget what could not be written to the standard output: Python would complain once more when it closes."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _refuse(sentence: str) -> int:
+    with contextlib.suppress(OSError):  # where there is no place to complain, the status remains
+        print(f"kernelwise: {sentence}", file=sys.stderr)
+    return 2
 
 
 def _stopped() -> int:
@@ -90,10 +114,12 @@ def _stopped() -> int:
 
 
 def _sentence(error: BaseException) -> str:
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) and (type(error) is not MemoryError or not error.args):
         return "there is not enough memory for this; take a sample of the data, or close other programs"
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):  # files have names
+        return f"the output could not be written ({error.strerror}); make room for it"
     return explain(error)
 
 

@@ -2,6 +2,7 @@
 
 import difflib
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -51,10 +52,14 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="A version that takes seconds.")] = False,
     resume: Annotated[bool, typer.Option(help="Continue an earlier run.")] = True,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes to use.")] = 1,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: tcp://host:8786, or its scheduler file."),
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")] = Path("results"),
 ) -> None:
     """Run a published table or figure again. A run that was stopped continues where it was."""
-    from ..experiments import catalogue, publish, run
+    from ..experiments import catalogue, cluster_executor, publish, run
 
     known = catalogue()
     if list_all:
@@ -68,16 +73,24 @@ def reproduce(
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]}?" if near else "use --list to see them"
         raise FileError(f"there is no experiment {name}; {hint}")
+    if cluster is not None and jobs > 1:
+        raise FileError("--jobs is for this machine; leave it out where --cluster says where to run")
+    place = nullcontext() if cluster is None else cluster_executor(cluster, experiment=known[name])
     total = len(known[name].distinct_cells(quick))
-    with session.step(name, total=total) as progress:
-        records = run(
-            known[name],
-            output=output,
-            quick=quick,
-            resume=resume,
-            n_jobs=jobs,
-            progress=lambda _, done, __: progress(done),
-        )
+    try:
+        with place as executor, session.step(name, total=total) as progress:
+            records = run(
+                known[name],
+                output=output,
+                quick=quick,
+                resume=resume,
+                n_jobs=jobs,
+                executor=executor,
+                progress=lambda _, done, __: progress(done),
+            )
+    except ChildProcessError as error:
+        print(f"kernelwise: {error}", file=sys.stderr)
+        raise typer.Exit(1) from error
     failed = [record for record in records if not record.ok]
     paths = publish(known[name], records, output / name)
     session.show(

@@ -11,6 +11,8 @@ __all__ = ["column_importances"]
 ROWS = 200
 #: With more groups than this, as in a matrix of words, no single one says much.
 MAX_GROUPS = 200
+#: With more features than this, the rows that are looked at would take gigabytes.
+MAX_FEATURES = 200_000
 
 
 def column_importances(predict: Callable[[Any], Any], matrix: Any, groups: Sequence[str]) -> dict[str, float]:
@@ -38,7 +40,7 @@ def column_importances(predict: Callable[[Any], Any], matrix: Any, groups: Seque
     {'a': 1.0}
     """
     names = list(dict.fromkeys(groups))
-    if len(names) > MAX_GROUPS:
+    if len(names) > MAX_GROUPS or matrix.shape[1] > MAX_FEATURES:
         return {}
     chosen = matrix[np.linspace(0, matrix.shape[0] - 1, min(matrix.shape[0], ROWS)).astype(np.intp)]
     sparse = hasattr(chosen, "toarray")

@@ -65,10 +65,12 @@ def audit_labels(
         transition=estimator.transition_,
     )
     told = _what_tells(session, estimator, loaded)
+    contents: dict[Path, str] = {}
     if output is not None:
-        files.write_file(output, label_review(audit, loaded.ids, label), force=session.force)
+        contents[output] = label_review(audit, loaded.ids, label)
     if report is not None:
-        _write_page(session, report, loaded, label, audit, told)
+        contents[report] = _page(session, report, loaded, label, audit, told)
+    files.write_files(contents, force=session.force)
     result = {
         "data": loaded.report(),
         "label": label,
@@ -130,14 +132,13 @@ def predict(
     with session.step(f"reading {data}"):
         rows = files.read_table(data, as_written=[*loaded.features.worded, *([row_id] if row_id else [])])
         ids = rows.required(row_id) if row_id else [str(row) for row in range(rows.n_rows)]
-        matrix = loaded.features.transform(rows)
     with session.step(f"predicting {len(ids)} rows"):
-        chances = loaded.estimator.predict_proba(matrix)
+        chances = loaded.predict_proba(rows)
     best = chances.argmax(axis=1)
     predicted = [str(label) for label in loaded.estimator.classes_[best]]
     certain = chances[np.arange(len(best)), best]
     lines = [[name, label, f"{chance:.4f}"] for name, label, chance in zip(ids, predicted, certain, strict=True)]
-    header = [row_id or "row", loaded.card["label"], "probability"]
+    header = [row_id or "row", str(loaded.card.get("label", "label")), "probability"]
     if output is not None:
         files.write_file(output, csv_text(header, lines), force=session.force)
     counts = dict(Counter(predicted).most_common())
@@ -207,12 +208,10 @@ def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
     ]
 
 
-def _write_page(
-    session: Session, path: Path, loaded: Data, label: str, audit: Any, told: dict[str, dict[str, float]]
-) -> None:
-    from ..report import PageSettings, label_report, write_report
+def _page(session: Session, path: Path, loaded: Data, label: str, audit: Any, told: dict[str, dict[str, float]]) -> str:
+    from ..report import PageSettings, label_report, render
 
-    with session.step(f"writing {path}"):
+    with session.step(f"making {path}"):
         page = label_report(
             audit,
             X=loaded.shown(),
@@ -220,7 +219,7 @@ def _write_page(
             kernel_weights=told["kernels"],
             settings=PageSettings(title=loaded.table.source.name, id_name=loaded.id_name, label_name=label),
         )
-        write_report(page, path, force=session.force)
+        return render(page)
 
 
 def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None:

@@ -46,10 +46,12 @@ def audit_pairs(
     pairs = files.read_links(links, loaded.rows, nodes=str(nodes))
     with session.step(f"auditing {len(pairs)} pairs"):
         audit = find_suspects(loaded.matrix, pairs, random_state=session.seed)
+    contents: dict[Path, str] = {}
     if output is not None:
-        files.write_file(output, link_review(audit, loaded.ids), force=session.force)
+        contents[output] = link_review(audit, loaded.ids)
     if report is not None:
-        _write_page(session, report, loaded, links, audit)
+        contents[report] = _page(session, report, loaded, links, audit)
+    files.write_files(contents, force=session.force)
     result = {
         "nodes": loaded.report(),
         "links": str(links),
@@ -144,12 +146,12 @@ def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
     ]
 
 
-def _write_page(session: Session, path: Path, loaded: Data, links: Path, audit: Any) -> None:
-    from ..report import PageSettings, pair_report, write_report
+def _page(session: Session, path: Path, loaded: Data, links: Path, audit: Any) -> str:
+    from ..report import PageSettings, pair_report, render
 
-    with session.step(f"writing {path}"):
+    with session.step(f"making {path}"):
         settings = PageSettings(title=links.name, id_name=loaded.id_name)
-        write_report(pair_report(audit, X=loaded.shown(), ids=loaded.ids, settings=settings), path, force=session.force)
+        return render(pair_report(audit, X=loaded.shown(), ids=loaded.ids, settings=settings))
 
 
 def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None:

@@ -1,9 +1,9 @@
 """Suspects as a CSV that can be reviewed in a spreadsheet and given to ``kernelwise apply``."""
 
-import csv
-import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from ..files.delimited import csv_line
 
 if TYPE_CHECKING:
     from ..supervision import LabelAudit, PairAudit
@@ -61,8 +61,4 @@ def _chance(audit: "LabelAudit | PairAudit", row: int) -> str:
 def _csv(header: list[str], rows: list[list[str]]) -> str:
     from ..report.corrections import neutralise
 
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows([neutralise(cell) for cell in row] for row in rows)
-    return stream.getvalue()
+    return "".join(f"{csv_line(row)}\n" for row in (header, *([neutralise(cell) for cell in row] for row in rows)))

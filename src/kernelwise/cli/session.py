@@ -64,11 +64,21 @@ class Session:
     def show(self, result: dict[str, Any], text: Callable[[Console], None]) -> None:
         """Print the result, for a machine or, by ``text``, for a person."""
         if self.json:
-            print(json.dumps(for_json(result), indent=2, ensure_ascii=False, allow_nan=False))
+            print(_json_text(for_json(result)))
         else:
             # Written to whatever the standard output is now; words are not cut where there is no terminal.
             console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
             text(console)
+
+
+def _json_text(value: Any) -> str:
+    """JSON that people can read, unless a name of a file in it is not made of characters."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=2, allow_nan=False)
+    return text
 
 
 def for_json(value: Any) -> Any:

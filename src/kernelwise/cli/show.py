@@ -1,7 +1,5 @@
 """Results for people: tables on the terminal, and CSV files."""
 
-import csv
-import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +7,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from ..files.delimited import csv_line
+from ..files.table import is_number
 from .inputs import Data
 
 __all__ = ["SHOWN", "csv_text", "print_features", "print_list", "print_next", "print_written", "table"]
@@ -89,14 +89,17 @@ def percent(rate: float, interval: Sequence[float] | None = None) -> str:
 
 
 def csv_text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    r"""A CSV that programs read: cells are as they are.
+    r"""A CSV that no spreadsheet runs: numbers are as they are, and formulas get an apostrophe before them.
 
-    >>> csv_text(["id", "label"], [["a", "x,y"]])
-    'id,label\na,"x,y"\n'
+    >>> print(csv_text(["id", "label"], [["a", "x,y"], ["-1", "=cmd()"]]), end="")
+    id,label
+    a,"x,y"
+    -1,'=cmd()
     """
-    stream = io.StringIO(newline="")
-    csv.writer(stream, lineterminator="\n").writerows([header, *rows])
-    return stream.getvalue()
+    from ..report.corrections import neutralise
+
+    safe = ([cell if is_number(cell) else neutralise(cell) for cell in row] for row in (header, *rows))
+    return "".join(f"{csv_line(row)}\n" for row in safe)
 
 
 def _is_number(cell: str) -> bool:

@@ -167,6 +167,7 @@ def tour(begin: Callable[[str], None], folder: Path) -> list[Row]:
     The page for review goes to ``folder``.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    files.check_output(folder / "review.html", force=True)
     rows = []
     for name, part in PARTS.items():
         begin(name)
@@ -179,7 +180,5 @@ def write_summary(rows: list[Row], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     width = max(len(row["what"]) for row in rows)
     text = "".join(f"{row['what']:<{width}}  {row['result']}\n" for row in rows)
-    return [
-        files.write_file(folder / "summary.txt", text, force=True),
-        files.write_file(folder / "summary.json", json.dumps(rows, indent=2) + "\n", force=True),
-    ]
+    told = {folder / "summary.txt": text, folder / "summary.json": json.dumps(rows, indent=2) + "\n"}
+    return files.write_files(told, force=True)

@@ -3,6 +3,7 @@
 ``python -m kernelwise.experiments --list`` shows them; :func:`catalogue` gives them by name.
 """
 
+from .cluster import ClusterError, cluster_executor
 from .figures import Line, line_panels
 from .records import Record, RecordError, RecordFile
 from .runner import publish, run
@@ -11,6 +12,7 @@ from .tables import Table, distinct, grouped, mean_std
 
 __all__ = [
     "Cell",
+    "ClusterError",
     "Experiment",
     "Line",
     "Record",
@@ -18,6 +20,7 @@ __all__ = [
     "RecordFile",
     "Table",
     "catalogue",
+    "cluster_executor",
     "distinct",
     "grouped",
     "line_panels",

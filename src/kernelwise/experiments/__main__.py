@@ -4,9 +4,10 @@ import argparse
 import difflib
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
-from . import Experiment, Record, RecordError, catalogue, publish, run
+from . import Experiment, Record, RecordError, catalogue, cluster_executor, publish, run
 
 
 def main(arguments: Sequence[str] | None = None, experiments: Mapping[str, Experiment] | None = None) -> int:
@@ -34,6 +35,8 @@ def main(arguments: Sequence[str] | None = None, experiments: Mapping[str, Exper
         parser.error(f"there is no experiment {options.name}{hint}")
     if options.jobs < 1:
         parser.error(f"--jobs must be at least 1, got {options.jobs}")
+    if options.cluster is not None and options.jobs > 1:
+        parser.error("--jobs is for this machine; leave it out where --cluster says where to run")
     return _run_and_publish(known[options.name], options)
 
 
@@ -53,6 +56,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes to use")
     parser.add_argument(
+        "--cluster", metavar="ADDRESS", help="run on a Dask cluster: tcp://host:8786, or its scheduler file"
+    )
+    parser.add_argument(
         "--output", type=Path, default=Path("results"), metavar="DIR", help="results go to DIR/NAME (default: results)"
     )
     return parser
@@ -60,26 +66,27 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run_and_publish(experiment: Experiment, options: argparse.Namespace) -> int:
     folder = options.output / experiment.name
+    place = nullcontext() if options.cluster is None else cluster_executor(options.cluster, experiment=experiment)
     try:
-        records = run(
-            experiment,
-            output=options.output,
-            quick=options.quick,
-            resume=options.resume,
-            n_jobs=options.jobs,
-            progress=_show,
-        )
+        with place as executor:
+            records = run(
+                experiment,
+                output=options.output,
+                quick=options.quick,
+                resume=options.resume,
+                n_jobs=options.jobs,
+                executor=executor,
+                progress=_show,
+            )
         for path in publish(experiment, records, folder):
             print(path)
     except KeyboardInterrupt:
         print("stopped; finished cells are kept, run again to continue", file=sys.stderr)
         return 130
-    except RecordError as error:
+    except (ImportError, ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2
-    except (ImportError, ValueError, RuntimeError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+        unusable = isinstance(error, RecordError | OSError) and not isinstance(error, ChildProcessError)
+        return 2 if unusable else 1
     return 0 if all(record.ok for record in records) else 1
 
 

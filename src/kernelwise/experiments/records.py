@@ -1,16 +1,18 @@
 """Results on disk: one JSON line per finished cell, safe against a run that is killed at any moment."""
 
+import errno
 import json
 import os
 import platform
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from ..whole_files import alone_in
 from .spec import Cell
 
 
@@ -102,8 +104,8 @@ class RecordFile:
         records = {}
         for number, line in enumerate(self._whole_lines(), start=1):
             try:
-                record = Record.from_line(line)
-            except (ValueError, TypeError, KeyError) as error:
+                record = Record.from_line(line.decode())
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
                 raise RecordError(f"line {number} of {self.path} is not a record ({error}); remove the line") from error
             if record.spec != self.spec:
                 raise RecordError(
@@ -113,11 +115,24 @@ class RecordFile:
             records[record.cell] = record
         return records
 
-    def _whole_lines(self) -> list[str]:
+    def _whole_lines(self) -> list[bytes]:
         if not self.path.exists():
             return []
         whole, _, _torn = self.path.read_bytes().rpartition(b"\n")
-        return whole.decode().split("\n") if whole else []
+        return whole.split(b"\n") if whole else []
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the folder of the file to this process: a second run there would do, and could spoil, the same work."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(alone_in(self.path.parent))
+            except BlockingIOError as error:
+                raise RecordError(
+                    f"another run is writing to {self.path}; wait until it is finished, or choose another output"
+                ) from error
+            yield
 
     @contextmanager
     def appending(self) -> Iterator[Any]:
@@ -128,9 +143,15 @@ class RecordFile:
 
         def append(record: Record) -> None:
             line = (record.to_line() + "\n").encode()
-            if os.write(descriptor, line) != len(line):
-                raise OSError(f"{self.path} could not be written; is the disk full? Run again to continue")
-            os.fsync(descriptor)
+            before = os.fstat(descriptor).st_size
+            try:
+                if os.write(descriptor, line) != len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(descriptor)
+            except OSError as error:
+                os.ftruncate(descriptor, before)
+                reason = f"could not be written ({error.strerror}); finished cells are kept: make room and run again"
+                raise OSError(error.errno, reason, str(self.path)) from error
 
         try:
             yield append
@@ -196,28 +217,3 @@ def versions() -> dict[str, str]:
 
     packages = (kernelwise, np, scipy, sklearn)
     return {"python": platform.python_version()} | {package.__name__: package.__version__ for package in packages}
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all: to a temporary name in the same folder, which is then renamed.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from kernelwise.experiments.records import write_whole
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(Path(folder) / "table.md", b"| a |")
-    ...     [path.name for path in Path(folder).iterdir()]
-    ['table.md']
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

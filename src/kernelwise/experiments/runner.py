@@ -7,13 +7,15 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
-from contextlib import closing
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from threadpoolctl import threadpool_limits
 
-from .records import Record, RecordFile, plain, versions, write_whole
+from ..whole_files import write_whole
+from .records import Record, RecordFile, plain, versions
 from .spec import Cell, Experiment, seed_of
 
 #: Called after each cell with its record, the number of cells done and the number of all.
@@ -47,7 +49,7 @@ def run(
     n_jobs : int
         The number of processes, each limited to one BLAS thread. 1 runs in this process.
     executor : concurrent.futures.Executor, optional
-        Where to run instead, for example ``client.get_executor()`` of a Dask client. It is not shut down.
+        Where to run instead, for example the :func:`cluster_executor` of a Dask cluster. It is not shut down.
     progress : callable, optional
         Called as ``progress(record, done, total)`` after each cell.
     """
@@ -55,18 +57,19 @@ def run(
         raise ValueError(f"n_jobs must be a number of processes, at least 1, got {n_jobs!r}")
     cells = experiment.distinct_cells(quick)
     file = RecordFile(Path(output) / experiment.name / "records.jsonl", experiment.spec_hash)
-    if not resume:
-        file.set_aside()
-    latest = file.read()
-    todo = [cell for cell in cells if cell not in latest or not latest[cell].ok]
-    done = len(cells) - len(todo)
-    with file.appending() as append, closing(_outcomes(experiment, todo, n_jobs, executor)) as outcomes:
-        for record in outcomes:
-            append(record)
-            latest[record.cell] = record
-            done += 1
-            if progress is not None:
-                progress(record, done, len(cells))
+    with file.held():
+        if not resume:
+            file.set_aside()
+        latest = file.read()
+        todo = [cell for cell in cells if cell not in latest or not latest[cell].ok]
+        done = len(cells) - len(todo)
+        with file.appending() as append, closing(_outcomes(experiment, todo, n_jobs, executor)) as outcomes:
+            for record in outcomes:
+                append(record)
+                latest[record.cell] = record
+                done += 1
+                if progress is not None:
+                    progress(record, done, len(cells))
     return [latest[cell] for cell in cells]
 
 
@@ -88,22 +91,39 @@ def _outcomes(
 
 
 def _parallel_outcomes(executor: Executor, jobs: Sequence[tuple[Any, ...]]) -> Generator[Record, None, None]:
-    futures: list[Future[Record]] = [executor.submit(run_one, *job) for job in jobs]
+    futures: dict[Future[Record], tuple[Any, ...]] = {}
+    unseen: set[Future[Record]] = set()
     try:
+        futures.update((executor.submit(run_one, *job), job) for job in jobs)
+        unseen.update(futures)
         for future in as_completed(futures):
-            yield future.result()
+            unseen.remove(future)
+            yield _record_of(future, *futures[future])
     except KeyboardInterrupt:
-        under_way = [future for future in futures if not future.cancel() and not future.done()]
-        for future in as_completed(under_way):
-            yield future.result()
+        under_way = [future for future in unseen if not future.cancel()]
+        with suppress(BrokenExecutor):
+            for future in as_completed(under_way):
+                yield _record_of(future, *futures[future])
         raise
-    except BrokenExecutor as error:
-        raise RuntimeError(
+    except BrokenProcessPool as error:
+        raise ChildProcessError(
             "a worker process died, perhaps for want of memory; finished cells are kept: run again with fewer jobs"
         ) from error
+    except BrokenExecutor as error:
+        raise ChildProcessError(f"{error}; finished cells are kept: run again to continue") from error
     finally:
         for future in futures:
             future.cancel()
+
+
+def _record_of(future: Future[Record], run_cell: Any, cell: Cell, seed: int, spec: str) -> Record:
+    """Return the record of a cell, also where the executor could not run it, or could not bring back its results."""
+    try:
+        return future.result()
+    except BrokenExecutor:
+        raise
+    except Exception as error:
+        return Record(cell, {}, 0.0, versions(), spec, "failed", f"{type(error).__name__}: {error}")
 
 
 def _start_worker() -> None:
@@ -160,6 +180,7 @@ def publish(experiment: Experiment, records: Sequence[Record], folder: Path) -> 
     good = [record for record in records if record.ok]
     if not good:
         raise ValueError(f"no cell of {experiment.name} succeeded, so there is nothing to show")
+    folder.mkdir(parents=True, exist_ok=True)
     table, svg, png = folder / "table.md", folder / "figure.svg", folder / "figure.png"
     write_whole(table, _markdown(experiment, records, good).encode())
     figure = experiment.draw(good)
