@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from dask_cluster import kill_worker, local_cluster, wait_until, worker_pids
 
+from dask_cluster import kill_worker, local_cluster, wait_until, worker_pids
 from kernelwise import RobustMKLClassifier, SimpleMKLClassifier
 from kernelwise.distributed import ClusterLost, engine
 from kernelwise.kernels import gaussian_kernels
@@ -60,8 +60,8 @@ def estimator(**options):
 VARIANTS = [
     {},
     {"fit_intercept": True, "normalize_kernels": True},
-    {"noise_rate": 0.0},
-    {"scale_features": False, "risk": 0.1},
+    pytest.param({"noise_rate": 0.0}, marks=pytest.mark.slow),
+    pytest.param({"scale_features": False, "risk": 0.1}, marks=pytest.mark.slow),
 ]
 
 
@@ -84,8 +84,8 @@ def test_blocks_give_the_fit_of_memory(options, data, client):
 def test_predictions_are_dask_arrays(data, client):
     X, y, weight = data
     chunks, labels = in_chunks(X, y)
-    model = SimpleMKLClassifier(KERNELS, rank=1e-6, tol=1e-4, random_state=0).fit(chunks, labels)
-    reference = SimpleMKLClassifier(KERNELS, rank=1e-6, tol=1e-4, random_state=0).fit(X, y)
+    model = SimpleMKLClassifier(KERNELS, rank=1e-6, tol=1e-3, random_state=0).fit(chunks, labels)
+    reference = SimpleMKLClassifier(KERNELS, rank=1e-6, tol=1e-3, random_state=0).fit(X, y)
     predicted = model.predict(chunks)
     assert isinstance(predicted, da.Array)
     assert predicted.chunks == labels.chunks
@@ -108,6 +108,7 @@ def test_frames_keep_their_names(data, client):
     np.testing.assert_array_equal(model.predict(features).compute(), model.predict(frame[["age", "size", "dose"]]))
 
 
+@pytest.mark.slow
 def test_several_classes_and_weights_of_zero(data, client):
     X, _, weight = data
     y = np.digitize(X[:, 0], [-0.7, 0.7])
@@ -115,6 +116,7 @@ def test_several_classes_and_weights_of_zero(data, client):
     assert_same_fit(estimator(tol=1e-4).fit(*in_chunks(X, y, weight)), estimator(tol=1e-4).fit(X, y, weight))
 
 
+@pytest.mark.slow
 def test_sparse_blocks(data, client):
     X, y, _ = data
     X = np.where(np.abs(X) > 0.5, X, 0.0)
@@ -123,8 +125,9 @@ def test_sparse_blocks(data, client):
     assert_same_fit(model, estimator().fit(sp.csr_array(X), y))
 
 
+@pytest.mark.slow
 def test_landmarks_missing_from_the_sample_are_found(data, client, monkeypatch):
-    """One far sample among thousands: the sample of rows for landmarks does not see it, the check of all blocks does."""
+    """One far sample among thousands: the rows that landmarks are chosen from lack it, the check of all blocks finds it."""
     from kernelwise.estimators import _block_training
 
     X, y, _ = data
@@ -143,6 +146,7 @@ def test_a_cap_on_the_rank_is_announced(data, client):
         RobustMKLClassifier(KERNELS, rank=2, tol=1e-2, probability=False).fit(*in_chunks(X, y))
 
 
+@pytest.mark.slow
 def test_first_order_solver_on_blocks(data, client):
     X, y, _ = data
     model = estimator(solver="primal-dual", alpha=0.1, tol=1e-2)
@@ -152,6 +156,7 @@ def test_first_order_solver_on_blocks(data, client):
     assert model.dual_gap_ == pytest.approx(reference.dual_gap_, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_noise_rate_from_a_sample(data, client):
     X, y, _ = data
     model = estimator(noise_rate="auto", tol=1e-3).fit(*in_chunks(X, y))
@@ -196,7 +201,7 @@ BAD = [
     (lambda X, y, w: (da.where(X > 3, np.nan, X), y, w), "NaN"),
     (lambda X, y, w: (X, da.full_like(y, "yes"), w), "two classes"),
     (lambda X, y, w: (X[:0], y[:0], None), "no rows"),
-    (lambda X, y, w: (X.astype(str), y, w), "numbers|float"),
+    (lambda X, y, w: (X.map_blocks(lambda block: np.full(block.shape, "tall"), dtype="U4"), y, w), "numbers"),
 ]
 
 
@@ -218,12 +223,12 @@ def test_estimators_that_stay_in_memory_say_so(data):
 
 def test_a_chunk_too_large_for_a_worker_is_refused_with_advice(client):
     X = da.zeros((10_000_000, 10), chunks=(10_000_000, 10))
-    with pytest.raises(ValueError, match=r"0\.8 GB, too much for a worker .* rechunk\(\{0: \d+\}\)"):
+    with pytest.raises(ValueError, match=r"0\.8 GB, too much for a worker .* X\.rechunk\(\{0: 419430\}\)"):
         estimator().fit(X, da.zeros(10_000_000, chunks=10_000_000))
 
 
 def test_factors_that_do_not_fit_are_computed_again(data, client, monkeypatch):
-    """With no memory to keep all factors the result is the same; with none for those in use, the message says how much."""
+    """With no room to keep all factors the result is the same; with none for those in use, a message says how much."""
     from kernelwise.distributed import bank
 
     X, y, weight = data
@@ -236,6 +241,7 @@ def test_factors_that_do_not_fit_are_computed_again(data, client, monkeypatch):
 
 
 class TestLostClusters:
+    @pytest.mark.slow
     def test_all_workers_lost_and_continued_from_the_checkpoint(self, data, tmp_path, monkeypatch):
         X, y, weight = data
         reference = estimator().fit(X, y, weight)
@@ -244,7 +250,7 @@ class TestLostClusters:
         with local_cluster(n_workers=2) as client:
 
             def lose_everything():
-                wait_until(path.exists)
+                wait_until(path.exists, seconds=300)  # one round, on a machine that may be busy
                 for nanny in list(client.cluster.workers.values()):
                     os.kill(nanny.process.pid, signal.SIGKILL)
                     client.cluster.sync(nanny.close)
@@ -261,6 +267,10 @@ class TestLostClusters:
         assert len(model.history_[0]) < model.n_iter_  # the rounds before the loss were not done again
         assert not path.exists()
 
+    def fit_for_ever(self, model, arrays):
+        while True:
+            model.fit(*arrays)
+
     def test_interrupting_the_client_cancels_the_work(self, data, client):
         X, y, weight = data
         model = estimator(tol=1e-7)
@@ -272,8 +282,7 @@ class TestLostClusters:
         thread = threading.Thread(target=interrupt)
         thread.start()
         with pytest.raises(KeyboardInterrupt):
-            while True:
-                model.fit(*in_chunks(X, y, weight))
+            self.fit_for_ever(model, in_chunks(X, y, weight))
         thread.join()
         wait_until(lambda: not any(client.processing().values()), seconds=20)
         wait_until(lambda: not [key for key in client.who_has() if str(key).startswith("kernelwise")], seconds=20)
@@ -311,7 +320,7 @@ class TestCheckpoints:
         with pytest.raises(ValueError, match="other parameters"):
             estimator(tol=1e-3).fit(X, y, checkpoint=path)
         with pytest.raises(ValueError, match="other data"):
-            estimator(tol=1e-2).fit(X[::-1] + 0.1, y, checkpoint=path)
+            estimator(tol=1e-2).fit(X[:, ::-1], y, checkpoint=path)
         path.write_text("{}")
         with pytest.raises(ValueError, match="not a checkpoint"):
             estimator(tol=1e-2).fit(X, y, checkpoint=path)

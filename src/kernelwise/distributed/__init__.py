@@ -1,4 +1,4 @@
-"""The same estimators on data that is larger than one machine: arrays in row blocks on the workers of a Dask cluster."""
+"""The same estimators on data larger than one machine: arrays in row blocks on the workers of a Dask cluster."""
 
 from . import budgets, sample_arrays, tall_blocks  # noqa: F401 - register what blocks do differently
 from .bank import BlockBank

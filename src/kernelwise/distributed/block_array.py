@@ -15,7 +15,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from .engine import Engine, Handle
-from .expressions import Expression, Leaf, Node, evaluate_all, evaluate_one, portable
+from .expressions import Expression, Leaf, Node, by_rows, evaluate_one, evaluate_sums, portable
 
 Array = NDArray[np.float64]
 
@@ -71,7 +71,8 @@ def find(pending: Sequence[Pending]) -> None:
         return
     roots, leaves = portable([one.expression for one in pending])
     engine = pending[0].engine
-    values = engine.total(evaluate_all, leaves, Merge([one.rule for one in pending]), roots=roots)
+    merge = Merge([one.rule for one in pending])
+    values = engine.total(evaluate_sums, leaves, merge, roots=roots, merging=merge)
     for one, value in zip(pending, values, strict=True):
         one._value = value
 
@@ -80,18 +81,22 @@ def _elementwise(function: Any) -> bool:
     return function in (np.where, np.clip, np.full_like, np.zeros_like, np.ones_like, np.stack, np.isin)
 
 
+@by_rows
 def _reduced(array: Any, *, operation: Any) -> Any:
     return operation.reduce(array, axis=0)
 
 
+@by_rows
 def _reduced_fully(array: Any, *, operation: Any) -> Any:
     return operation.reduce(array, axis=None)
 
 
+@by_rows
 def _product(left: Any, right: Any) -> Any:
     return left @ right  # not numpy.matmul, which knows nothing of sparse blocks
 
 
+@by_rows
 def _dot(left: Any, right: Any) -> Any:
     return left.T @ right
 
@@ -274,10 +279,12 @@ class Transposed:
         return self.T._pending(_dot, (self.T, other), {}, np.add)
 
 
+@by_rows
 def _item(block: Any, *, index: Any) -> Any:
     return block[index]
 
 
+@by_rows
 def _as_type(block: Any, *, dtype: Any) -> Any:
     return block.astype(dtype, copy=False)
 

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..optim import largest_spending, project_box_budget
+from ..optim import largest_spending
+from ..optim.projection import projected
 from ..optim.sample_arrays import together
 from .block_array import BlockArray
 
@@ -49,8 +50,8 @@ def _clipped_sums(v: Array, upper: Array, *, multipliers: Array) -> Array:
     return np.array([np.clip(v - eta, 0.0, upper).sum() for eta in multipliers])
 
 
-@project_box_budget.register
-def _project_blocks(v: BlockArray, *, upper: Any = 1.0, budget: float) -> Any:
+@projected.register
+def _project_blocks(v: BlockArray, upper: Any, budget: float) -> Any:
     """Bracket the multiplier on ever finer grids, then take the root of the last, straight piece."""
     total, high = together(v.sum_of(_clipped_sums, upper, multipliers=np.zeros(1)), v.max())
     if total[0] <= budget:

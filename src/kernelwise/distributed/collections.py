@@ -98,6 +98,8 @@ def _with_suitable_blocks(engine: Engine, X: Any, name: str) -> Any:
         return X
     limit = min(engine.memory_limits, default=0)
     row_bytes = X.dtype.itemsize * int(np.prod(X.shape[1:], dtype=np.int64))
+    if sp.issparse(getattr(X, "_meta", None)):  # nobody knows how much is stored
+        row_bytes = 0
     if np.isnan(X.shape[0]):
         return X.rechunk({1: -1}) if X.ndim > 1 and len(X.chunks[1]) > 1 else X
     longest = max(X.chunks[0])

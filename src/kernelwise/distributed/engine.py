@@ -31,7 +31,7 @@ class Engine(ABC):
 
     @abstractmethod
     def map(self, function: Callable[..., Any], blocks: Sequence[Sequence[Handle]], **shared: Any) -> list[Handle]:
-        """Apply ``function(*blocks, **shared)`` to the k-th block of every list, for every k; keep the results there."""
+        """Apply ``function(*blocks, **shared)`` to the k-th blocks of the lists, for every k; the results stay there."""
 
     @abstractmethod
     def total(
@@ -65,6 +65,7 @@ class Engine(ABC):
     def memory_limits(self) -> list[int]:
         """The bytes that each worker may use; empty where nothing is known."""
 
+    @abstractmethod
     def cancel(self) -> None:
         """Stop what is under way."""
 
@@ -98,6 +99,9 @@ class LocalEngine(Engine):
 
     def fetch(self, handles: Sequence[Handle]) -> list[Any]:
         return list(handles)
+
+    def cancel(self) -> None:
+        """Do nothing: what is interrupted here has stopped."""
 
     @property
     def n_workers(self) -> int:
@@ -141,9 +145,8 @@ class ClusterEngine(Engine):
         return merge(self.fetch(parts))
 
     def start(self, delayed: Sequence[Any]) -> list[Handle]:
-        futures = list(self.client.compute(list(delayed)))
-        self._futures.update(futures)
-        return futures
+        # These may be the caller's own blocks under their own names: given back when nobody holds them, not cancelled.
+        return list(self.client.compute(list(delayed)))
 
     def share(self, value: Any) -> Handle:
         # Not scattered: what is scattered cannot be made again when its worker is lost.
@@ -189,8 +192,8 @@ class ClusterEngine(Engine):
                 raise ClusterLost("the work was cancelled on the cluster")
 
     def cancel(self) -> None:
-        # What nobody wants is not worked on. Client.cancel fails in the scheduler, and takes the connection with it, where
-        # a task still has dependents whose own futures are gone.
+        # What nobody wants is not worked on. Client.cancel fails in the scheduler, and takes the connection with it,
+        # where a task still has dependents whose own futures are gone.
         for future in list(self._futures):
             future.release()
 

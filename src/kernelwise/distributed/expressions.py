@@ -1,11 +1,18 @@
 """Expressions over blocks: built where the solver is, evaluated where the blocks are."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .engine import Handle
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Bytes of all arrays of an expression that are worked on together, and rows below which it does not pay.
+PIECE_BYTES, MIN_ROWS = 2**21, 2048
+#: The functions that may be given some rows of their blocks at a time, besides NumPy's elementwise ones.
+BY_ROWS: set[Callable[..., Any]] = {np.where, np.clip, np.full_like, np.zeros_like, np.ones_like, np.stack, np.isin}
 
 
 class Leaf:
@@ -86,11 +93,68 @@ def evaluate(roots: Sequence[Any], blocks: Sequence[Any]) -> list[Any]:
 
 def evaluate_one(*blocks: Any, roots: Sequence[Any]) -> Any:
     """Evaluate a single expression, as a task."""
-    with np.errstate(all="ignore"):  # what comes of it is looked at by the solver
-        return evaluate(roots, blocks)[0]
+    return evaluate_all(*blocks, roots=roots)[0]
 
 
 def evaluate_all(*blocks: Any, roots: Sequence[Any]) -> list[Any]:
-    """Evaluate several expressions, as a task."""
+    """Evaluate several expressions with a row per row of the blocks, as a task."""
+    with np.errstate(all="ignore"):  # what comes of it is looked at by the solver
+        pieces = _pieces(roots, blocks)
+        if len(pieces) == 1:
+            return evaluate(roots, blocks)
+        results: list[Any] = []
+        for piece in pieces:
+            values = evaluate(roots, _rows(blocks, piece))
+            if not results:
+                results = [np.empty((pieces[-1].stop, *value.shape[1:]), dtype=value.dtype) for value in values]
+            for result, value in zip(results, values, strict=True):
+                result[piece] = value
+        return results
+
+
+def evaluate_sums(
+    *blocks: Any, roots: Sequence[Any], merging: Callable[[Sequence[Sequence[Any]]], list[Any]]
+) -> list[Any]:
+    """Evaluate several sums over the rows of the blocks, as a task."""
     with np.errstate(all="ignore"):
-        return evaluate(roots, blocks)
+        first, *others = _pieces(roots, blocks)
+        total = evaluate(roots, _rows(blocks, first))
+        for piece in others:
+            total = merging([total, evaluate(roots, _rows(blocks, piece))])
+        return total
+
+
+def _pieces(roots: Sequence[Any], blocks: Sequence[Any]) -> list[slice]:
+    """Return the rows to evaluate together: a piece that stays in the cache, where every operation allows pieces.
+
+    An expression reads its arrays several times; from memory, that would take most of the time.
+    """
+    arrays = [array for block in blocks for array in (block if isinstance(block, list) else [block])]
+    plain = bool(arrays) and all(isinstance(array, np.ndarray) for array in arrays)
+    if not plain or len({len(array) for array in arrays}) != 1 or not all(map(_allows_pieces, roots)):
+        return [slice(None)]
+    n = len(arrays[0])
+    row_bytes = sum(array.nbytes for array in arrays) / max(n, 1)
+    rows = max(MIN_ROWS, int(PIECE_BYTES / max(row_bytes, 1.0)))
+    if n <= 2 * rows:
+        return [slice(None)]
+    return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
+
+
+def _allows_pieces(part: Any) -> bool:
+    if isinstance(part, list):
+        return all(map(_allows_pieces, part))
+    if not isinstance(part, Node):
+        return True
+    allowed = isinstance(part.function, np.ufunc) or part.function in BY_ROWS
+    return allowed and all(map(_allows_pieces, part.arguments))
+
+
+def _rows(blocks: Sequence[Any], piece: slice) -> list[Any]:
+    return [[array[piece] for array in block] if isinstance(block, list) else block[piece] for block in blocks]
+
+
+def by_rows(function: F) -> F:
+    """Mark a function of blocks that may be given some rows at a time: a row for a row, or sums over rows."""
+    BY_ROWS.add(function)
+    return function

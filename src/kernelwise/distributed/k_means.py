@@ -81,7 +81,7 @@ def _squared_distances(block: Array, centers: Array) -> float:
 
 def _member_sums(rows: Array, labels: NDArray[Any], n_clusters: int) -> tuple[Array, Array]:
     members = sp.csc_array((np.ones(len(rows)), labels, np.arange(len(rows) + 1)), shape=(n_clusters, len(rows)))
-    return members @ rows, members.sum(axis=1)
+    return np.asarray(members @ rows), members.sum(axis=1)
 
 
 def _sums(rows: Array, labels: NDArray[Any], *, n_clusters: int) -> Array:

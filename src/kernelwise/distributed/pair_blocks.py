@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..supervision import Pairs
@@ -187,5 +186,4 @@ def _values(pairs: Pairs, touched: Index, shared: Any, *pieces: Any, value: Call
     rows = stacked([piece for piece in pieces if piece is not None])
     ends = np.searchsorted(touched, pairs.rows), np.searchsorted(touched, pairs.cols)
     here = Pairs(*ends, pairs.labels, n_samples=len(touched), weights=pairs.weights)
-    values = value(rows, here, shared)
-    return sp.csr_array(values) if sp.issparse(values) else values
+    return value(rows, here, shared)

@@ -19,11 +19,11 @@ Product = Callable[[Array, IntArray, IntArray], Array]
 
 
 def pair_products(factor: Any, rows: Any, cols: Any, *, check: Check, product: Product) -> Any:
-    """Return ``f_i^T f_j`` for pairs of rows of a factor that is a Dask array.
+    """Return ``f_i^T f_j`` for pairs of rows of a factor, where either is a Dask collection.
 
     Parameters
     ----------
-    factor : Dask array of shape (n, r)
+    factor : Dask array, or array in memory, of shape (n, r)
     rows, cols : array-like, or Dask array or series, of int
     check : callable
         ``check(rows, cols)`` validates a piece of the pairs and returns index arrays.
@@ -87,6 +87,10 @@ def rows_times(X: Any, factor: Any, *, finish: Callable[[Array], Array], n_colum
 
 def _row_blocks(factor: Any) -> tuple[list[Any], list[int]]:
     """Return the blocks of rows, and where they begin."""
+    if not is_dask(factor):
+        import dask
+
+        return [dask.delayed(factor, pure=False)], [0]
     if len(factor.chunks[1]) > 1:
         factor = factor.rechunk({1: -1})
     starts = np.concatenate([[0], np.cumsum(factor.chunks[0])[:-1]]).astype(int)

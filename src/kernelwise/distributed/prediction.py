@@ -29,6 +29,11 @@ def on_blocks(
         def dispatching(self: Any, X: Any, *args: Any, **options: Any) -> Any:
             if not is_dask(X):
                 return method(self, X, *args, **options)
+            given = [name for name, value in options.items() if value is not None]
+            if args or given:
+                raise ValueError(
+                    f"{method.__name__} of a Dask collection takes nothing beside X; leave out {given or args}"
+                )
             return _per_block(method, self, X, columns(self), dtype(self))
 
         return dispatching

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from ..optim.sample_arrays import all_kept, kept, reduced, rowwise, selection, weighted_gram
 from .block_array import BlockArray, Pending, Transposed
-from .expressions import Leaf, evaluate_all, portable
+from .expressions import Leaf, by_rows, evaluate_all, portable
 
 Array = NDArray[np.float64]
 
 
+@by_rows
 def _gram(rows: Array, weight: Array) -> Array:
     return weighted_gram.dispatch(np.ndarray)(rows.T, weight)
 

@@ -7,11 +7,12 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..kernels.specs import is_sparse
 from ..memory import require
 from ..optim.sample_arrays import together
 from ..spectral import GramFactor, SpectralBasis
 from ..spectral.embedding import checked_degrees, inverse_root
-from ..spectral.filtered import filtered_eigenpairs, least_eigenvalue, normal_rows
+from ..spectral.filtered import filtered_eigenpairs, least_eigenvalue, normal_rows, shifted_product
 from ..spectral.randomised import randomised_eigenbasis
 from ..spectral.tall_arrays import random_rows, stored, triangle, with_signs
 from ..supervision import Pairs
@@ -27,6 +28,8 @@ Index = NDArray[np.int64]
 FEW_COLUMNS = 2000
 #: What a known pair takes here, with the copies made on the way.
 BYTES_PER_PAIR = 200
+#: Arrays up to this size travel whole.
+WHOLE_BYTES = 2**25
 #: Steps that tell the least eigenvalue of a graph roughly.
 LANCZOS_STEPS = 15
 #: Eigenvalues below this fraction of the largest are rounding.
@@ -39,10 +42,10 @@ def read_factor(engine: Engine, factor: Any) -> GramFactor:
     """Return the factor F of a similarity ``F F^T``, in row blocks of finite floating-point numbers."""
     if factor.ndim != 2 or not factor.shape[1] >= 1:
         raise ValueError(f"the factor of a similarity must have rows and columns, got shape {factor.shape}")
-    check_numbers("the factor", factor.dtype)
+    _check_numbers("the factor", factor.dtype)
     (rows,) = read_rows(engine, factor=factor)
     assert rows is not None  # they were given
-    floats = rows.map(as_floats).keep()
+    floats = rows.map(_as_floats).keep()
     if np.asarray(floats.sum_of(_n_not_finite)) > 0:
         raise ValueError("the similarity contains NaN or infinity; impute those values or remove the samples")
     return GramFactor(floats)
@@ -50,7 +53,7 @@ def read_factor(engine: Engine, factor: Any) -> GramFactor:
 
 def read_graph(engine: Engine, similarity: Any) -> BlockGraph:
     """Return a square similarity, whose blocks are dense or sparse, by its rows; it is checked to be symmetric."""
-    check_numbers("the similarity", similarity.dtype)
+    _check_numbers("the similarity", similarity.dtype)
     handles = [engine.start(list(row)) for row in similarity.to_delayed()]
     joined = engine.map(_joined, [list(column) for column in zip(*handles, strict=True)])
     shapes = engine.fetch(engine.map(np.shape, [joined]))
@@ -68,13 +71,13 @@ def read_graph(engine: Engine, similarity: Any) -> BlockGraph:
 
 def _joined(*blocks: Any) -> Any:
     """Return blocks side by side: CSR where one is sparse."""
-    if any(sp.issparse(block) for block in blocks):
+    if any(is_sparse(block) for block in blocks):
         return sp.csr_array(sp.hstack(blocks)).astype(np.float64, copy=False)
     return np.hstack([np.asarray(block, dtype=np.float64) for block in blocks])
 
 
 def _with_touched(rows: Any) -> tuple[Any, Index]:
-    if not sp.issparse(rows):
+    if not is_sparse(rows):
         return rows, np.arange(rows.shape[1])
     touched, position = np.unique(rows.indices, return_inverse=True)
     narrow = sp.csr_array((rows.data, position.ravel(), rows.indptr), shape=(rows.shape[0], len(touched)))
@@ -83,7 +86,7 @@ def _with_touched(rows: Any) -> tuple[Any, Index]:
 
 
 def _check_symmetric(engine: Engine, parts: list[Any], lengths: list[int]) -> None:
-    r"""Compare :math:`x_i^\top S_{ij} y_j` with :math:`x_i^\top S_{ji}^\top y_j` for all blocks, with fixed probes x, y."""
+    r"""Compare :math:`x_i^\top S_{ij} y_j` with :math:`x_i^\top S_{ji}^\top y_j` for all blocks and fixed probes."""
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     forms = np.stack(engine.fetch(engine.map(_probed, [parts, list(range(len(parts)))], starts=starts)), axis=1)
     direct, mirrored, size = forms[0], forms[1].T, forms[2] + forms[2].T
@@ -93,8 +96,8 @@ def _check_symmetric(engine: Engine, parts: list[Any], lengths: list[int]) -> No
     if len(wrong):
         i, j = wrong[0]
         raise ValueError(
-            f"the similarity is not symmetric: its rows {starts[i]} to {starts[i + 1] - 1} in the columns {starts[j]} to "
-            f"{starts[j + 1] - 1} are not the mirror image of what is on the other side; pass (S + S.T) / 2"
+            f"the similarity is not symmetric: its rows {starts[i]} to {starts[i + 1] - 1} in the columns {starts[j]} "
+            f"to {starts[j + 1] - 1} are not the mirror image of what is on the other side; pass (S + S.T) / 2"
         )
 
 
@@ -109,22 +112,22 @@ def _probed(part: tuple[Any, Index], block: int, *, starts: Index) -> Array:
     return np.stack([np.bincount(blocks, term, minlength=len(starts) - 1) for term in terms])
 
 
-def check_numbers(name: str, dtype: Any) -> None:
+def _check_numbers(name: str, dtype: Any) -> None:
     if np.dtype(dtype).kind not in "buif":
         raise ValueError(f"{name} must hold real numbers, got {dtype}; convert it with astype(float)")
 
 
-def as_floats(block: Any) -> Any:
+def _as_floats(block: Any) -> Any:
     return block.astype(np.float64, copy=False)
 
 
 def _n_not_finite(block: Any) -> int:
-    entries = block.data if sp.issparse(block) else block
+    entries = block.data if is_sparse(block) else block
     return entries.size - int(np.isfinite(entries).sum())
 
 
 def read_pairs(pairs: Any, n_samples: int) -> Pairs | None:
-    """Return known pairs, brought here where they are a Dask frame with the columns row, col, label and maybe weight."""
+    """Return known pairs, brought here from a Dask frame with the columns row, col, label and maybe weight."""
     if not is_dask(pairs):
         return pairs
     names = list(getattr(pairs, "columns", []))
@@ -156,7 +159,8 @@ def spectral_blocks(
         precision.
     random_state : RandomState
     """
-    degrees = None
+    degrees: Any = None
+    vectors: Any
     if normalize == "symmetric":
         degrees = checked_degrees(row_sums(matrix)).keep()
         matrix = _scaled(matrix, degrees.map(inverse_root).keep())
@@ -192,7 +196,7 @@ def _column_sums(block: Any) -> Array:
 def _scaled(matrix: Any, weights: BlockArray) -> Any:
     """Return ``diag(w) K diag(w)``."""
     if isinstance(matrix, GramFactor):
-        return GramFactor(matrix.factor.map(scaled_rows, weights).keep())
+        return GramFactor(matrix.factor.map(_scaled_rows, weights).keep())
     pieces = matrix.exchange.bring(weights)
     parts = matrix.engine.map(_scaled_part, [matrix.parts, weights.handles, *pieces])
     return BlockGraph(matrix.engine, matrix.lengths, parts)
@@ -201,17 +205,48 @@ def _scaled(matrix: Any, weights: BlockArray) -> Any:
 def _scaled_part(part: tuple[Any, Index], weights: Array, *pieces: Any) -> tuple[Any, Index]:
     matrix, touched = part
     others = np.concatenate([np.zeros(0), *(piece for piece in pieces if piece is not None)])
-    rows = scaled_rows(matrix, weights)
-    return sp.csr_array(rows @ sp.diags_array(others)) if sp.issparse(rows) else rows * others, touched
+    rows = _scaled_rows(matrix, weights)
+    return sp.csr_array(rows @ sp.diags_array(others)) if is_sparse(rows) else rows * others, touched
 
 
-def scaled_rows(block: Any, weights: Array) -> Any:
-    return sp.csr_array(sp.diags_array(weights) @ block) if sp.issparse(block) else weights[:, None] * block
+def _scaled_rows(block: Any, weights: Array) -> Any:
+    return sp.csr_array(sp.diags_array(weights) @ block) if is_sparse(block) else weights[:, None] * block
 
 
 @normal_rows.register
 def _normal_blocks(operator: BlockGraph, n_columns: int, random_state: np.random.RandomState) -> BlockArray:
     return random_rows(operator, n_columns, random_state)
+
+
+@shifted_product.register
+def _product_of_blocks(operator: BlockGraph, rows: BlockArray, before: Any, center: float, scale: float) -> BlockArray:
+    """One task per block where the rows are few enough to travel as they are; else only those that are needed do."""
+    rows = rows.keep()
+    prior = [None] * len(rows.lengths) if before is None else before.keep().handles
+    if 8 * len(rows) * rows.shape[1] > WHOLE_BYTES:
+        pieces, starts = operator.exchange.bring(rows), None
+    else:
+        routes, starts = set(operator.exchange.routes), np.concatenate([[0], np.cumsum(rows.lengths)]).astype(np.int64)
+        receivers = range(len(rows.lengths))
+        pieces = [[block if (i, j) in routes else None for i in receivers] for j, block in enumerate(rows.handles)]
+    shared = {"starts": starts, "center": center, "scale": scale}
+    handles = operator.engine.map(_shifted, [operator.parts, rows.handles, prior, *pieces], **shared)
+    return BlockArray.of(operator.engine, rows.lengths, handles, rows.empty)
+
+
+def _shifted(
+    part: tuple[Any, Index], own: Array, before: Array | None, *pieces: Any, starts: Any, center: float, scale: float
+) -> Array:
+    matrix, touched = part
+    if starts is not None:
+        cuts = np.searchsorted(touched, starts)
+        pieces = tuple(
+            None if block is None else block[touched[cuts[j] : cuts[j + 1]] - starts[j]]
+            for j, block in enumerate(pieces)
+        )
+    needed = np.concatenate([own[:0], *(piece for piece in pieces if piece is not None)])
+    moved = scale * (np.asarray(matrix @ needed) - center * own)
+    return moved if before is None else moved - before
 
 
 @least_eigenvalue.register
@@ -222,7 +257,7 @@ def _least_of_graph(operator: BlockGraph, random_state: np.random.RandomState) -
     diagonal: list[float] = []
     beside: list[float] = [0.0]
     for _ in range(min(LANCZOS_STEPS, operator.shape[0])):
-        image = operator @ now
+        image = shifted_product(operator, now, None, 0.0, 1.0)
         along, square = (float(one) for one in together((now * image).sum(), (image**2).sum()))
         diagonal.append(along)
         left = square - along**2 - beside[-1] ** 2  # of the image, beyond the last two vectors
@@ -254,9 +289,7 @@ def _factor_eigenpairs(
         values, turned = scipy.linalg.eigh(gram, subset_by_index=[n_columns - count, n_columns - 1])
         values, turned = values[::-1], turned[:, ::-1]
     else:
-        values, turned = randomised_eigenbasis(
-            _ColumnProducts(factor), count, tol=tol, random_state=random_state
-        )
+        values, turned = randomised_eigenbasis(_ColumnProducts(factor), count, tol=tol, random_state=random_state)
     known = values > NEGLIGIBLE * max(float(values[0]), 0.0)
     if not known.any():
         return values[:1], (factor @ np.zeros((n_columns, 1))).keep()
@@ -268,4 +301,4 @@ def _factor_eigenpairs(
 
 def _gram(block: Any) -> Array:
     product = block.T @ block
-    return product.toarray() if sp.issparse(product) else product
+    return product.toarray() if is_sparse(product) else product

@@ -33,11 +33,11 @@ def _triangle_of_blocks(rows: BlockArray) -> Pending:
 
 
 def _upper(block: Array) -> Array:
-    return np.linalg.qr(block, mode="r")
+    return np.asarray(np.linalg.qr(block, mode="r"))
 
 
 def _upper_of_both(left: Array, right: Array) -> Array:
-    return np.linalg.qr(np.vstack([left, right]), mode="r")
+    return _upper(np.vstack([left, right]))
 
 
 @largest_entries.register

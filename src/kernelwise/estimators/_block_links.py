@@ -59,8 +59,8 @@ def fitted_tfidf(frequencies: Any, n_samples: int) -> TfidfTransformer:
 
 def document_frequencies(X: Any) -> Array:
     """Return in how many rows every column is not zero."""
-    counts = np.diff(sp.csc_array(X).indptr) if sp.issparse(X) else np.count_nonzero(X, axis=0)
-    return counts.astype(np.float64)
+    counts = np.count_nonzero(X, axis=0) if isinstance(X, np.ndarray) else np.diff(sp.csc_array(X).indptr)
+    return np.asarray(counts, dtype=np.float64)
 
 
 def _edges_of_adjacency(engine: Engine, adjacency: Any, n_samples: int) -> list[Any]:

@@ -1,5 +1,6 @@
 """What :class:`PairKernelLearner` learns from where pairs or samples are Dask collections."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..kernels.build import one_linear_kernel_per_attribute, tolerance_and_rank
 from ..kernels.combined import AttributeFeatures, LandmarkFeatures
 from ..kernels.magnitudes import check_magnitude
 from ..kernels.reading import tidy
+from ..kernels.specs import is_sparse
 from ..problems.noisy_pairs import pair_value_matrix
 from ..supervision import Pairs
 
@@ -85,7 +87,7 @@ def read_block_samples(engine: Engine, estimator: Any, X: Any) -> BlockArray:
 
 
 def read_design(
-    engine: Engine, samples: BlockArray, pairs: Any, specs: list[Kernel], rank: Any, rng: np.random.RandomState
+    engine: Engine, samples: BlockArray, pairs: Any, specs: Sequence[Kernel], rank: Any, rng: np.random.RandomState
 ) -> PairDesign:
     """Validate the pairs and prepare the kernels."""
     known = read_pairs(engine, pairs, len(samples))
@@ -102,7 +104,7 @@ def read_design(
 def _checked_samples(block: Any) -> Any:
     """Return samples as scikit-learn wants them, dense or tidy in compressed sparse rows."""
     checked = check_array(block, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0, input_name="X")
-    rows = tidy(sp.csr_array(checked)) if sp.issparse(checked) else checked
+    rows = tidy(sp.csr_array(checked)) if is_sparse(checked) else checked
     check_magnitude(rows, "X", least=0.0)
     return rows
 
@@ -113,7 +115,7 @@ def _nothing(block: Any) -> None:
 
 def _sent(engine: Engine, X: Any) -> BlockArray:
     """Send samples that are in memory to the workers, in pieces."""
-    nbytes = X.data.nbytes + X.indices.nbytes if sp.issparse(X) else X.nbytes
+    nbytes = X.data.nbytes + X.indices.nbytes if is_sparse(X) else X.nbytes
     limit = min([MOST_BYTES, *(int(SHARE * memory) for memory in engine.memory_limits)])
     if nbytes > limit:
         raise MemoryError(

@@ -24,8 +24,8 @@ from ..optim import HistoryRow, SolverResult, Status
 from ..optim.sample_arrays import in_memory, kept, together
 from ..optim.threads import suitable_blas_threads
 from ..problems import SOLVERS, MKLPoint, NoisyLabelProblem
-from ._calibration import class_probabilities, fit_slope
 from ._block_training import prepare_blocks
+from ._calibration import class_probabilities, fit_slope
 from ._checkpoint import Checkpoint
 from ._samples import balanced_folds, n_rows
 from ._training import TrainingSet, is_precomputed, prepare_training, read_features

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.linalg import eigsh
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
+from ..spectral.eigenpairs import repeatable_eigsh
 from ..supervision import Pairs
 from .link_smoothing import normalised_adjacency
 from .linked_clustering import leading_directions
@@ -136,7 +136,7 @@ def signed_embedding(pairs: Pairs, rng: np.random.RandomState) -> Array:
         values, vectors = values[leading], vectors[:, leading]
     else:
         start = rng.uniform(-1.0, 1.0, pairs.n_samples)
-        values, vectors = eigsh(matrix, GRAPH_RANK, which="LA", v0=start, tol=1e-4)
+        values, vectors = repeatable_eigsh(matrix, GRAPH_RANK, which="LA", v0=start, tol=1e-4)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-
 from sklearn.utils.validation import _check_sample_weight
 
 from ..kernels.magnitudes import largest_magnitude, power_of_two

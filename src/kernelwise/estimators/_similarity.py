@@ -60,6 +60,11 @@ def is_precomputed(kernels: Any) -> bool:
 
 def read_similarity(estimator: Any, X: Any) -> Similarity:
     """Validate what ``fit`` was given; kernels on features become the factor of their mean."""
+    if is_in_blocks(X):
+        raise TypeError(
+            "the similarity is a Dask collection, and this works in memory only; PairCompleter takes one, and rows of "
+            "its factor_ can be clustered block by block, or pass X.compute() where it fits"
+        )
     rng = check_random_state(estimator.random_state)
     if not is_precomputed(estimator.kernels):
         checked = read_samples(estimator, X, ensure_min_samples=2)
@@ -91,7 +96,7 @@ def n_samples_in_blocks(estimator: Any, X: Any) -> int | None:
     given = X.factor if isinstance(X, GramFactor) else X
     if not isinstance(X, GramFactor) and (given.ndim != 2 or given.shape[0] != given.shape[1]):
         raise ValueError(
-            f"a similarity must be a square matrix, got shape {given.shape}; wrap an (n, r) factor of the similarity in "
+            f"a similarity must be a square matrix, got shape {given.shape}; wrap an (n, r) factor of it in "
             "kernelwise.spectral.GramFactor, and give a Dask array of unknown length its compute_chunk_sizes()"
         )
     return None if np.isnan(given.shape[0]) else int(given.shape[0])

@@ -16,7 +16,7 @@ from ..problems.pair_similarity import is_operator, n_samples_of
 from ..spectral import GramFactor, SpectralBasis, assign_clusters
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
-from ._similarity import ExtendedBasis, Similarity, leading_basis, read_similarity
+from ._similarity import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_similarity
 from .pair_clustering import _settle
 from .pair_completer import PairCompleter
 
@@ -174,6 +174,8 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
 
     def _read(self, X: Any) -> int:
         """Validate; the completer then gets what was given, so that it sees the names of the columns."""
+        if is_in_blocks(X):
+            return read_similarity(self._completer, X).n_samples  # which refuses it
         if is_operator(X):
             self.n_features_in_ = n_samples_of(X)
             return self.n_features_in_

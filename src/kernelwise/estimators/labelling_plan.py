@@ -22,8 +22,9 @@ from ..problems.known_block import known_block
 from ..spectral import SpectralBasis, assign_clusters
 from ..supervision import Pairs
 from ._core_fit import CoreFitter
+from ._pair_entries import inner_products
 from ._similarity import leading_basis, read_similarity
-from .pair_completer import PairCompleter, _inner_products
+from .pair_completer import PairCompleter
 
 __all__ = ["LabellingPlan", "plan_labelling"]
 
@@ -181,7 +182,7 @@ class _Simulation:
         block = known_block(pairs.flip(self.fitter.noise_rate, random_state=self.rng))
         core = self.fitter.fit(self.basis[block.index], block, self.fitter.complete(block, self.rng), self.rng)
         factor = core.factor(self.basis, block.index)
-        (same, different) = (_inner_products(factor, *ends) for ends in self.questions)
+        (same, different) = (inner_products(factor, *ends) for ends in self.questions)
         return 0.5 * float(np.mean(same >= 0.5) + np.mean(different < 0.5))
 
 

@@ -9,7 +9,7 @@ matrix of words is projected first, and nothing larger than documents times dime
 """
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -34,6 +34,7 @@ from ..supervision.resolve import resolve_pairs
 from ._block_links import document_frequencies, fitted_tfidf, read_block_links
 from ._block_pairs import read_block_samples
 from ._depth_weights import learned_depth_weights
+from ._words import are_counts, beside, count_signs, dense, each_row
 
 __all__ = ["LinkSmoother"]
 
@@ -80,9 +81,9 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     idf_ : ndarray of shape (n_features,) or None
         Inverse document frequencies, if they are used.
     adjacency_ : sparse array of shape (n_samples, n_samples)
-        S.
+        S; None where the documents are on a cluster.
     degrees_ : ndarray of shape (n_samples,)
-        The diagonal of D.
+        The diagonal of D; None where the documents are on a cluster.
     depth_weights_ : ndarray of shape (n_depths,)
         As used.
     n_features_in_, feature_names_in_
@@ -112,6 +113,10 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
            [0.91, 1.32, 1.41, 0.91],
            [1.  , 1.  , 1.  , 2.  ]])
     """
+
+    adjacency_: Any
+    degrees_: Any
+    _links: Any
 
     def __init__(
         self,
@@ -160,6 +165,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         X = read_samples(self, X)
         check_magnitude(X, "X")
         links = read_links(pairs, X.shape[0])
+        self._links = None
         self.adjacency_, self.degrees_ = normalised_adjacency(links)
         self._weighting = self._choose_weighting(X)
         self._tfidf = TfidfTransformer().fit(X) if self._weighting == "tfidf" else None
@@ -240,11 +246,11 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         links = self._check_new_links(links, X.shape[0])
         return self._side_by_side(self._new_steps(rows, links))
 
-    def _smoothed(self) -> Array:
+    def _smoothed(self) -> Any:
         """The documents of ``fit`` at all depths."""
         return self._side_by_side(self._steps())
 
-    def _choose_depth_weights(self, links: Any, pairs: Pairs | None, rng: np.random.RandomState | None) -> Array:
+    def _choose_depth_weights(self, links: Any, pairs: Pairs | None, rng: Any) -> Array:
         depths = self._depths
         if not isinstance(self.depth_weights, str):
             return np.ones(len(depths)) if self.depth_weights is None else np.atleast_1d(self.depth_weights)
@@ -271,7 +277,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             yield rows
             rows = rows / degrees[:, None] + shares @ old
 
-    def _side_by_side(self, steps: Iterator[Array]) -> Array:
+    def _side_by_side(self, steps: Iterator[Any]) -> Any:
         """The wanted depths of a sequence Z_0, Z_1, ..., times the roots of their weights."""
         depths = self._depths
         scales = dict(zip(depths, np.sqrt(self.depth_weights_), strict=True))
@@ -282,20 +288,20 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             if t == max(depths):
                 break
         first, *others = (wanted[t] for t in depths)
-        return rowwise(first, _beside, *others) if others else first
+        return rowwise(first, beside, *others) if others else first
 
     def _choose_weighting(self, X: Any) -> Literal["tfidf", "unit", "none"]:
         if self.tfidf != "auto":
             return "tfidf" if self.tfidf else "none"
-        n_negative, n_nonzero = np.asarray(reduced(X, _count_signs, np.add))
+        n_negative, n_nonzero = np.asarray(reduced(X, count_signs, np.add))
         if n_negative or n_nonzero > DENSEST_TEXT * X.shape[0] * X.shape[1]:
             return "none"
         return "tfidf" if bool(reduced(X, are_counts, np.logical_and)) else "unit"
 
     def _weighted(self, X: Any) -> Any:
         if self._tfidf is not None:
-            return rowwise(X, _each_row, method=self._tfidf.transform)
-        return rowwise(X, _each_row, method=normalize) if self._weighting == "unit" else X
+            return rowwise(X, each_row, method=self._tfidf.transform)
+        return rowwise(X, each_row, method=normalize) if self._weighting == "unit" else X
 
     def _leading_directions(self, X: Any, rng: np.random.RandomState) -> Array | None:
         if self.n_components is None or X.shape[1] <= self.n_components:
@@ -307,7 +313,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _projected(self, X: Any) -> Array:
         rows = X if self.components_ is None else X @ self.components_
-        return rowwise(rows, _dense)
+        return rowwise(rows, dense)
 
     def _check_new_links(self, links: Any, n_new: int) -> Any:
         links = sp.csr_array(check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links"))
@@ -348,7 +354,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        if "_links" in state:  # what is on a cluster cannot be taken elsewhere, and new documents do not need it
+        if state.get("_links") is not None:  # what is on a cluster stays there; new documents do not need it
             state = {name: value for name, value in state.items() if name not in ("_links", "_rows")}
         return state
 
@@ -356,25 +362,6 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _count_signs(X: Any) -> Array:
-    """The numbers of negative and of non-zero entries."""
-    values = X if isinstance(X, np.ndarray) else X.data
-    return np.array([np.count_nonzero(values < 0), np.count_nonzero(values)], dtype=np.float64)
-
-
-def _each_row(X: Any, *, method: Callable[[Any], Any]) -> Any:
-    """A method of scikit-learn, which refuses to work on no rows at all."""
-    return method(X) if X.shape[0] else X
-
-
-def _beside(*rows: Array) -> Array:
-    return np.hstack(rows)
-
-
-def _dense(rows: Any) -> Array:
-    return rows if isinstance(rows, np.ndarray) else rows.toarray()
 
 
 def read_links(pairs: Pairs | None, n_samples: int) -> Any:
@@ -404,21 +391,6 @@ def normalised_adjacency(links: Any) -> tuple[Any, Array]:
     looped.data *= np.repeat(scale, np.diff(looped.indptr))
     looped.data *= scale[looped.indices]
     return looped, degrees
-
-
-def are_counts(X: Any) -> bool:
-    """Whether each row of non-negative X is a multiple of whole numbers: counts or binary, perhaps scaled by row.
-
-    >>> are_counts(np.array([[0.25, 0.5, 0.0], [0.0, 3.0, 3.0]])), are_counts(np.array([[0.3, 0.71]]))
-    (True, False)
-    """
-    X = sp.csr_array(X)
-    starts = X.indptr[:-1][np.diff(X.indptr) > 0]
-    if not len(starts):
-        return True
-    smallest = np.minimum.reduceat(X.data, starts)
-    multiples = X.data / np.repeat(smallest, np.diff(np.append(starts, X.nnz)))
-    return bool(np.allclose(multiples, np.round(multiples), rtol=0, atol=1e-6))
 
 
 def is_count(value: Any, least: int) -> bool:

@@ -62,7 +62,9 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
+        A Dask array where X is on a cluster.
     embedding_ : ndarray of shape (n_samples, embedding_dim)
+        A Dask array where X is on a cluster.
     cluster_centers_ : ndarray of shape (n_clusters, embedding_dim)
         In the embedding.
     singular_values_ : ndarray of shape (embedding_dim,)
@@ -242,4 +244,4 @@ def two_stage_k_means(
         return start
     members = sp.csc_array((np.ones(len(few)), start.labels_, np.arange(len(few) + 1)), shape=(n_clusters, len(few)))
     counts = np.maximum(members.sum(axis=1), 1.0)  # of fewer distinct points than clusters, some stay empty
-    return KMeans(n_clusters, init=(members @ embedding) / counts[:, None], n_init=1).fit(embedding)
+    return KMeans(n_clusters, init=(members @ embedding) / counts[:, None], n_init=1, random_state=0).fit(embedding)

@@ -159,7 +159,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         rows = np.linspace(0, Z.shape[0] - 1, min(Z.shape[0], IMPORTANCE_ROWS)).astype(np.intp)
         self._pool, self._some_rows = pool.settled(), Z[rows]
 
-    def _audit(self, X: Any, y: NDArray[Any], used: NDArray[np.intp], merged: DistinctSamples, posterior: Array) -> None:
+    def _audit(
+        self, X: Any, y: NDArray[Any], used: NDArray[np.intp], merged: DistinctSamples, posterior: Array
+    ) -> None:
         """Spread what is known of distinct rows to the rows given; rows without weight are new to the model."""
         probabilities = np.empty((len(y), len(self.classes_)))
         probabilities[used] = posterior[merged.group]

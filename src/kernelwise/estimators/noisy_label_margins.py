@@ -84,7 +84,7 @@ def _margin_view(
 def _machine(width: float, cost: float, X: Any, target: NDArray[np.intp], weight: Array) -> SVC:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return SVC(C=cost, gamma=0.5 / width**2, max_iter=MAX_ITER).fit(X, target, weight)
+        return SVC(C=cost, gamma=0.5 / width**2, max_iter=MAX_ITER, random_state=0).fit(X, target, weight)
 
 
 def _decisions(svc: SVC, X: Any) -> Array:

@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
@@ -27,6 +27,7 @@ from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from ._core_fit import METHODS, CoreFitter, FittedCore
 from ._pair_calibration import Calibration, hold_out
+from ._pair_entries import check_ends, inner_products
 from ._similarity import (
     ExtendedBasis,
     Similarity,
@@ -50,8 +51,6 @@ GRID = (5, 10, 20, 50, 100, 200)
 WORSE = 1.05
 #: The most noise that "auto" acts on: at one half pairs say nothing, and the correction has a pole.
 MOST_NOISE = 0.45
-#: Pairs are scored in pieces of about this many numbers.
-CHUNK_VALUES = 2**21
 
 
 class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -139,6 +138,10 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     direct fit and .68 by the completion; and where some pairs are wrong unknowingly, the exact completion honours them.
     Hence the default. With plenty of pairs, or a noise rate, the completion is a little ahead.
 
+    A similarity in a Dask array, or the :class:`~kernelwise.spectral.GramFactor` of one, stays on the workers. The rows
+    of the basis at the labelled samples alone are brought here, where the core is found as in memory. ``basis_`` and
+    ``factor_`` are then Dask arrays that the workers hold. ``noise_rate="auto"`` is found from the labelled samples.
+
     References
     ----------
     T. Yang, R. Jin. Extracting certainty from uncertainty: transductive pairwise classification from pairwise
@@ -199,10 +202,12 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         ----------
         X : array, sparse matrix, LinearOperator or GramFactor of shape (n_samples, n_samples)
             The similarity; its symmetric part is used. With ``kernels``, features of shape (n_samples, n_features).
+            On a cluster: a Dask array of dense or sparse blocks, symmetric, or the GramFactor of a Dask array.
         y : array-like of shape (n_samples,), optional
             Known classes, -1 for unknown, of which pairs are made if none are given.
-        pairs : Pairs, optional
-            What is known of pairs of samples.
+        pairs : Pairs or Dask frame, optional
+            What is known of pairs of samples. Of a frame, the columns row, col, label (+1 or -1) and, if there is one,
+            weight are brought here.
 
         Returns
         -------
@@ -210,7 +215,9 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         self._check_options()
         if is_dask(y):
-            raise TypeError("y is a Dask collection; pass pairs, or the known classes as a NumPy array with -1 elsewhere")
+            raise TypeError(
+                "y is a Dask collection; pass pairs, or the known classes as a NumPy array with -1 elsewhere"
+            )
         if is_in_blocks(X):
             return self._fit_in_blocks(X, y, pairs)
         similarity = read_similarity(self, X)
@@ -252,7 +259,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 stacklevel=3,
             )
         if self.calibration_ is None:
-            scores = _inner_products(core.labelled_rows, block.rows, block.cols)
+            scores = inner_products(core.labelled_rows, block.rows, block.cols)
             self.calibration_ = Calibration.fit(scores, block, self.noise_rate_)
         return self
 
@@ -270,10 +277,10 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_is_fitted(self)
         if is_dask(self.factor_) or is_dask(rows) or is_dask(cols):
-            check = partial(_check_ends, n_samples=len(self.factor_))
-            return pair_products(self.factor_, rows, cols, check=check, product=_inner_products)
-        left, right = _check_ends(rows, cols, len(self.factor_))
-        return _inner_products(self.factor_, left, right)
+            check = partial(check_ends, n_samples=len(self.factor_))
+            return pair_products(self.factor_, rows, cols, check=check, product=inner_products)
+        left, right = check_ends(rows, cols, len(self.factor_))
+        return inner_products(self.factor_, left, right)
 
     def predict_pairs(self, rows: Any, cols: Any) -> Any:
         """Say +1 for pairs with a score of at least one half and -1 for others, as the labels of :class:`Pairs`."""
@@ -320,9 +327,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self)
         return self._extended.extend(read_new(self, X)) @ self._root
 
-    def _find_noise(
-        self, basis: ExtendedBasis, labelled: Array, known: Pairs, rng: np.random.RandomState
-    ) -> float:
+    def _find_noise(self, basis: ExtendedBasis, labelled: Array, known: Pairs, rng: np.random.RandomState) -> float:
         """The share of known pairs that is wrong: as given, or found by an audit of the pairs within the basis."""
         if self.noise_rate != "auto":
             return 0.0 if self.noise_rate is None else float(self.noise_rate)
@@ -353,7 +358,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         truth, scores = held.corrected(self.noise_rate_).values, {}
         for count in counts:
             rows = testing[:, :count] @ self._fitter.fit(fitting[:, :count], rest, completion, rng).root
-            scores[count] = _inner_products(rows, held.rows, held.cols)
+            scores[count] = inner_products(rows, held.rows, held.cols)
             self.component_errors_[count] = float(np.average((scores[count] - truth) ** 2, weights=held.weights))
             if self.component_errors_[count] > WORSE * min(self.component_errors_.values()):
                 break  # the cost grows with the square of their number
@@ -442,31 +447,6 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = is_precomputed(self.kernels)
         return tags
-
-
-def _inner_products(factor: Array, rows: NDArray[np.intp], cols: NDArray[np.intp]) -> Array:
-    """Entries of ``F F^T``, a piece at a time."""
-    size = max(1, CHUNK_VALUES // max(1, factor.shape[1]))
-    found = np.empty(len(rows))
-    for start in range(0, len(rows), size):
-        part = slice(start, start + size)
-        found[part] = np.einsum("tk,tk->t", factor[rows[part]], factor[cols[part]])
-    return found
-
-
-def _check_ends(rows: ArrayLike, cols: ArrayLike, n_samples: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    ends = []
-    for name, given in (("rows", rows), ("cols", cols)):
-        index = np.asarray(given)
-        if index.ndim != 1 or (index.size and index.dtype.kind not in "iu"):
-            raise ValueError(f"{name} must be a list of sample indices, got shape {index.shape} of {index.dtype}")
-        outside = index[(index < 0) | (index >= n_samples)]
-        if outside.size:
-            raise ValueError(f"{name} contains {outside[0]}, but samples are 0..{n_samples - 1}; see transform for new")
-        ends.append(index.astype(np.intp, copy=False))
-    if len(ends[0]) != len(ends[1]):
-        raise ValueError(f"rows and cols must have one length, got {len(ends[0])} and {len(ends[1])}")
-    return ends[0], ends[1]
 
 
 def _check_components(n_components: Any) -> None:

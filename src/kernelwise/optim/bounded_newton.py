@@ -102,9 +102,9 @@ class SeparableProblem(ABC):
 
 
 def _squared(A: Any) -> Any:
-    if sp.issparse(A):
-        return sp.csr_array((A.data**2, A.indices, A.indptr), shape=A.shape)
-    return np.square(A)
+    if isinstance(A, np.ndarray):
+        return np.square(A)
+    return sp.csr_array((A.data**2, A.indices, A.indptr), shape=A.shape)
 
 
 @dataclass(frozen=True)
@@ -284,9 +284,9 @@ def _solve_directly(
 
 def _scaled_gram(A: Any, curvatures: Array) -> Array:
     """Return ``A^T D A``; a block of a large problem may be sparse."""
-    if sp.issparse(A):
-        return (A.T @ A.multiply(curvatures[:, None])).toarray()
-    return A.T @ (curvatures[:, None] * A)
+    if isinstance(A, np.ndarray):
+        return A.T @ (curvatures[:, None] * A)
+    return (A.T @ A.multiply(curvatures[:, None])).toarray()
 
 
 def _solve_by_conjugate_gradients(

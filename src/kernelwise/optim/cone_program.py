@@ -208,30 +208,33 @@ class _NewtonSystem:
         self.state, self.cones = state, program.cones
         self.scaling = Scaling.between(self.cones, state.s, x.z)
         self.scaled_point = self.scaling.apply(x.z)
-        self.stationarity = self._stationarity_alpha()
-        columns, self.corner = self._border()
         self.affine = self._sides(centering=0.0, correction=None)
-        # The border and the affine side are known at the same time, so they are solved in the same passes.
-        sides = kept(np.stack([*columns, self._top(self.affine)], axis=1))
-        self.border = sides[:, :-1]
-        self.inverse = ReducedInverse(program, x.lower / x.alpha + x.upper / state.room, self.scaling)
-        solved, products = self.inverse.solve(sides, against=self.border)
-        self.solved_border, self.solved_affine = solved[:, :-1], solved[:, -1]
-        self.schur, self.affine_products = np.diag(self.corner) - products[:, :-1], products[:, -1]
-
-    def _border(self) -> tuple[list[Array], list[float]]:
-        """Return the few dense columns beside ``D + B^T C B``, and the corner: t, then budget, then bias."""
-        program, x, scaling = self.state.program, self.state.point, self.scaling
-        head, beta = scaling.w.heads, scaling.beta
-        columns = [program.B.T @ (-2.0 * scaling.w.tails * self.cones.spread(head / beta**2))]
-        corner = [program.curvature + float(((2.0 * head**2 - 1.0) / beta**2).sum())]
+        # The border and the affine side are known at the same time, so they are found and solved in the same passes.
+        column_t, corner = self._border_t()
+        images = program.B.T @ np.stack([column_t, self._pulls(self.affine)], axis=1)
+        columns = [images[:, 0]]
         if program.budget is not None:
             columns.append(np.ones_like(x.alpha))
-            corner.append(-self.state.left / x.eta)
+            corner.append(-state.left / x.eta)
         if program.balance is not None:
             columns.append(program.balance)
             corner.append(0.0)
-        return columns, corner
+        sides, diagonal = all_kept(
+            np.stack([*columns, self._pushes(self.affine) + images[:, 1]], axis=1),
+            x.lower / x.alpha + x.upper / state.room,
+        )
+        self.border = sides[:, :-1]
+        self.inverse = ReducedInverse(program, diagonal, self.scaling)
+        solved, products = self.inverse.solve(sides, against=self.border)
+        self.solved_border, self.solved_affine = solved[:, :-1], solved[:, -1]
+        self.schur, self.affine_products = np.diag(corner) - products[:, :-1], products[:, -1]
+
+    def _border_t(self) -> tuple[Array, list[float]]:
+        """Return the column of t beside ``D + B^T C B`` before its product with ``B^T``, and its corner."""
+        scaling = self.scaling
+        head, beta = scaling.w.heads, scaling.beta
+        column = -2.0 * scaling.w.tails * self.cones.spread(head / beta**2)
+        return column, [self.state.program.curvature + float(((2.0 * head**2 - 1.0) / beta**2).sum())]
 
     def predictor(self) -> _Direction:
         """Return the direction to the solution of the linearised conditions."""
@@ -240,7 +243,8 @@ class _NewtonSystem:
     def corrector(self, centering: float, predicted: _Direction) -> _Direction:
         """Return the direction to a point of the central path, with the predicted error of linearising taken off."""
         sides = self._sides(centering=centering, correction=predicted)
-        solved, products = self.inverse.solve(kept(self._top(sides)), against=self.border)
+        top = kept(self._pushes(sides) + self.state.program.B.T @ self._pulls(sides))
+        solved, products = self.inverse.solve(top, against=self.border)
         return self._direction(sides, solved, products)
 
     def _sides(self, *, centering: float, correction: _Direction | None) -> _Sides:
@@ -258,10 +262,20 @@ class _NewtonSystem:
             cone = cone + product.scaled(-1.0)
         return _Sides(lower, upper, eta, scaling.solve(cones.divide(self.scaled_point, cone)))
 
-    def _top(self, sides: _Sides) -> Array:
-        """Return the right-hand side that belongs to alpha, once everything else is eliminated."""
-        x, B = self.state.point, self.state.program.B
-        return sides.lower / x.alpha - sides.upper / self.state.room + B.T @ sides.pull.tails - self.stationarity
+    def _pulls(self, sides: _Sides) -> Array:
+        """Return the part of the right-hand side of alpha that comes through ``B^T``."""
+        return sides.pull.tails + self.state.point.z.tails
+
+    def _pushes(self, sides: _Sides) -> Array:
+        """Return the rest of that side, everything else eliminated.
+
+        The gradient of the Lagrangian, zero up to rounding, is put back so that rounding does not build up.
+        """
+        program, x = self.state.program, self.state.point
+        gradient = x.upper - x.lower - 1.0 + x.eta
+        if program.balance is not None:
+            gradient = gradient + x.bias * program.balance
+        return sides.lower / x.alpha - sides.upper / self.state.room - gradient
 
     def _direction(self, sides: _Sides, solved: Array, products: Array) -> _Direction:
         """Solve the bordered system, given what the reduced one makes of the right-hand side of alpha."""
@@ -286,12 +300,6 @@ class _NewtonSystem:
         d_s = ConePoint(np.full(len(program.ranks), d_t), image)
         d_z = sides.pull + scaling.solve(scaling.solve(d_s)).scaled(-1.0)
         return _Direction(d_alpha, d_t, d_lower, d_upper, d_eta, d_bias, d_z, d_s, float(total), float(worst))
-
-    def _stationarity_alpha(self) -> Array:
-        """The gradient of the Lagrangian in alpha: zero up to rounding, put back so that rounding does not build up."""
-        program, x = self.state.program, self.state.point
-        gradient = x.upper - x.lower - 1.0 + x.eta - program.B.T @ x.z.tails
-        return gradient if program.balance is None else gradient + x.bias * program.balance
 
     def _stationarity_t(self) -> float:
         return float(self.state.program.curvature * self.state.point.t - self.state.point.z.heads.sum())

@@ -38,7 +38,6 @@ _NEWTON_FALL = 0.25  # a step that leaves more of the excess shows that the slop
 _GOLDEN_RATIO = (1.0 + 5.0**0.5) / 2.0  # its multiples modulo 1 are even, and never in step with the data
 
 
-@singledispatch
 def project_box_budget(v: Any, *, upper: Any = 1.0, budget: float) -> Any:
     r"""Project onto ``{a : 0 <= a_i <= upper_i, sum_i a_i <= budget}``.
 
@@ -70,6 +69,12 @@ def project_box_budget(v: Any, *, upper: Any = 1.0, budget: float) -> Any:
     >>> project_box_budget([0.25, 0.5, -1.0], budget=1.0)
     array([0.25, 0.5 , 0.  ])
     """
+    return projected(v, upper, budget)
+
+
+@singledispatch
+def projected(v: Any, upper: Any, budget: float) -> Any:
+    """Do what :func:`project_box_budget` says, for the kind of array that ``v`` is."""
     trial = _Trial(*_validated(v, upper, budget))
     trial.move_to(_multiplier(trial))
     return trial.point

@@ -19,7 +19,7 @@ from ..kernels import KernelBank
 from ..optim import Certificate, HistoryRow, SolverResult, Status
 from ..optim.cone_program import ConeProgram, ConeSolution, solve_cone_program
 from ..optim.reduced_system import MANY_SAMPLES
-from ..optim.sample_arrays import kept, selection
+from ..optim.sample_arrays import kept, selection, together
 from ..optim.threads import suitable_blas_threads
 from .noisy_labels import MKLPoint, NoisyLabelProblem
 
@@ -29,6 +29,8 @@ Array = NDArray[np.float64]
 START, ADD = 8, 12
 #: Rounds in which the gap is not halved before rounding is taken to have the last word.
 PATIENCE = 12
+#: The largest ratio of the two terms of the objective, at the upper bounds, that an interior point is given.
+STEEPEST = 1e13
 #: The share of all norms below which a kernel counts as unused.
 DUST = 1e-10
 
@@ -212,11 +214,23 @@ def _solve_restricted(problem: NoisyLabelProblem, active: NDArray[np.intp], tol:
         budget=problem.budget if problem.budget_binds else None,
         balance=y if problem.intercept else None,
     )
-    solution = solve_cone_program(program, tol=tol)
+    solution = solve_cone_program(_not_too_steep(program), tol=tol)
     shares = np.zeros(len(active))
     heads = solution.iterate.z.heads
     shares[kept_kernels] = heads / heads.sum()
     return _to_point(problem, active[kept_kernels], program, solution, free), shares
+
+
+def _not_too_steep(program: ConeProgram) -> ConeProgram:
+    """Return the program with its curvature limited to what rounding leaves of the other term of the objective.
+
+    Beyond that a penalty is so small beside the kernels that the interior point would see nothing else. The solution
+    for a larger penalty is a good point for a smaller one, and the certificate is that of the problem itself.
+    """
+    image, total = together(program.B @ program.upper, program.upper.sum())
+    steepest = float(program.cones.sums(image**2).max())
+    limit = STEEPEST * float(total) / steepest if steepest > 0 else np.inf
+    return replace(program, curvature=min(program.curvature, limit))
 
 
 def _to_point(

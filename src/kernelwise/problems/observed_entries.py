@@ -11,7 +11,9 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator
+
+from ..spectral.eigenpairs import repeatable_eigsh
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -145,7 +147,7 @@ def _top_eigenpairs(
     attempts = (count, tol, max(2 * count + 1, 20)), (1, 10 * tol, 100)  # many nearly equal values: ask for less
     for asked, accuracy, space in attempts:
         try:
-            values, vectors = eigsh(
+            values, vectors = repeatable_eigsh(
                 operator,
                 k=asked,
                 which="LA",

@@ -15,8 +15,8 @@ leading eigenvector of the residuals, as long as it stands out of noise. :math:`
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.linalg import eigsh
 
+from ..spectral.eigenpairs import repeatable_eigsh
 from .known_block import KnownBlock
 
 __all__ = ["refined_rows"]
@@ -125,7 +125,7 @@ def _missing_direction(rows: Array, block: KnownBlock) -> Array | None:
     if spread <= EXPLAINED or m < 3:
         return None
     matrix = _symmetric(block, np.concatenate([residuals, np.zeros(m)]), m)
-    value, vector = eigsh(matrix, k=1, which="LA", v0=np.ones(m), tol=1e-2)
+    value, vector = repeatable_eigsh(matrix, k=1, which="LA", v0=np.ones(m), tol=1e-2)
     if value[0] <= ABOVE_NOISE * 2.0 * np.sqrt(spread * m * block.share):
         return None
     return np.sqrt(value[0] / block.share) * vector[:, 0]

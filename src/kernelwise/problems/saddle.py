@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_random_state
 
 from ..optim import (
@@ -29,6 +29,7 @@ from ..optim import (
     prox_squared_sum_of_norms,
 )
 from ..optim.sample_arrays import kept
+from ..spectral.eigenpairs import repeatable_eigsh
 from .function_space import FunctionSpace, function_space
 from .noisy_labels import MKLPoint, NoisyLabelProblem
 
@@ -98,7 +99,7 @@ def _largest_eigenvalue(product: Callable[[Array], Array], n: int) -> float:
         return max(float(eigvalsh((matrix + matrix.T) / 2)[-1]), 0.0)
     operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
     start = check_random_state(0).standard_normal(n)  # the same answer every time
-    return max(float(eigsh(operator, k=1, v0=start, tol=1e-4, return_eigenvectors=False)[0]), 0.0)
+    return max(float(repeatable_eigsh(operator, k=1, v0=start, tol=1e-4, return_eigenvectors=False)[0]), 0.0)
 
 
 class Average:

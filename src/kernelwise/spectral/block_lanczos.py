@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
 
+from .tall_arrays import NEGLIGIBLE, beside, orthonormal, random_rows, stored
+
 __all__ = ["RitzPairs", "block_lanczos", "finds_larger"]
 
 FloatArray = NDArray[np.float64]
@@ -33,8 +35,6 @@ BASIS_SIZE, BASIS_BLOCKS = 200, 10
 #: the second there is a warning when products run out.
 RESIDUAL, TOLERABLE_RESIDUAL = 1e-12, 1e-6
 MAX_PRODUCTS = 20_000
-#: What remains of a unit vector after projection is rounding below this.
-NEGLIGIBLE = 1e-10
 #: An eigenvalue is larger than another if it is so by this fraction of the largest.
 DISTINCT = 1e-9
 
@@ -43,20 +43,21 @@ class RitzPairs(NamedTuple):
     """Approximate eigenpairs, largest first, and the largest norm of ``A q - theta q`` relative to ``|theta_1|``."""
 
     values: FloatArray
-    vectors: FloatArray
+    vectors: Any
     residual: float
 
 
-def block_lanczos(product: LinearOperator, k: int, rng: np.random.Generator, *, tol: float = 0.0) -> RitzPairs:
+def block_lanczos(product: Any, k: int, rng: Any, *, tol: float = 0.0) -> RitzPairs:
     r"""The k largest eigenvalues of a symmetric operator, with their multiplicities, and eigenvectors.
 
     .. math:: Q \leftarrow [Q, B], \qquad B \leftarrow \mathrm{orth}\big((I - Q Q^\top) A B\big)
 
     Parameters
     ----------
-    product : LinearOperator of shape (n, n)
+    product : LinearOperator, matrix or graph in row blocks, of shape (n, n)
+        Anything with ``product @ block``.
     k : int
-    rng : Generator
+    rng : Generator or RandomState
         Draws the first block.
     tol : float, default=0.0
         Bound on the relative residual, where it is above 1e-12.
@@ -78,11 +79,13 @@ def block_lanczos(product: LinearOperator, k: int, rng: np.random.Generator, *, 
     n_samples, n_columns = product.shape[0], k + EXTRA_COLUMNS
     room = min(n_samples, max(BASIS_SIZE, BASIS_BLOCKS * n_columns))
     goal = max(tol, RESIDUAL, n_samples * np.finfo(np.float64).eps)
-    block = orthonormal(rng.uniform(-1.0, 1.0, (n_samples, n_columns)))
-    basis, images, n_products = np.empty((n_samples, 0)), np.empty((n_samples, 0)), 0
+    block = orthonormal(random_rows(product, n_columns, rng))
+    basis, images, n_products = None, None, 0
     while True:
-        image = product.matmat(block)
-        basis, images, n_products = np.hstack([basis, block]), np.hstack([images, image]), n_products + block.shape[1]
+        image = stored(product @ block)
+        basis = block if basis is None else stored(beside(basis, block))
+        images = image if images is None else stored(beside(images, image))
+        n_products += block.shape[1]
         block = orthonormal(image, basis)
         if block.shape[1] and basis.shape[1] + block.shape[1] <= room:
             continue
@@ -145,29 +148,15 @@ def _beyond(vector: FloatArray, basis: FloatArray) -> FloatArray | None:
     return rest / left if left > NEGLIGIBLE * length else None
 
 
-def rayleigh_ritz(basis: FloatArray, images: FloatArray, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def rayleigh_ritz(basis: Any, images: Any, count: int) -> tuple[FloatArray, Any, Any]:
     """The ``count`` largest Ritz values of the basis, their vectors, and the images of these."""
-    projected = basis.T @ images
+    projected = np.asarray(basis.T @ images)
     values, rotation = scipy.linalg.eigh(0.5 * (projected + projected.T))
     leading = rotation[:, ::-1][:, :count]
-    return values[::-1][:count], basis @ leading, images @ leading
+    return values[::-1][:count], stored(basis @ leading), stored(images @ leading)
 
 
-def relative_residual(values: FloatArray, vectors: FloatArray, images: FloatArray) -> float:
+def relative_residual(values: FloatArray, vectors: Any, images: Any) -> float:
     scale = float(np.abs(values).max())
-    return float(np.linalg.norm(images - vectors * values, axis=0).max()) / scale if scale > 0 else 0.0
-
-
-def orthonormal(block: NDArray[Any], basis: FloatArray | None = None) -> FloatArray:
-    """An orthonormal basis of what the columns of the block have beyond those of the orthonormal basis.
-
-    Twice, because what is left by the first projection has lost digits. Columns of nothing but rounding are dropped.
-    """
-    for _ in range(2):
-        lengths = np.linalg.norm(block, axis=0)
-        block = block[:, lengths > 0.0] / lengths[lengths > 0.0]
-        if basis is not None:
-            block = block - basis @ (basis.T @ block)
-        directions, triangle, _ = scipy.linalg.qr(block, mode="economic", pivoting=True, check_finite=False)
-        block = directions[:, np.abs(np.diag(triangle)) > NEGLIGIBLE]
-    return block
+    squares = np.asarray(((images - vectors * values) ** 2).sum(axis=0))
+    return float(np.sqrt(squares.max())) / scale if scale > 0 else 0.0

@@ -29,6 +29,16 @@ _SEARCH_SHARE = 10
 _TAKES_GENERATOR = "rng" in inspect.signature(eigsh).parameters
 
 
+def repeatable_eigsh(matrix: Any, k: int, **options: Any) -> Any:
+    """SciPy's ``eigsh``, with the same random vectors at every call.
+
+    Where the iteration from ``v0`` ends in a small invariant subspace, it goes on from a vector that it draws.
+    """
+    if _TAKES_GENERATOR:
+        options["rng"] = np.random.default_rng(0)
+    return eigsh(matrix, k, **options)
+
+
 @dataclass(frozen=True, eq=False)
 class GramFactor:
     """A similarity given by a factor: ``K = F F^T``.

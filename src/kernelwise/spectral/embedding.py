@@ -70,9 +70,9 @@ class SpectralBasis:
         if self.degrees is None:
             rows = cross @ self.vectors / self.values
         else:
-            new_degrees = _checked_degrees(cross @ np.ones(cross.shape[1]))
-            weighted = _inverse_root(self.degrees)[:, None] * self.vectors
-            rows = _inverse_root(new_degrees)[:, None] * (cross @ weighted) / self.values
+            new_degrees = checked_degrees(cross @ np.ones(cross.shape[1]))
+            weighted = inverse_root(self.degrees)[:, None] * self.vectors
+            rows = inverse_root(new_degrees)[:, None] * (cross @ weighted) / self.values
         return _unit_rows(rows) if row_normalize else rows
 
 
@@ -124,8 +124,8 @@ def spectral_basis(
     check_count(n_components, n_samples, "n_components")
     if normalize == "none":
         return SpectralBasis(*top_eigenpairs(product, n_components, random_state=random_state, tol=tol), None)
-    degrees = _checked_degrees(product.matvec(np.ones(n_samples)))
-    scale = aslinearoperator(diags_array(_inverse_root(degrees)))
+    degrees = checked_degrees(product.matvec(np.ones(n_samples)))
+    scale = aslinearoperator(diags_array(inverse_root(degrees)))
     values, vectors = top_eigenpairs(scale @ product @ scale, n_components, random_state=random_state, tol=tol)
     vectors[degrees == 0.0] = 0.0  # exact zeros: scaled to unit length, rounding would become a direction
     return SpectralBasis(values, vectors, degrees)
@@ -217,18 +217,21 @@ def assign_clusters(
     return k_means.fit(embedding).labels_.astype(np.intp)
 
 
-def _checked_degrees(degrees: FloatArray) -> FloatArray:
-    """Row sums with rounding around zero removed."""
-    rounding = degrees.size * np.finfo(np.float64).eps * np.abs(degrees).max(initial=0.0)
-    if np.any(degrees < -rounding):
+def checked_degrees(degrees: Any) -> Any:
+    """Row sums with rounding around zero removed; they may be in row blocks."""
+    if not len(degrees):
+        return degrees
+    largest, least = float(np.abs(degrees).max()), float(degrees.min())
+    rounding = len(degrees) * np.finfo(np.float64).eps * largest
+    if least < -rounding:
         raise ValueError(
-            f"row sums of the similarity must not be negative, the least is {degrees.min():.3g}; "
+            f"row sums of the similarity must not be negative, the least is {least:.3g}; "
             'clip or shift the similarities to be non-negative, or pass normalize="none"'
         )
     return np.where(degrees > rounding, degrees, 0.0)
 
 
-def _inverse_root(degrees: FloatArray) -> FloatArray:
+def inverse_root(degrees: FloatArray) -> FloatArray:
     """``d^-1/2``, and 0 for isolated samples."""
     return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0.0)
 

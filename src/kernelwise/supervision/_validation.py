@@ -62,7 +62,12 @@ def check_weights(weights: ArrayLike) -> NDArray[np.float64]:
             f"weights must be positive and finite, got {weights[first]} at pair {first};"
             " leave out pairs that do not count"
         )
-    return weights.astype(np.float64)
+    weights = weights.astype(np.float64)
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if np.isinf(total):
+        raise ValueError(f"weights must have a finite sum, and the largest is {weights.max():.3g}; divide them by it")
+    return weights
 
 
 def check_ends(rows: ArrayLike, cols: ArrayLike, n_samples: int, kind: str = "pair") -> tuple[IntArray, IntArray]:

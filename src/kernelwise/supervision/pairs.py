@@ -250,12 +250,12 @@ class Pairs:
         >>> Pairs([0, 0, 1], [1, 2, 2], [1, -1, -1], n_samples=3).balanced().weights
         array([1.5 , 0.75, 0.75])
         """
-        positive, total = self.labels > 0, float(self.weights.sum())
-        mass = float(self.weights[positive].sum())
-        if mass in (0.0, total):
+        positive = self.labels > 0
+        if positive.all() or not positive.any():
             return self
-        scale = 0.5 * total / np.where(positive, mass, total - mass)
-        return self._valid(self.rows, self.cols, self.labels, self.weights * scale, self.n_samples)
+        masses = float(self.weights[positive].sum()), float(self.weights[~positive].sum())
+        weights = self.weights / np.where(positive, *masses) * (0.5 * sum(masses))
+        return self._valid(self.rows, self.cols, self.labels, weights, self.n_samples)
 
     def merged(self) -> Self:
         """Every unordered pair at most once per label, its weights added up; sorted, with ``rows < cols``.

@@ -72,7 +72,7 @@ def resolve_pairs(
             )
         return None
     if required and both_kinds:
-        _check_both_kinds(pairs)
+        check_both_kinds(int(np.count_nonzero(pairs.labels > 0)), len(pairs))
     return pairs
 
 
@@ -98,10 +98,20 @@ def _check_samples(pairs: Pairs, n_samples: int) -> None:
         )
 
 
-def _check_both_kinds(pairs: Pairs) -> None:
-    missing = [name for name, sign in (("positive (+1)", 1), ("negative (-1)", -1)) if not (pairs.labels == sign).any()]
+def check_both_kinds(n_positive: int, n_pairs: int) -> None:
+    """Raise a ValueError unless there are positive as well as negative pairs.
+
+    Examples
+    --------
+    >>> check_both_kinds(3, 3)
+    Traceback (most recent call last):
+        ...
+    ValueError: there is no negative (-1) pair among the 3 pairs, and both kinds are needed; ...
+    """
+    counts = {"positive (+1)": n_positive, "negative (-1)": n_pairs - n_positive}
+    missing = [name for name, count in counts.items() if not count]
     if missing:
         raise ValueError(
-            f"there is no {missing[0]} pair among the {len(pairs)} pairs, and both kinds are needed; labels of one"
+            f"there is no {missing[0]} pair among the {n_pairs} pairs, and both kinds are needed; labels of one"
             " class, or all different, make pairs of one kind only"
         )
