@@ -2,11 +2,11 @@
 
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from ..kernels.reading import read_samples
 from ..supervision import Pairs
 from ._rows import FloatArray
 
@@ -25,7 +25,7 @@ class MahalanobisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def transform(self, X: Any) -> FloatArray:
         """Samples in coordinates where Euclidean distances are the learned ones, ``X L^T``."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = read_samples(self, X, reset=False)
         return X @ self.components_.T
 
     def kernel(self, X: Any, Z: Any = None) -> FloatArray:

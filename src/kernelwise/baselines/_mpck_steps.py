@@ -210,7 +210,7 @@ def _with_metrics(problem: Problem, state: State) -> State:
     open_groups, step = np.flatnonzero(sizes > 0), 1.0
     for _ in range(HALVINGS):
         trial = metrics.copy()
-        trial[open_groups] += step * (targets - metrics)[open_groups]
+        trial[open_groups] = ((1.0 - step) * metrics + step * targets)[open_groups]
         trial_profiles = profiles.copy()
         trial_profiles[open_groups] = problem.profiles(trial[open_groups])
         better = open_groups[(values(trial, trial_profiles) <= old)[open_groups]]

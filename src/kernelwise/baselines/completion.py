@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..kernels.magnitudes import check_magnitude
 from ..problems._observation_checks import check_count, check_observations, check_positive
 from ..problems.observed_entries import ObservedEntries
 
@@ -85,6 +86,7 @@ def singular_value_thresholding(
     cells = observed.shape[0] * observed.shape[1]
     threshold = 5 * np.sqrt(cells) if threshold is None else check_positive("threshold", threshold)
     step = 1.2 * cells / observed.size if step is None else check_positive("step", step)
+    check_magnitude([threshold, step], "threshold and step", least=0.0)
     index, target = (observed.rows, observed.cols), observed.values
     size = float(np.linalg.norm(target))
     if size == 0:

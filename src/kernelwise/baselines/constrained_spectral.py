@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import validate_data
 
 from ..kernels import build_bank, resolve_kernels
+from ..kernels.reading import read_samples
 from ..problems.known_block import known_block
 from ..problems.pair_similarity import is_operator, n_samples_of, symmetric_part
 from ..spectral import GramFactor, assign_clusters, spectral_basis
@@ -143,7 +143,7 @@ class ConstrainedSpectralClustering(ClusterMixin, BaseEstimator):
         if precomputed and is_operator(X):
             self.n_features_in_ = n_samples_of(X)
             return symmetric_part(X)
-        checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        checked = read_samples(self, X, ensure_min_samples=2)
         if precomputed:
             return symmetric_part(checked)
         specs = resolve_kernels(self.kernels, checked.shape[1], getattr(self, "feature_names_in_", None))

@@ -35,8 +35,9 @@ from scipy.linalg.blas import dgemm, dger
 from scipy.optimize import Bounds, minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
+from ..kernels.magnitudes import check_magnitude
+from ..kernels.reading import read_samples
 from ..supervision import Pairs
 from ..supervision.noise import RandomState
 from ..supervision.resolve import resolve_pairs
@@ -138,7 +139,8 @@ class ITML(MahalanobisTransformer):
             Labels from which pairs are drawn where none are given.
         pairs : Pairs, default=None
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        X = read_samples(self, X, ensure_min_samples=2)
+        check_magnitude(X, "X")
         check_positive(gamma=self.gamma, tol=self.tol)
         check_positive_int(max_iter=self.max_iter)
         rng = check_random_state(self.random_state)
@@ -181,7 +183,7 @@ class _Problem:
         differences, signs = differences[informative], pairs.labels[informative].astype(np.float64)
         targets = np.where(signs > 0, *bounds)
         basis = None
-        if differences.shape[0] < differences.shape[1]:
+        if 0 < differences.shape[0] < differences.shape[1]:
             # Orthogonally to the differences M stays the identity; what remains is a problem of m x m.
             basis, coordinates = np.linalg.qr(dense(differences).T)
             differences = np.ascontiguousarray(coordinates.T)
@@ -275,7 +277,7 @@ def _solve(problem: _Problem, tol: float, max_iter: int) -> _Best:
 def _ascend(problem: _Problem, best: _Best) -> None:
     """Maximise the dual by L-BFGS-B from the best point, for a while."""
     lengths = squared_norms(problem.differences)
-    scale = 1.0 / np.sqrt(lengths**2 + problem.targets**2 / problem.prices)  # from the Hessian at z = 0
+    scale = 1.0 / np.hypot(lengths, problem.targets / np.sqrt(problem.prices))  # from the Hessian at z = 0
     caps = np.where(problem.signs > 0, (1.0 - 1e-9) * problem.prices / problem.targets, 0.0)
     floors = np.where(problem.signs > 0, 0.0, -np.inf)
 

@@ -36,8 +36,9 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
+from ..kernels.magnitudes import check_magnitude, power_of_two
+from ..kernels.reading import read_samples
 from ..spectral import top_eigenpairs
 from ..supervision import Pairs
 from ..supervision.noise import RandomState
@@ -135,7 +136,8 @@ class MMC(MahalanobisTransformer):
         pairs : Pairs, default=None
             At least one positive and one negative pair of samples that differ.
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        X = read_samples(self, X, ensure_min_samples=2)
+        check_magnitude(X, "X")
         check_positive(tol=self.tol)
         check_positive_int(max_iter=self.max_iter)
         if not (isinstance(self.shrinkage, Real) and 0 <= self.shrinkage <= 1):
@@ -144,11 +146,13 @@ class MMC(MahalanobisTransformer):
         pairs = resolve_pairs(pairs, y, X.shape[0], random_state=rng)
         assert pairs is not None  # they are required
         pairs = pairs.merged()
-        near, far = _differences(X, pairs.positive, "positive"), _differences(X, pairs.negative, "negative")
+        root = float(power_of_two(np.sqrt(pairs.weights.max())))  # of the unit in which weights are counted
+        near = _differences(X, pairs.positive, "positive", root**2)
+        far = _differences(X, pairs.negative, "negative", root**2)
         spread: _Spread = (_DiagonalSpread if self.diagonal else _FullSpread).of(near, far, self.shrinkage)
         solution = _solve(spread, spread.start(rng), self.tol, self.max_iter)
-        self.components_ = spread.components(solution.point)
-        self.objective_, self.dual_gap_, self.n_iter_ = solution.objective, solution.gap, solution.n_iter
+        self.components_ = spread.components(solution.point) / root
+        self.objective_, self.dual_gap_, self.n_iter_ = root * solution.objective, root * solution.gap, solution.n_iter
         self.converged_ = solution.gap <= self.tol * solution.objective
         if not self.converged_:
             warn(
@@ -296,9 +300,9 @@ def _certified(spread: _Spread, point: FloatArray) -> tuple[FloatArray, float, f
     return unit, objective, max(float(bound - objective), 0.0)
 
 
-def _differences(X: Any, pairs: Pairs, kind: str) -> _Differences:
+def _differences(X: Any, pairs: Pairs, kind: str, unit: float) -> _Differences:
     rows = X[pairs.rows] - X[pairs.cols]
     differ = squared_norms(rows) > 0
     if not differ.any():
         raise ValueError(f"every {kind} pair joins two equal samples, which says nothing about a metric")
-    return _Differences(rows[differ], pairs.weights[differ])
+    return _Differences(rows[differ], pairs.weights[differ] / unit)

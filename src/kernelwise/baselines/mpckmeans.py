@@ -27,8 +27,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from ..kernels.magnitudes import check_magnitude
+from ..kernels.reading import read_samples
 from ..supervision import Pairs
 from ..supervision.noise import RandomState
 from ..supervision.resolve import resolve_pairs
@@ -136,7 +138,8 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
             Labels from which pairs are drawn where none are given; -1 for unknown.
         pairs : Pairs, default=None
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = read_samples(self, X)
+        check_magnitude(X, "X")
         self._check_parameters(X.shape[0])
         rng = check_random_state(self.random_state)
         pairs = resolve_pairs(pairs, y, X.shape[0], random_state=rng, required=False)
@@ -173,7 +176,7 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
         .. math:: \|x - \mu_h\|^2_{A_h} + \mathrm{tr}(\Lambda A_h) - \log\det A_h
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = read_samples(self, X, reset=False)
         centers = self.cluster_centers_
         shift = np.zeros(X.shape[1]) if is_sparse(X) else centers.mean(axis=0)
         X, centers = (X if is_sparse(X) else X - shift), centers - shift

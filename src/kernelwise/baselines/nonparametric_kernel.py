@@ -40,8 +40,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from ..kernels.magnitudes import check_magnitude
+from ..kernels.reading import read_samples
+from ..memory import require
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from ._checks import check_positive, check_positive_int
@@ -180,21 +183,27 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self
         """
         self._check_options()
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        X = read_samples(self, X, ensure_min_samples=2)
+        check_magnitude(X, "X")
         self._check_size(X.shape[0])
         rng = check_random_state(self.random_state)
         known = resolve_pairs(pairs, y, X.shape[0], random_state=rng, both_kinds=False)
         assert known is not None  # they are required
-        self._neighbors = NearestNeighbors(n_neighbors=min(self.n_neighbors, X.shape[0] - 1), metric=self.metric).fit(X)
+        self._samples = X.copy()
         bound = float(X.shape[0] if self.bound is None else self.bound)
-        links = neighbor_graph(self._neighbors) if self.graph == "neighbors" else linear_graph(X)
+        links = neighbor_graph(self._nearest()) if self.graph == "neighbors" else linear_graph(X)
         matrix: Any = laplacian(links, normed=self.normalize_graph)
         problem = KernelMatrixProblem(sp.csr_array(matrix), known.merged(), self.C, self.p, bound)
+        check_magnitude(problem.prices, "C times the weights of the pairs", least=0.0)
         solve = _solve_linear if self.loss == "linear" else _solve_squared_hinge
         best = solve(problem, self.tol, self.max_iter)
         self._keep(best)
-        self._known = KnownRows.of(X)
         return self
+
+    def _nearest(self) -> NearestNeighbors:
+        """The samples of ``fit``, ready to be asked for those nearest to others, or to each other."""
+        count = min(self.n_neighbors, self._samples.shape[0] - 1)
+        return NearestNeighbors(n_neighbors=count, metric=self.metric, algorithm="brute").fit(self._samples)
 
     def _keep(self, best: "_Best") -> None:
         order = np.argsort(best.primal.values)[::-1]
@@ -229,12 +238,12 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         ndarray of shape (n_samples, rank)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        position = self._known.find(X)
+        X = read_samples(self, X, reset=False)
+        position = KnownRows.of(self._samples).find(X)
         new = np.flatnonzero(position < 0)
         features = self.features_[position]
         if len(new):
-            nearest = self._neighbors.kneighbors(X[new], return_distance=False)
+            nearest = self._nearest().kneighbors(X[new], return_distance=False)
             features[new] = self.features_[nearest].mean(axis=1)
         return features
 
@@ -262,6 +271,8 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 f"about {gigabytes:.1f} GB and time growing with the cube. Raise max_samples if that is meant, or use "
                 "SpectralKernelLearner, whose memory grows with the number of samples"
             )
+        remedy = "use SpectralKernelLearner, whose memory grows with the number of samples"
+        require(MATRICES * 8 * n_samples**2, f"the kernel matrix of {n_samples} samples", remedy)
 
     @property
     def _n_features_out(self) -> int:
@@ -347,23 +358,27 @@ def _solve_linear(problem: KernelMatrixProblem, tol: float, max_iter: int) -> _B
 
 
 def _solve_squared_hinge(problem: KernelMatrixProblem, tol: float, max_iter: int) -> _Best:
-    """Maximise D by L-BFGS-B from the solution for the linear loss, until the gap is small."""
+    """Maximise D by L-BFGS-B from the solution for the linear loss, until the gap is small.
+
+    In units of the square roots of the prices the Hessian of the loss is the identity.
+    """
     prices = problem.prices
+    roots = np.sqrt(prices)
     best: _Best | None = None
 
     def negative_dual(scaled: Array) -> tuple[float, Array]:
         nonlocal best
-        alpha = scaled * prices
+        alpha = scaled * roots
         point = problem.at(alpha)
         hinge = np.maximum(0.0, 1.0 - point.margins)
         point = replace(point, objective=point.smoothness + 0.5 * float(prices @ hinge**2))
-        dual = float(alpha.sum() - 0.5 * alpha @ scaled) - problem.support(point)
+        dual = float(alpha.sum() - 0.5 * scaled @ scaled) - problem.support(point)
         if best is None:
             best = _Best(tol, point, dual)
         else:
             better = min(best.primal, point, key=lambda seen: seen.objective)
             best = _Best(tol, better, max(best.dual, dual), best.n_iter + 1)
-        return -dual, -prices * (1.0 - scaled - point.margins)
+        return -dual, scaled - roots * (1.0 - point.margins)
 
     def stop_when_reached(intermediate_result: Any) -> None:
         assert best is not None
@@ -372,7 +387,7 @@ def _solve_squared_hinge(problem: KernelMatrixProblem, tol: float, max_iter: int
 
     minimize(
         negative_dual,
-        np.ones(len(prices)),
+        roots,
         jac=True,
         method="L-BFGS-B",
         bounds=Bounds(np.zeros(len(prices)), np.full(len(prices), np.inf)),

@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.optimize import nnls
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import validate_data
 
 from ..kernels.combined import CombinedKernelTransformer, combined_features
+from ..kernels.reading import read_samples
 from ..spectral import GramFactor, top_eigenpairs
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
@@ -176,10 +176,10 @@ class SpectralKernelLearner(CombinedKernelTransformer):
 
     def _fit_basis(self, X: Any) -> "_Basis":
         """Leading eigenvectors of the initial kernel, and how to extend them to new samples."""
-        initial: Callable[[Any], Any]
+        initial: Callable[[Any], Any] | None
         if self._is_precomputed:
             similarity = self._read(X, fitting=True)
-            n_samples, factor, initial = similarity.shape[0], None, _itself
+            n_samples, factor, initial = similarity.shape[0], None, None
             limit = n_samples
         else:
             bank = self._fit_bank(X)
@@ -210,7 +210,7 @@ class SpectralKernelLearner(CombinedKernelTransformer):
         """Validate features, or similarities to the samples of ``fit``; of a stack the mean."""
         if not self._is_precomputed:
             return super()._read(X, fitting=fitting)
-        checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, allow_nd=True, reset=fitting)
+        checked = read_samples(self, X, allow_nd=True, reset=fitting)
         similarity = checked.mean(axis=2) if checked.ndim == 3 else checked
         if similarity.ndim != 2 or (fitting and similarity.shape[0] != similarity.shape[1]):
             raise ValueError(
@@ -236,23 +236,23 @@ class SpectralKernelLearner(CombinedKernelTransformer):
 
 
 class _Basis(NamedTuple):
-    """Eigenvectors U, E with U = initial(X) E on the samples of fit, and the initial features (or similarities)."""
+    """Eigenvectors U, E with U = initial(X) E on the samples of fit, and the initial features; None: X itself."""
 
     vectors: Array
     extension: Array
-    initial: Callable[[Any], Any]
+    initial: Callable[[Any], Any] | None
 
 
 @dataclass(frozen=True)
 class SpectralFeatures:
-    r"""The features :math:`\sqrt{\mu_i}\, u_i(x)`, a linear map of initial features or similarities."""
+    r"""The features :math:`\sqrt{\mu_i}\, u_i(x)`, a linear map of initial features, or of X where these are None."""
 
-    initial: Callable[[Any], Any]
+    initial: Callable[[Any], Any] | None
     projection: Array
 
     def __call__(self, X: Any) -> Array:
         """Return one column per eigenvector of positive weight."""
-        return np.asarray(self.initial(X) @ self.projection)
+        return np.asarray((X if self.initial is None else self.initial(X)) @ self.projection)
 
     def names(self, kernel_names: Sequence[str], attributes: Sequence[str]) -> list[str]:
         """Return the name of every feature: its number."""
@@ -306,7 +306,3 @@ def _least_squares(vectors: Array, pairs: Pairs, powers: Array, different: float
         rows = np.column_stack([generated, labels]) * np.sqrt(pairs.weights[part])[:, None]
         triangle = qr(np.vstack([triangle, rows]), mode="r", check_finite=False)[0][: n_components + 1]
     return triangle[:, :-1], triangle[:, -1]
-
-
-def _itself(similarity: Any) -> Any:
-    return similarity

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from ..memory import require
+
 Array = NDArray[np.float64]
 
 #: A centred kernel smaller than this fraction of the kernel itself is rounding, and is not scaled up.
@@ -64,6 +66,8 @@ class KernelBank(ABC):
     def stacked_rows(self, kernels: ArrayLike) -> tuple[Any, NDArray[np.intp]]:
         """Return the ``F_j^T`` of some kernels, one below the other (sum of ranks, n_samples), and their ranks."""
         rows = [np.asarray(self.factor(int(j)).T, dtype=np.float64) for j in np.asarray(kernels)]
+        needed = 8 * self.n_samples * sum(map(len, rows))
+        require(needed, f"a copy of the factors of {len(rows)} kernels", "use a lower rank, a larger penalty, or Dask")
         ranks = np.array([len(block) for block in rows], dtype=np.intp)
         return np.concatenate(rows) if rows else np.zeros((0, self.n_samples)), ranks
 

@@ -180,7 +180,7 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
         specs = self._name_kernels(chosen, X.shape[1])
         return build_bank(X, specs, rank=self.rank, random_state=check_random_state(self.random_state))
 
-    def _name_kernels(self, chosen: Any, n_features: int) -> list[Kernel]:
+    def _name_kernels(self, chosen: Any, n_features: int) -> tuple[Kernel, ...]:
         """Return the kernels with column positions, and keep their names."""
         attributes = getattr(self, "feature_names_in_", None)
         specs = resolve_kernels(chosen, n_features, attributes)

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 #: Sums of squares of entries between these limits neither overflow nor vanish.
@@ -40,7 +39,7 @@ def check_magnitude(values: Any, name: str, *, least: float = LEAST) -> None:
 
 def largest_magnitude(values: Any) -> float:
     """The largest absolute value of the entries, 0 where there are none."""
-    entries = values.data if sp.issparse(values) else np.asarray(values)
+    entries = values.data if hasattr(values, "tocsr") else np.asarray(values)
     return max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
 
 

@@ -120,7 +120,9 @@ class Gaussian(Kernel):
         if not (np.isfinite(self.width) and self.width > 0):
             raise ValueError(f"width must be a positive number, got {self.width!r}")
         if not LEAST <= self.width <= LARGEST:
-            raise ValueError(f"width must lie between {LEAST:g} and {LARGEST:g}, got {self.width!r}; scale the features")
+            raise ValueError(
+                f"width must lie between {LEAST:g} and {LARGEST:g}, got {self.width!r}; scale the features"
+            )
 
     @property
     def label(self) -> str:
