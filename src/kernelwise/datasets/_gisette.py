@@ -1,19 +1,21 @@
 """Gisette: too large to bundle, so it is downloaded once and kept."""
 
+import errno
 import hashlib
 import http.client
 import logging
 import os
-import tempfile
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..whole_files import whole_file
 from ._bunch import Dataset, check_choice, check_flags, pack
 
 UCI_ADDRESS = "https://archive.ics.uci.edu/ml/machine-learning-databases/gisette"
@@ -173,27 +175,36 @@ def by_hand(folder: Path) -> str:
 
 
 def download(file: RemoteFile, folder: Path, url: str, callback: Progress | None) -> None:
-    """Download into a temporary file, compare the checksum, and only then give the file its name."""
+    """Download, compare the checksum, and only then give the file its name."""
     folder.mkdir(parents=True, exist_ok=True)
     logger.info("downloading %s", url)
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=file.name, suffix=".part")
     try:
-        with os.fdopen(handle, "wb") as target, urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response:
-            length = response.headers.get("Content-Length")
-            total = int(length) if length else None
-            while chunk := response.read(CHUNK_BYTES):
-                target.write(chunk)
-                logger.info("%s: %d of %s bytes", file.name, target.tell(), total or "unknown")
-                if callback is not None:
-                    callback(file.name, target.tell(), total)
-        if (found := checksum(Path(temporary))) != file.sha256:
-            raise OSError(f"the SHA-256 is {found}, expected {file.sha256}")
-        os.chmod(temporary, 0o644)  # mkstemp lets nobody else read
-        os.replace(temporary, folder / file.name)
+        with whole_file(folder / file.name) as target:
+            found = _copy(url, target, file.name, callback)
+            if found != file.sha256:
+                raise OSError(f"the SHA-256 is {found}, expected {file.sha256}")
     except (OSError, http.client.HTTPException) as error:
-        raise OSError(f"could not download {url}: {error}. Try again later. {by_hand(folder)}") from error
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()  # it holds the answer of the server, which is open until then
+        full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+        remedy = f"Make room in {folder}" if full else f"Try again later. {by_hand(folder)}"
+        raise OSError(f"could not download {url}: {error}. {remedy}") from error
+
+
+def _copy(url: str, target: BinaryIO, name: str, callback: Progress | None) -> str:
+    """Copy what is at the address and return its SHA-256."""
+    digest, so_far = hashlib.sha256(), 0
+    with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response:
+        length = response.headers.get("Content-Length")
+        total = int(length) if length else None
+        while chunk := response.read(CHUNK_BYTES):
+            target.write(chunk)
+            digest.update(chunk)
+            so_far += len(chunk)
+            logger.info("%s: %d of %s bytes", name, so_far, total or "unknown")
+            if callback is not None:
+                callback(name, so_far, total)
+    return digest.hexdigest()
 
 
 def checksum(path: Path) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .table import Table as Table
     from .writing import check_output as check_output
     from .writing import write_file as write_file
+    from .writing import write_files as write_files
 
 _HOME = {
     "Column": "table",
@@ -47,6 +48,7 @@ _HOME = {
     "read_table": "reading",
     "save_model": "models",
     "write_file": "writing",
+    "write_files": "writing",
 }
 
 __all__ = sorted(_HOME)

@@ -2,6 +2,7 @@
 
 import io
 import math
+import sys
 import tokenize
 import warnings
 from pathlib import Path
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from .delimited import read_bytes
 from .errors import FileError, explain
-from .limits import MAX_COLUMNS, MAX_SAMPLES, check_size, open_archive, unpacking
+from .limits import MAX_COLUMNS, MAX_SAMPLES, MAX_SPARSE_COLUMNS, check_size, open_archive, unpacking
 from .matrix_market import matrix_market
 from .table import Column, Table, as_words
 
@@ -85,7 +86,17 @@ def _read_array(path: Path, stream: IO[bytes], size: int, name: str | None = Non
     content = stream.read(declared)
     if len(content) < declared:
         raise FileError(f"{_array(path, name)} is cut short; write it anew")
+    if dtype.kind == "U":
+        _check_characters(
+            _array(path, name), np.frombuffer(content, dtype=np.dtype("u4").newbyteorder(dtype.byteorder))
+        )
     return np.frombuffer(content, dtype=dtype).reshape(shape, order="F" if fortran else "C")
+
+
+def _check_characters(where: str, codes: NDArray[np.uint32]) -> None:
+    """Refuse numbers that are no characters, which Python must never see, and halves of characters."""
+    if codes.max(initial=0) > sys.maxunicode or ((codes >= 0xD800) & (codes <= 0xDFFF)).any():
+        raise FileError(f"{where} holds text that is not made of characters; it is damaged, write it anew")
 
 
 def check_array(
@@ -104,6 +115,7 @@ def check_array(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a header that an old Python wrote
             shape, fortran, dtype = headers[version][1](stream)
+        shape = tuple(int(length) for length in shape)  # True is an integer, but no length
     except (ValueError, EOFError, SyntaxError, tokenize.TokenError, TypeError) as error:
         raise FileError(f"{where} is not an array of numpy ({explain(error)}); write it with numpy.save") from error
     if dtype.hasobject:
@@ -113,9 +125,11 @@ def check_array(
         )
     if dtype.kind not in ("biufUSV" if records else "biufUS"):
         raise FileError(f"{where} has the type {dtype}, and only numbers and text are read; convert it before saving")
+    if not dtype.itemsize:
+        raise FileError(f"{where} has entries of the type {dtype}, without any content; it is damaged, write it anew")
     declared = math.prod(shape) * dtype.itemsize  # integers of Python, which do not overflow
     check_size(path, declared, what="declares")
-    if min(shape, default=0) < 0 or declared > size - headers[version][0]:
+    if min(shape, default=0) < 0 or max(shape, default=0) > sys.maxsize or declared > size - headers[version][0]:
         raise FileError(
             f"{where} declares shape {shape}, for which the file is too short; it is damaged, write it anew"
         )
@@ -160,8 +174,12 @@ def _checked_block(path: Path, matrix: Any) -> Any:
     """A matrix of float64 with at least one row and column and only finite numbers."""
     if matrix.ndim != 2 or not all(matrix.shape):
         raise FileError(f"{path} has shape {matrix.shape}; a matrix must have rows and columns")
-    if max(matrix.shape) > MAX_SAMPLES or (not sp.issparse(matrix) and matrix.shape[1] > MAX_COLUMNS):
-        raise FileError(f"{path} is {matrix.shape[0]} x {matrix.shape[1]}, which is more than is read")
+    widest = MAX_SPARSE_COLUMNS if sp.issparse(matrix) else MAX_COLUMNS
+    if matrix.shape[0] > MAX_SAMPLES or matrix.shape[1] > widest:
+        raise FileError(
+            f"{path} is {matrix.shape[0]} x {matrix.shape[1]}, which is more than is read: {MAX_SAMPLES} rows and"
+            f" {widest} columns at most"
+        )
     if matrix.dtype.kind not in "biuf":
         raise FileError(f"{path} holds {matrix.dtype} entries; a matrix must hold real numbers")
     matrix = matrix.astype(np.float64)
@@ -193,13 +211,23 @@ def sparse_from(path: Path, arrays: dict[str, NDArray[Any]]) -> Any:
     shape = tuple(int(length) for length in arrays["shape"])
     if not 0 < min(shape) <= max(shape) <= MAX_SAMPLES:
         raise FileError(f"{path} declares {shape[0]} x {shape[1]} entries, and {MAX_SAMPLES} a side is the most read")
+    values, *indices = (arrays[part] for part in parts[kind])
     try:
+        first, second = (_as_index(array) for array in indices)
         if kind == "coo":
-            matrix: Any = sp.coo_array((arrays["data"], (arrays["row"], arrays["col"])), shape=shape)
+            matrix: Any = sp.coo_array((values, (first, second)), shape=shape)
         else:
             make: Any = sp.csr_array if kind == "csr" else sp.csc_array
-            matrix = make(tuple(arrays[part] for part in parts[kind]), shape=shape)
+            matrix = make((values, first, second), shape=shape)
             matrix.check_format(full_check=True)
-    except (ValueError, TypeError) as error:
+        matrix = matrix.tocsr()
+    except (ValueError, TypeError, OverflowError) as error:
         raise FileError(f"{path} is a damaged sparse matrix ({explain(error)}); write it anew") from error
-    return _checked_block(path, matrix.tocsr())
+    return _checked_block(path, matrix)
+
+
+def _as_index(array: NDArray[Any]) -> NDArray[np.int64]:
+    """Indices of a type that compiled code can be trusted with."""
+    if array.ndim != 1 or array.dtype.kind not in "iu" or array.max(initial=0) > np.iinfo(np.int64).max:
+        raise ValueError(f"indices of type {array.dtype} and shape {array.shape}")
+    return array.astype(np.int64)

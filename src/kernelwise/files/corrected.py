@@ -1,7 +1,6 @@
 """A copy of a data file in which some cells are corrected and nothing else is touched."""
 
 import codecs
-import csv
 import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import arrays_in
-from .delimited import cut, decode, read_bytes, records
+from .delimited import csv_line, cut, decode, read_bytes, records
 from .errors import FileError, choices, explain
 from .parquet import load_parquet
 from .reading import EDGES, TEXTS, existing, link_delimiter, link_records
@@ -117,15 +116,9 @@ def _rewritten(
             kept += lines[end : first - 1]
             ending = lines[last - 1][len(lines[last - 1].rstrip("\r\n")) :]
             cells = replaced[first]
-            kept += [] if cells is None else [_line(cells, delimiter) + ending]
+            kept += [] if cells is None else [csv_line(cells, delimiter) + ending]
             end = last
     return mark + "".join(kept + lines[end:]).encode()
-
-
-def _line(cells: list[str], delimiter: str) -> str:
-    stream = io.StringIO(newline="")
-    csv.writer(stream, delimiter=delimiter, lineterminator="").writerow(cells)
-    return stream.getvalue()
 
 
 def _corrected_parquet(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:

@@ -12,15 +12,28 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..memory import require
 from .errors import FileError, place
 from .limits import MAX_COLUMNS, MAX_TEXT_BYTES, check_size
 from .table import Column, Table, as_words, is_number
 
-__all__ = ["TextTable", "cut", "decode", "find_delimiter", "is_header", "read_bytes", "read_delimited", "records"]
+__all__ = [
+    "TextTable",
+    "csv_line",
+    "cut",
+    "decode",
+    "find_delimiter",
+    "is_header",
+    "read_bytes",
+    "read_delimited",
+    "records",
+]
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 #: Rows that are looked at to find the delimiter and the header.
 SAMPLE_ROWS = 100
+#: Cells take more memory than the text that they are cut from.
+MEMORY_PER_BYTE = 10
 #: Long texts are allowed in a cell; more than this is a quote that was never closed.
 MAX_CELL = 10_000_000
 
@@ -89,6 +102,7 @@ def read_bytes(path: Path) -> bytes:
     check_size(path, size, limit=MAX_TEXT_BYTES)
     if not size:
         raise FileError(f"{path} is empty; give a file with a header and at least one row")
+    require(MEMORY_PER_BYTE * size, f"reading {path}", "take a sample of its rows, or write it as .parquet or .npz")
     return path.read_bytes()
 
 
@@ -199,6 +213,17 @@ def records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, int, l
             width = width or len(row)
             if row or width == 1:
                 yield line, reader.line_num, row or [""]
+
+
+def csv_line(cells: Sequence[str], delimiter: str = ",") -> str:
+    r"""One row as text, without its end; cells that hold an end of a line, of any kind, are quoted.
+
+    >>> csv_line(["a", "b c", 'd"e', "f\rg"])
+    'a,b c,"d""e","f\rg"'
+    """
+    stream = io.StringIO(newline="")
+    csv.writer(stream, delimiter=delimiter).writerow(cells)  # which quotes what occurs in its own end of a line
+    return stream.getvalue().removesuffix("\r\n")
 
 
 def _quote_problem(error: csv.Error) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..memory import require
 from .errors import FileError
 from .table import Column, Table, is_number, mostly_numbers, numeric_values
 
@@ -52,6 +53,11 @@ class NumericColumn:
         return [self.name]
 
     @property
+    def n_dense(self) -> int:
+        """How many features are held densely."""
+        return 1
+
+    @property
     def becomes(self) -> str:
         """What is done, in words."""
         filled = f", {self.n_filled} missing filled with the median {self.median:.6g}" if self.n_filled else ""
@@ -90,6 +96,11 @@ class CategoricalColumn:
         """One name per indicator."""
         rare = [f"{self.name}=(rare)"] if self.n_rare else []
         return [f"{self.name}={category}" for category in self.categories] + rare
+
+    @property
+    def n_dense(self) -> int:
+        """How many features are held densely."""
+        return len(self.categories) + 1
 
     @property
     def becomes(self) -> str:
@@ -137,6 +148,11 @@ class TextColumn:
         return [f"{self.name}:{word}" for word in self.words]
 
     @property
+    def n_dense(self) -> int:
+        """Its features are sparse."""
+        return 0
+
+    @property
     def becomes(self) -> str:
         """What is done, in words."""
         return f"tf-idf of {len(self.words)} words"
@@ -166,6 +182,11 @@ class MatrixBlock:
     def feature_names(self) -> list[str]:
         """Names by position, from 1."""
         return [f"x{position}" for position in range(1, self.n_columns + 1)]
+
+    @property
+    def n_dense(self) -> int:
+        """None of its features takes more memory than it has already."""
+        return 0
 
     @property
     def becomes(self) -> str:
@@ -220,14 +241,20 @@ class TableFeatures:
         self.encoders_: list[Encoder] = [] if table.block is None else [MatrixBlock().fit(table)]
         self.encoders_ += [ENCODERS[column.kind](column.name).fit(table) for column in used if column.kind in ENCODERS]
         if not self.encoders_:
+            others = [*self.leave_out, *self.unused_]
+            more = f" and {len(others) - 8} more" if len(others) > 8 else ""
             raise FileError(
-                f"{table.source} has no column to learn from besides {', '.join(self.leave_out + self.unused_)};"
+                f"{table.source} has no column to learn from besides {', '.join(others[:8])}{more};"
                 " add features, or say what kind a column is"
             )
         return self
 
     def transform(self, table: Table) -> Any:
         """Features as a dense array, or sparse where there is text or the table is a sparse matrix."""
+        columns = sum(encoder.n_dense for encoder in self.encoders_)
+        # The parts, and what they are put together to.
+        what = f"{table.source}, {table.n_rows} rows of {columns} features,"
+        require(16 * table.n_rows * columns, what, "leave columns out, or take a sample of the rows")
         parts: list[Any] = [encoder.transform(table) for encoder in self.encoders_]
         if any(sp.issparse(part) for part in parts):
             return sp.hstack(parts, format="csr") if len(parts) > 1 else parts[0]

@@ -1,20 +1,24 @@
 """How much a file may ask for. What a header claims is compared with the file before any memory is taken."""
 
+import io
 import math
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from ..memory import require
 from .errors import FileError, explain
 
 __all__ = [
     "MAX_BYTES",
     "MAX_COLUMNS",
     "MAX_SAMPLES",
+    "MAX_SPARSE_COLUMNS",
     "MAX_TEXT_BYTES",
     "check_size",
     "human",
@@ -28,10 +32,18 @@ MAX_BYTES = 4 * 2**30
 MAX_TEXT_BYTES = 2**29
 #: The most columns of a table; a matrix in a sparse format may have more.
 MAX_COLUMNS = 100_000
+#: The most columns of a matrix in a sparse format: every one has a name, and a weight.
+MAX_SPARSE_COLUMNS = 5_000_000
 #: The most rows or columns of a sparse matrix, each of which costs eight bytes however empty it is.
 MAX_SAMPLES = 50_000_000
+#: Up to here an archive may unpack to whatever it likes ...
+LARGE = 2**28
+#: ... and beyond to this many times its size. Numbers are packed to a tenth, and tables that are nearly empty to less.
+MAX_RATIO = 100
+#: The bit of the flags of a member that says so.
+ENCRYPTED = 1
 #: What unpacking a damaged archive raises.
-DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, OSError, ValueError, KeyError, EOFError, RuntimeError)
+DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, OSError, ValueError, LookupError, EOFError, RuntimeError)
 
 
 def human(size: float) -> str:
@@ -69,11 +81,33 @@ def open_archive(path: Path, content: Path | IO[bytes] | None = None) -> zipfile
     with unpacking(f"{path} is not a zip archive or is damaged"):
         archive = zipfile.ZipFile(path if content is None else content)
     try:
-        check_size(path, sum(member.file_size for member in archive.infolist()), what="unpacks to")
-    except FileError:
+        _check_members(path, archive)
+    except BaseException:
         archive.close()
         raise
     return archive
+
+
+def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
+    """Refuse archives that are made to fill memory, or to write where nobody looks."""
+    members = archive.infolist()
+    unpacked, packed = (sum(getattr(member, size) for member in members) for size in ("file_size", "compress_size"))
+    check_size(path, unpacked, what="unpacks to")
+    if unpacked > max(LARGE, MAX_RATIO * packed):
+        raise FileError(
+            f"{path} unpacks to {human(unpacked)} from {human(packed)}, as archives do that are made to fill memory;"
+            " if it is yours, write it without compression (numpy.savez)"
+        )
+    for name, times in Counter(member.filename for member in members).items():
+        if times > 1 or name.startswith("/") or "\\" in name or ".." in name.split("/") or name.endswith("/"):
+            raise FileError(f"{path} holds {name!r}, a name that is taken or leads elsewhere; write it again")
+    for member in members:
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or member.flag_bits & ENCRYPTED:
+            raise FileError(f"{path}: {member.filename!r} is packed in a way that is not read; write it again")
+    size = archive.fp.seek(0, io.SEEK_END) if archive.fp is not None else 0
+    if packed > size:
+        raise FileError(f"{path} holds {human(packed)} in {human(size)}: its members overlap; write it again")
+    require(unpacked, f"unpacking {path}", "take a sample of the rows")
 
 
 @contextmanager

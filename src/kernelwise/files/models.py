@@ -3,25 +3,32 @@
 import json
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..experiments.records import plain, versions
 from .arrays import arrays_in, check_array, sparse_from
 from .errors import FileError, explain
 from .features import TableFeatures
-from .limits import open_archive, unpacking
+from .limits import check_size, open_archive, unpacking
 from .native_checks import check_native_parts
 from .reading import existing
+from .table import Table
 from .writing import write_file
 
 __all__ = ["SavedModel", "load_model", "make_card", "read_card", "save_model"]
 
 CARD = "card.json"
 FORMAT = "kernelwise-model/1"
+#: The longest description of a model or of what it consists of.
+MAX_JSON = 2**26
 SKOPS_MISSING = "saving and loading models needs skops: pip install kernelwise[cli]"
 
 #: How the parts of a model may be put together. Functions, methods and constructors with arguments are not among them.
@@ -58,9 +65,24 @@ TRUSTED = frozenset(
         "numpy.str_",
         "scipy.sparse._csr.csr_array",
         "scipy.sparse._csr.csr_matrix",
+        "sklearn.feature_extraction.text.TfidfTransformer",
         "sklearn.svm._classes.SVC",
         "sklearn.tree._tree.Tree",
+        "kernelwise.baselines.constrained_spectral.ConstrainedSpectralClustering",
+        "kernelwise.baselines.itml.ITML",
+        "kernelwise.baselines.mmc.MMC",
+        "kernelwise.baselines.mpckmeans.MPCKMeans",
+        "kernelwise.baselines.nonparametric_kernel.NonparametricKernelLearner",
+        "kernelwise.baselines.spectral_kernel.SpectralFeatures",
+        "kernelwise.baselines.spectral_kernel.SpectralKernelLearner",
+        "kernelwise.baselines.uniform_kernel.UniformKernel",
+        "kernelwise.estimators._pair_calibration.Calibration",
         "kernelwise.estimators._samples.FeatureScaler",
+        "kernelwise.estimators._similarity.ExtendedBasis",
+        "kernelwise.estimators.best_case.BestCaseMKLClassifier",
+        "kernelwise.estimators.completion_clustering.PairCompletionClustering",
+        "kernelwise.estimators.link_smoothing.LinkSmoother",
+        "kernelwise.estimators.linked_clustering.LinkedClustering",
         "kernelwise.estimators.mkl.RobustMKLClassifier",
         "kernelwise.estimators.mkl.SimpleMKLClassifier",
         "kernelwise.estimators.mkl_cv.RobustMKLClassifierCV",
@@ -74,18 +96,34 @@ TRUSTED = frozenset(
         "kernelwise.estimators.noisy_label_scores.KernelScorer",
         "kernelwise.estimators.noisy_label_scores.ScorePool",
         "kernelwise.estimators.noisy_label_scores.View",
+        "kernelwise.estimators.pair_clustering.PairKernelClustering",
+        "kernelwise.estimators.pair_completer.PairCompleter",
+        "kernelwise.estimators.pair_kernel_learner.PairKernelLearner",
         "kernelwise.files.features.CategoricalColumn",
         "kernelwise.files.features.MatrixBlock",
         "kernelwise.files.features.NumericColumn",
         "kernelwise.files.features.TableFeatures",
         "kernelwise.files.features.TextColumn",
+        "kernelwise.kernels.combined.AttributeFeatures",
+        "kernelwise.kernels.combined.LandmarkFeatures",
         "kernelwise.kernels.expansion.KernelExpansion",
         "kernelwise.kernels.expansion.Term",
+        "kernelwise.kernels.families.KernelFamily",
         "kernelwise.kernels.landmarks.LandmarkMap",
+        "kernelwise.kernels.precomputed.IndexedGram",
+        "kernelwise.kernels.precomputed.StackedGram",
+        "kernelwise.kernels.specs.Cosine",
         "kernelwise.kernels.specs.Gaussian",
         "kernelwise.kernels.specs.Linear",
+        "kernelwise.kernels.specs.Polynomial",
+        "kernelwise.kernels.specs.UnitDiagonal",
+        "kernelwise.optim.result.Certificate",
         "kernelwise.optim.result.HistoryRow",
         "kernelwise.problems.label_noise.NoisePosterior",
+        "kernelwise.problems.matrix_completion.Completion",
+        "kernelwise.supervision.audit.PairAudit",
+        "kernelwise.supervision.noise.PairNoise",
+        "kernelwise.supervision.pairs.Pairs",
     }
 )
 
@@ -105,6 +143,20 @@ class SavedModel:
     estimator: Any
     features: TableFeatures
     card: dict[str, Any]
+
+    def predict_proba(self, table: Table) -> NDArray[np.float64]:
+        """Probabilities of the classes for the rows of a table.
+
+        Raises
+        ------
+        FileError
+            If the parts of the model do not fit together, or the table has not the columns that are needed.
+        """
+        with _fitting_together(f"{table.source} and the model do not go together"):
+            chances = np.asarray(self.estimator.predict_proba(self.features.transform(table)), dtype=np.float64)
+            if chances.shape != (table.n_rows, len(self.estimator.classes_)):
+                raise ValueError("it has other classes than probabilities")
+            return chances
 
 
 def make_card(**facts: Any) -> dict[str, Any]:
@@ -157,15 +209,14 @@ def load_model(path: str | Path) -> SavedModel:
     card = read_card(path)
     with open_archive(path) as archive:
         _check_types(f"{path} holds", _json(path, archive, "schema.json"))
+        unpacked = 0
         for member in archive.infolist():
-            _check_member(path, archive, member)
-    try:
+            unpacked += _check_member(path, archive, member, unpacked)
+    with _fitting_together(f"{path} cannot be loaded"):
         content = skops_io.load(path, trusted=sorted(TRUSTED))
-    except (ValueError, TypeError, KeyError, AttributeError, ImportError, zipfile.BadZipFile) as error:
-        raise FileError(f"{path} cannot be loaded ({explain(error)}); make the model again") from error
-    if not isinstance(content, dict) or not isinstance(content.get("features"), TableFeatures):
-        raise FileError(f"{path} holds no model of kernelwise; make one with kernelwise classify")
-    check_native_parts(path, content, n_features=getattr(content.get("estimator"), "n_features_in_", 0))
+        if not isinstance(content, dict) or not isinstance(content.get("features"), TableFeatures):
+            raise FileError(f"{path} holds no model of kernelwise; make one with kernelwise classify")
+        check_native_parts(path, content, n_features=getattr(content.get("estimator"), "n_features_in_", 0))
     return SavedModel(content.get("estimator"), content["features"], card)
 
 
@@ -179,6 +230,17 @@ def read_card(path: str | Path) -> dict[str, Any]:
     return card
 
 
+@contextmanager
+def _fitting_together(problem: str) -> Iterator[None]:
+    """Say ``problem`` where parts of a file, each as it should be, do not fit together, whatever that raises."""
+    try:
+        yield
+    except (FileError, MemoryError):
+        raise
+    except Exception as error:
+        raise FileError(f"{problem} ({explain(error)}); make the model again") from error
+
+
 def _skops() -> Any:
     try:
         import skops.io
@@ -189,6 +251,7 @@ def _skops() -> Any:
 
 def _json(path: Path, archive: zipfile.ZipFile, name: str) -> Any:
     with unpacking(f"{path} is not a model of kernelwise, or is damaged"):
+        check_size(path, archive.getinfo(name).file_size, what=f"describes itself in {name} with", limit=MAX_JSON)
         return json.loads(archive.read(name))
 
 
@@ -215,11 +278,22 @@ def _types(schema: Any) -> Iterator[tuple[str, str]]:
             pending.extend(node)
 
 
-def _check_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-    """Refuse arrays that claim more than is there, and sparse matrices whose indices lead outside."""
+def _check_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo, before: int) -> int:
+    """Refuse arrays that claim more than is there, and sparse matrices whose indices lead outside.
+
+    Returns the bytes of the member, unpacked; ``before`` are those of the members before it.
+    """
     with unpacking(f"{path}: {member.filename} is damaged"):
         if member.filename.endswith(".npy"):
             with archive.open(member) as stream:
                 check_array(path, stream, member.file_size, member.filename, records=True)
         elif member.filename.endswith(".npz"):
-            sparse_from(path, arrays_in(path, BytesIO(archive.read(member))))
+            packed = BytesIO(archive.read(member))
+            with open_archive(path, packed) as inner:
+                size = sum(part.file_size for part in inner.infolist())
+            check_size(path, before + size, what="unpacks to")
+            sparse_from(path, arrays_in(path, packed))
+            return size
+        elif member.filename not in (CARD, "schema.json"):
+            raise FileError(f"{path} holds {member.filename!r}, which is no part of a model; make it again")
+    return member.file_size

@@ -1,16 +1,21 @@
 """Parquet files, where pyarrow is installed."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..memory import require
 from .errors import FileError, explain
 from .limits import MAX_COLUMNS, check_size
 from .table import Column, Table, as_words
 
 __all__ = ["load_parquet", "read_parquet"]
+
+#: Bytes that a cell takes as an object of Python, besides its text.
+CELL = 64
 
 
 def read_parquet(path: Path, *, as_written: Collection[str] = ()) -> Table:
@@ -25,44 +30,87 @@ def read_parquet(path: Path, *, as_written: Collection[str] = ()) -> Table:
     content = load_parquet(path)
     if not content.num_rows:
         raise FileError(f"{path} has no rows; give a file with at least one")
-    columns = [
-        _column(path, name, content.column(position), as_text=name in as_written)
-        for position, name in enumerate(content.column_names)
-    ]
+    columns = []
+    for position, name in enumerate(content.column_names):
+        with _reading(f"{path}, column {name!r}"):
+            columns.append(_column(name, content.column(position), as_text=name in as_written))
     return Table.of(path, columns)
 
 
 def load_parquet(path: Path) -> Any:
     """The content of a Parquet file, which, unpacked, is within the limits, as a table of pyarrow."""
     try:
-        import pyarrow as pa
         import pyarrow.parquet as pq
+        import pyarrow.types as types
     except ImportError as error:
         raise FileError(f"{path} needs pyarrow: pip install pyarrow, or convert the file to CSV") from error
-    try:
-        file = pq.ParquetFile(path)
-    except (pa.ArrowException, OSError) as error:
-        raise FileError(f"{path} is not a Parquet file or is damaged ({explain(error)})") from error
-    groups = (file.metadata.row_group(position) for position in range(file.metadata.num_row_groups))
+    with _reading(f"{path} is not a Parquet file or is damaged:"):
+        metadata, schema = pq.read_metadata(path), pq.read_schema(path)
+        groups = [metadata.row_group(position) for position in range(metadata.num_row_groups)]
     check_size(path, sum(group.total_byte_size for group in groups), what="unpacks to")
-    check_size(path, 8 * file.metadata.num_rows * file.metadata.num_columns, what="declares")
-    if file.metadata.num_columns > MAX_COLUMNS:
-        raise FileError(f"{path} has {file.metadata.num_columns} columns, and {MAX_COLUMNS} is the most that is read")
+    check_size(path, 8 * metadata.num_rows * metadata.num_columns, what="declares")
+    if metadata.num_columns > MAX_COLUMNS:
+        raise FileError(f"{path} has {metadata.num_columns} columns, and {MAX_COLUMNS} is the most that is read")
+    for field in schema:
+        if not _is_read(field.type):
+            raise FileError(
+                f"{path}, column {field.name!r}: values of type {field.type} are not read; leave the column out"
+            )
+    texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
+    with _reading(f"{path}"):
+        # A text that is repeated a million times is written once: it must be weighed before it is repeated.
+        content = pq.ParquetFile(path, read_dictionary=texts).read()
+        content.validate(full=True)
+        check_size(path, sum(_unpacked(content.column(name)) for name in texts), what="unpacks to")
+        remedy = "take a sample of its rows, or leave columns of text out"
+        require(CELL * content.num_rows * content.num_columns, f"reading {path}", remedy)
+        return content.cast(schema)
+
+
+@contextmanager
+def _reading(where: str) -> Iterator[None]:
+    """Say where a file could not be read, whatever pyarrow makes of damage."""
+    import pyarrow as pa
+
     try:
-        return file.read()
-    except (pa.ArrowException, OSError) as error:
-        raise FileError(f"{path} cannot be read ({explain(error)}); write it anew") from error
+        yield
+    except FileError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, OverflowError, LookupError, TypeError) as error:
+        raise FileError(f"{where} cannot be read ({explain(error)}); write it anew") from error
 
 
-def _column(path: Path, name: str, values: Any, *, as_text: bool) -> Column:
+def _is_read(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    if types.is_dictionary(kind):
+        return _is_read(kind.value_type)
+    nested = types.is_nested(kind) or types.is_union(kind)
+    return not (nested or types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind))
+
+
+def _unpacked(texts: Any) -> int:
+    """Bytes of a column of text in which each is written out."""
+    import pyarrow.compute as pc
+    import pyarrow.types as types
+
+    total = 0
+    for chunk in texts.chunks:
+        if types.is_dictionary(chunk.type):
+            lengths = pc.binary_length(chunk.dictionary).cast("int64")
+            total += pc.sum(lengths.take(chunk.indices)).as_py() or 0
+        else:
+            total += chunk.nbytes
+    return total
+
+
+def _column(name: str, values: Any, *, as_text: bool) -> Column:
     import pyarrow as pa
     import pyarrow.types as types
 
     if types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     kind = values.type
-    if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
-        raise FileError(f"{path}, column {name!r}: values of type {kind} are not read; leave the column out")
     if types.is_integer(kind) and _beyond_floats(values):
         return Column(name, "id", as_words(_cells(values)))
     numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..memory import require
 from ..supervision import Pairs
 from .arrays import read_matrix_market, read_npy, read_npz, read_svmlight
 from .delimited import decode, find_delimiter, is_header, read_bytes, read_delimited, records
@@ -28,6 +29,8 @@ MATRICES: dict[str, Callable[[Path], Table]] = {
 }
 TEXTS = (".csv", ".tsv", ".tab", ".txt")
 EDGES = (".edges", ".edgelist")
+#: Matrices of its size that are needed to read a similarity and to compare it with its transpose.
+SIMILARITIES = 3
 #: What the third column of a file of links may say.
 SAME = frozenset({"1", "+1", "1.0", "same", "must-link", "must", "yes", "true"})
 DIFFERENT = frozenset({"-1", "0", "-1.0", "0.0", "different", "cannot-link", "cannot", "no", "false"})
@@ -100,11 +103,7 @@ def read_similarity(path: str | Path) -> tuple[NDArray[np.float64], list[str] | 
     path = existing(path)
     table = read_table(path)
     matrix, names = _matrix_of(table)
-    if matrix.shape[0] != matrix.shape[1]:
-        raise FileError(
-            f"{path} is {matrix.shape[0]} x {matrix.shape[1]}; a similarity matrix must be square, with one row and one"
-            " column per item"
-        )
+    _check_square(path, matrix.shape)
     uneven = np.abs(matrix - matrix.T) > 1e-8 * max(1.0, float(np.abs(matrix).max()))
     if uneven.any():
         row, column = (int(index) + 1 for index in np.argwhere(uneven)[0])
@@ -114,8 +113,19 @@ def read_similarity(path: str | Path) -> tuple[NDArray[np.float64], list[str] | 
     return matrix, names
 
 
+def _check_square(path: Path, shape: tuple[int, int]) -> None:
+    if shape[0] != shape[1]:
+        raise FileError(
+            f"{path} is {shape[0]} x {shape[1]}; a similarity matrix must be square, with one row and one column per"
+            " item"
+        )
+    remedy = "in Python it may be sparse, a factor or an operator; or take a sample of the items"
+    require(SIMILARITIES * 8 * shape[0] ** 2, f"{path}, a similarity of {shape[0]} items,", remedy)
+
+
 def _matrix_of(table: Table) -> tuple[NDArray[np.float64], list[str] | None]:
     if table.block is not None:
+        _check_square(table.source, table.block.shape)
         dense = table.block.toarray() if hasattr(table.block, "toarray") else table.block
         return np.asarray(dense, dtype=np.float64), None
     columns = list(table.columns.values())
@@ -255,6 +265,8 @@ def existing(path: str | Path) -> Path:
     path = Path(path)
     if path.is_dir():
         raise FileError(f"{path} is a folder; name a file in it")
+    if path.exists() and not path.is_file():
+        raise FileError(f"{path} is a device or a pipe, which cannot be read twice; write its content to a file first")
     if not path.exists():
         names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
         hint = choices(path.name, names)

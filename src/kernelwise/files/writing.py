@@ -1,11 +1,13 @@
 """Files written whole or not at all."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
+from ..whole_files import write_together
 from .errors import FileError
 
-__all__ = ["check_output", "write_file"]
+__all__ = ["check_output", "write_file", "write_files"]
 
 
 def check_output(path: str | Path, *, force: bool = False) -> Path:
@@ -21,8 +23,10 @@ def check_output(path: str | Path, *, force: bool = False) -> Path:
         raise FileError(f"there is no folder {path.parent} to write {path.name} to; make it first")
     if path.is_dir():
         raise FileError(f"{path} is a folder; name a file to write")
+    if path.exists() and not path.is_file():
+        raise FileError(f"{path} is a device or a pipe; name a file to write")  # which would be replaced by a file
     if path.exists() and not force:
-        raise FileError(f"{path} exists; use --force to overwrite it, or choose another name")
+        raise FileError(_exists(path))
     if not os.access(path.parent, os.W_OK):
         raise FileError(f"{path.parent} cannot be written to; choose another folder")
     return path
@@ -47,27 +51,40 @@ def write_file(path: str | Path, content: bytes | str, *, force: bool = False) -
     ...     write_file(f"{folder}/a.txt", "hello").read_text()
     'hello'
     """
-    path = check_output(path, force=force)
-    target = path.resolve()  # the file behind a link is replaced, not the link
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("xb") as stream:
-            stream.write(content.encode() if isinstance(content, str) else content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(target)
-        _sync_folder(target.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
+    return write_files({Path(path): content}, force=force)[0]
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last, where the system can."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
+def write_files(contents: Mapping[Path, bytes | str], *, force: bool = False) -> list[Path]:
+    """Write several files, or none of them where one cannot be written.
+
+    Parameters
+    ----------
+    contents : mapping of Path to bytes or str
+        Text is written in UTF-8.
+    force : bool
+        Overwrite files that exist.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from kernelwise.files import write_files
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in write_files({Path(folder, "a.csv"): "id", Path(folder, "a.html"): "<p>"})]
+    ['a.csv', 'a.html']
+    """
+    encoded = {
+        check_output(path, force=force): content.encode() if isinstance(content, str) else content
+        for path, content in contents.items()
+    }
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        write_together(encoded, replace=force)
+    except FileExistsError as error:  # since the check: somebody else was faster
+        raise FileError(_exists(error.filename)) from error
+    except OSError as error:
+        raise FileError(f"{error.filename} {error.strerror}") from error
+    return list(encoded)
+
+
+def _exists(path: str | Path) -> str:
+    return f"{path} exists; use --force to overwrite it, or choose another name"

@@ -1,0 +1,1 @@
+"""Files and command lines made to break things: nothing but the documented errors may come of them."""
