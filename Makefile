@@ -5,13 +5,27 @@ BIN := $(VENV)/bin
 # One BLAS thread per test process: the suite runs in parallel already.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
+# Other versions, each in an environment of its own. Their interpreters, such as python3.12, have to be on the path.
+OLDEST_PYTHON ?= 3.11
+NEWEST_PYTHON ?= 3.14
+PYTHONS ?= 3.11 3.12 3.13 3.14
+JOBS ?= auto
+
 .PHONY: help demo test test-all test-browser lint types contracts unit coverage docs bench bench-noise clean
+.PHONY: test-oldest test-newest test-pythons audit vulnerabilities licences dist-check
+# Environments take minutes to make, so that they outlive a test that fails.
+.PRECIOUS: $(VENV)-%/stamp
 
 help:
 	@echo "make demo      the main job on bundled data, in a minute"
 	@echo "make test      lint, types, import contracts, doctests, quick tests"
 	@echo "make test-all  the same with the slow tests"
 	@echo "make test-browser  the review page in headless Chromium (needs chromium and chromedriver)"
+	@echo "make test-oldest   quick tests with the oldest supported numpy, scipy, scikit-learn and extras"
+	@echo "make test-newest   quick tests with the newest, pre-releases included"
+	@echo "make test-pythons  quick tests with every supported Python, or those in PYTHONS='3.11 3.12'"
+	@echo "make audit         vulnerabilities and licences of the dependencies"
+	@echo "make dist-check    wheel and sdist: reproducible, complete, working in an empty environment"
 	@echo "make coverage  quick tests with a coverage report"
 	@echo "make docs      the documentation, with its gallery, in docs/_build/html"
 	@echo "make bench     the benchmarks behind the claims in the documentation"
@@ -67,6 +81,63 @@ test-all: lint types contracts
 test-browser: $(VENV)/browser.stamp
 	$(ONE_THREAD) $(BIN)/pytest -m browser tests/browser
 
+# $(call environment,FOLDER,PYTHON,WHAT PIP INSTALLS)
+define environment
+	@command -v $(2) > /dev/null || { echo "$(2) is not on the path"; exit 1; }
+	$(2) -m venv --clear $(1)
+	$(1)/bin/python -m pip install --quiet --upgrade pip
+	$(1)/bin/python -m pip install --quiet $(3)
+	@touch $@
+endef
+
+# $(call quick-tests,FOLDER)
+define quick-tests
+	$(1)/bin/python -c "from kernelwise.experiments.records import versions; print(versions())"
+	$(ONE_THREAD) $(1)/bin/python -m pytest -n $(JOBS) -m "not slow and not browser"
+endef
+
+TESTED := --editable ".[cli,report]" --group test
+
+$(VENV)-oldest/stamp: pyproject.toml tools/oldest.txt
+	$(call environment,$(VENV)-oldest,python$(OLDEST_PYTHON),--constraint tools/oldest.txt $(TESTED))
+
+$(VENV)-newest/stamp: pyproject.toml
+	$(call environment,$(VENV)-newest,python$(NEWEST_PYTHON),$(TESTED))
+
+$(VENV)-%/stamp: pyproject.toml
+	$(call environment,$(VENV)-$*,python$*,$(TESTED))
+
+test-oldest: $(VENV)-oldest/stamp
+	$(call quick-tests,$(VENV)-oldest)
+
+# What is newest changes from day to day.
+test-newest: $(VENV)-newest/stamp
+	$(VENV)-newest/bin/python -m pip install --quiet --pre --upgrade numpy scipy scikit-learn
+	$(call quick-tests,$(VENV)-newest)
+
+test-python-%: $(VENV)-%/stamp
+	$(call quick-tests,$(VENV)-$*)
+
+test-pythons: $(PYTHONS:%=test-python-%)
+
+# The dependencies stand in one environment, the tools that look at them in another.
+$(VENV)-deps/stamp: pyproject.toml
+	$(call environment,$(VENV)-deps,$(PYTHON),--editable ".[all]")
+
+$(VENV)-tools/stamp: pyproject.toml
+	$(call environment,$(VENV)-tools,$(PYTHON),--group supply)
+
+audit: licences vulnerabilities
+
+licences: $(VENV)-deps/stamp
+	$(VENV)-deps/bin/python tools/check_licences.py
+
+vulnerabilities: $(VENV)-deps/stamp $(VENV)-tools/stamp
+	$(VENV)-tools/bin/python tools/check_vulnerabilities.py $(VENV)-deps
+
+dist-check: $(VENV)-tools/stamp
+	$(VENV)-tools/bin/python tools/check_distribution.py
+
 coverage: $(VENV)/dev.stamp
 	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow and not browser" --cov --cov-report=term --cov-report=xml
 
@@ -82,4 +153,4 @@ bench-noise: $(VENV)/bench.stamp
 	$(BIN)/python -m benchmarks.noise table --half confirmation
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis docs/_build docs/gallery docs/generated
+	rm -rf $(VENV) $(VENV)-* build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis docs/_build docs/gallery docs/generated

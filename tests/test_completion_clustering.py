@@ -8,40 +8,14 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import aslinearoperator
 from sklearn.base import clone
 from sklearn.preprocessing import normalize
-from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelwise import ConstrainedSpectralClustering, PairCompleter, PairCompletionClustering, Pairs
 from kernelwise.baselines import SpectralKernelLearner
 from kernelwise.baselines.constrained_spectral import with_known_pairs
 from kernelwise.datasets import load_citeseer, load_splice, make_block_similarity
 from kernelwise.estimators import PairKernelClustering
-from kernelwise.kernels import Gaussian
 from kernelwise.metrics import clustering_accuracy, normalized_mutual_info
 from kernelwise.spectral import GramFactor
-
-
-def not_pairwise(estimator):
-    """One check hands features to estimators of similarities."""
-    pairwise = get_tags(estimator).input_tags.pairwise
-    return {"check_clustering": "its data is not a similarity"} if pairwise else {}
-
-
-# The checks ask for more clusters than their data has distinct points, and fit random labels.
-@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
-@pytest.mark.filterwarnings("ignore:the estimated label matrix is zero")
-@pytest.mark.filterwarnings("ignore:PairCompleter stopped after")
-@parametrize_with_checks(
-    [
-        PairCompletionClustering(random_state=0),
-        PairCompletionClustering(completer=PairCompleter("auto", kernels=Gaussian(width=1.0)), random_state=0),
-        ConstrainedSpectralClustering(random_state=0),
-        ConstrainedSpectralClustering(kernels=Gaussian(width=1.0), random_state=0),
-    ],
-    expected_failed_checks=not_pairwise,
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,7 @@ def test_there_are_examples():
 @pytest.mark.parametrize("page", WITH_CODE)
 def test_page_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    namespace = {}
+    namespace = {"__name__": "__main__"}
     for step in steps(page):
         if isinstance(step, str):
             exec(compile(step, name(page), "exec"), namespace)

@@ -34,9 +34,9 @@ from kernelwise.experiments import (
 )
 from kernelwise.experiments.__main__ import main
 from kernelwise.experiments.figures import render, spread_out
-from kernelwise.experiments.records import write_whole
 from kernelwise.experiments.runner import run_one
 from kernelwise.kernels import build_bank, gaussian_kernels
+from kernelwise.whole_files import write_whole
 from tiny_experiment import tiny
 
 scalars = st.one_of(st.text(max_size=5), st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False))
@@ -200,7 +200,7 @@ def test_results_that_are_not_finite_fail_the_cell(tmp_path):
 
 
 def test_a_worker_that_dies_is_reported(tmp_path):
-    with pytest.raises(RuntimeError, match="a worker process died"):
+    with pytest.raises(ChildProcessError, match="a worker process died"):
         run(tiny(tiny_experiment.dies), output=tmp_path, quick=True, n_jobs=2)
 
 

@@ -7,17 +7,11 @@ from scipy.spatial.distance import pdist
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelwise import Pairs
 from kernelwise.baselines import ITML
 from kernelwise.supervision.resolve import resolve_pairs
 from oracles import solve
-
-
-@parametrize_with_checks([ITML()])
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 def dirty_pairs(rng, n_samples, n_pairs):

@@ -13,28 +13,12 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelwise import LinkedClustering, LinkSmoother, Pairs
 from kernelwise.datasets import load_citeseer, load_cora
 from kernelwise.metrics import clustering_accuracy, normalized_mutual_info
 
 GUIDE = Path(__file__).parents[1] / "docs" / "linked-documents.md"
-
-
-@pytest.mark.filterwarnings("ignore:Number of distinct clusters")  # some checks have fewer points than clusters
-@parametrize_with_checks(
-    [
-        LinkSmoother(),
-        LinkSmoother(depth=(0, 2)),
-        LinkSmoother(depth=(0, 2), depth_weights="learned"),
-        LinkSmoother(n_components=1),
-        LinkedClustering(),
-        LinkedClustering(row_normalize=True),
-    ]
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture

@@ -6,16 +6,10 @@ import sklearn
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelwise import Pairs
 from kernelwise.baselines import MMC
 from oracles import solve
-
-
-@parametrize_with_checks([MMC(), MMC(diagonal=True)])
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 def dirty_pairs(rng, n_samples, n_pairs):

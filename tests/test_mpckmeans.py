@@ -13,18 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelwise import Pairs
 from kernelwise.baselines import MPCKMeans
 from kernelwise.baselines._mpck_steps import Problem, State, _farthest_profile, _start, _with_labels, _with_metrics
 
 METRICS = ["shared", "per-cluster"]
-
-
-@parametrize_with_checks([MPCKMeans(), MPCKMeans(metric="shared")])
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 def dirty_pairs(rng, n_samples, n_pairs):

@@ -5,22 +5,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelwise import Pairs
 from kernelwise.baselines import NonparametricKernelLearner
 from kernelwise.estimators import PairKernelClustering
 from kernelwise.metrics import normalized_mutual_info
-
-
-@parametrize_with_checks(
-    [
-        NonparametricKernelLearner(random_state=0),
-        NonparametricKernelLearner(loss="squared_hinge", bound=1.0, tol=0.05, random_state=0),
-    ]
-)
-def test_scikit_learn_check(estimator, check):
-    check(estimator)
 
 
 def random_pairs(rng, n_samples, n_pairs):

@@ -10,7 +10,6 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelwise import PairCompleter, Pairs
 from kernelwise.datasets import load_citeseer, load_splice, make_block_similarity
@@ -29,20 +28,6 @@ from kernelwise.problems.pair_core import (
 from kernelwise.spectral import GramFactor
 
 METHODS = ["direct", "completion"]
-
-
-# Some checks draw labels at random, which need not go with any core.
-@pytest.mark.filterwarnings("ignore:PairCompleter stopped after")
-@pytest.mark.filterwarnings("ignore:the estimated label matrix is zero")
-@parametrize_with_checks(
-    [
-        PairCompleter("auto", random_state=0),
-        PairCompleter(2, method="completion", random_state=0),
-        PairCompleter("auto", kernels=Gaussian(width=1.0), normalize="symmetric", random_state=0),
-    ]
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

@@ -4,25 +4,12 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelwise import Pairs
 from kernelwise.baselines import SpectralKernelLearner, spectral_kernel
 from kernelwise.estimators import PairKernelClustering
 from kernelwise.kernels import Gaussian
 from kernelwise.metrics import normalized_mutual_info
-
-
-# Some checks draw labels at random, with which no kernel need be aligned.
-@pytest.mark.filterwarnings("ignore:all eigenvalues are zero:UserWarning")
-@parametrize_with_checks(
-    [
-        SpectralKernelLearner(random_state=0),
-        SpectralKernelLearner(Gaussian(width=1.0), n_components=5, decay=1.5, random_state=0),
-    ]
-)
-def test_scikit_learn_check(estimator, check):
-    check(estimator)
 
 
 def random_pairs(rng, n_samples, n_pairs):

@@ -306,7 +306,7 @@ RECIPES = {
 def packed(arrays: Arrays) -> bytes:
     """The bytes of the .npz file; NumPy stamps every member with the same date, so they depend on the arrays only."""
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    np.savez_compressed(buffer, **arrays)
     return buffer.getvalue()
 
 
