@@ -82,7 +82,7 @@ def test_blocks_give_the_fit_of_memory(options, data, client):
 
 
 def test_predictions_are_dask_arrays(data, client):
-    X, y, weight = data
+    X, y, _ = data
     chunks, labels = in_chunks(X, y)
     model = SimpleMKLClassifier(KERNELS, rank=1e-6, tol=1e-3, random_state=0).fit(chunks, labels)
     reference = SimpleMKLClassifier(KERNELS, rank=1e-6, tol=1e-3, random_state=0).fit(X, y)
@@ -127,7 +127,7 @@ def test_sparse_blocks(data, client):
 
 @pytest.mark.slow
 def test_landmarks_missing_from_the_sample_are_found(data, client, monkeypatch):
-    """One far sample among thousands: the rows that landmarks are chosen from lack it, the check of all blocks finds it."""
+    """One far sample among thousands: the rows that landmarks are chosen from lack it, the check of all finds it."""
     from kernelwise.estimators import _block_training
 
     X, y, _ = data

@@ -31,7 +31,7 @@ class Engine(ABC):
 
     @abstractmethod
     def map(self, function: Callable[..., Any], blocks: Sequence[Sequence[Handle]], **shared: Any) -> list[Handle]:
-        """Apply ``function(*blocks, **shared)`` to the k-th blocks of the lists, for every k; the results stay there."""
+        """Apply ``function(*blocks, **shared)`` to the k-th blocks of the lists, for every k; results stay there."""
 
     @abstractmethod
     def total(

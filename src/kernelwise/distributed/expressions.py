@@ -117,9 +117,11 @@ def evaluate_sums(
 ) -> list[Any]:
     """Evaluate several sums over the rows of the blocks, as a task."""
     with np.errstate(all="ignore"):
-        first, *others = _pieces(roots, blocks)
-        total = evaluate(roots, _rows(blocks, first))
-        for piece in others:
+        pieces = _pieces(roots, blocks)
+        if len(pieces) == 1:
+            return evaluate(roots, blocks)
+        total = evaluate(roots, _rows(blocks, pieces[0]))
+        for piece in pieces[1:]:
             total = merging([total, evaluate(roots, _rows(blocks, piece))])
         return total
 

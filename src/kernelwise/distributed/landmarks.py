@@ -113,8 +113,8 @@ def _warn_of_residuals(chosen: Sequence[_Chosen], tol: float) -> None:
     worst = max(poor, key=lambda one: one.residual)
     warnings.warn(
         f"the landmarks leave out a part of {len(poor)} of {len(chosen)} kernels; most of {worst.kernel.name}: up to "
-        f"{worst.residual:.2g} of its diagonal, where {tol:.2g} was asked for. This is another model than the exact one; "
-        "raise rank, or leave such narrow kernels out",
+        f"{worst.residual:.2g} of its diagonal, where {tol:.2g} was asked for. This is another model than the exact "
+        "one; raise rank, or leave such narrow kernels out",
         RankWarning,
         stacklevel=3,
     )

@@ -97,8 +97,8 @@ class LandmarkMap:
 class Factor:
     """A factor of one Gram matrix: ``rows[k, i] = phi_k(x_i)``, the landmarks' positions, and what is left over.
 
-    ``residual`` is what is left of the diagonal relative to ``size``, the largest entry of the kernel (or of the centred
-    kernel) to which the tolerance refers. ``cholesky`` is the lower triangular ``L`` with ``K_PP = L L^T``.
+    ``residual`` is what is left of the diagonal relative to ``size``, the largest entry of the kernel (or of the
+    centred kernel) to which the tolerance refers. ``cholesky`` is the lower triangular ``L`` with ``K_PP = L L^T``.
     """
 
     rows: Array
@@ -253,7 +253,7 @@ class PartialCholesky:
         return float(squares.max(initial=0.0))
 
     def residual(self, *, center: bool) -> tuple[float, float]:
-        """The largest remaining diagonal entry relative to the largest of the kernel, or of the centred one; and that."""
+        """The largest remaining diagonal entry over the largest of the kernel, or of the centred one; and that."""
         left = max(float(self.remaining.max(initial=0.0)), 0.0)
         size = self.largest_centred() + left if center else self.largest
         return (left / size if size > 0 else 0.0), size

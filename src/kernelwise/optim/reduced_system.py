@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 
 #: Added to the diagonal, relative to its largest entry, where rounding has made the reduced system indefinite.
 JITTERS = (0.0, 1e-15, 1e-13)
+#: The relative residual at which refinement ends.
+RESIDUAL = 1e-11
 #: The most steps of iterative refinement.
 REFINEMENTS = 4
 #: Up to this many samples an iteration is done in their number, beyond it in the summed ranks.
@@ -98,7 +100,7 @@ class ReducedInverse:
             image, products = together(self.B @ solution, against.T @ solution)
             residual = right - self._multiply(solution, image)
             left, pulled = together((residual * residual).sum(), self._pulled(residual))
-            if left <= 1e-18 * size:
+            if left <= RESIDUAL**2 * size:
                 return solution, products
             solution = kept(solution + self._apply(residual, pulled))
         return solution, np.asarray(against.T @ solution)
