@@ -23,7 +23,7 @@ PASSES = 30
 #: The summed rank of the kernels in use that the prediction assumes.
 RANK = 300
 #: Blocks per worker thread, as the library cuts them.
-BLOCKS = 4
+BLOCKS = 2
 #: Rows of the prediction; 10 to 1,000 workers with one thread.
 ROWS, WORKERS = 100_000_000, (10, 100, 1_000)
 #: Bytes per second between machines: 10 Gbit/s. This one is not measured here.

@@ -12,21 +12,22 @@ from .block_array import BlockArray
 
 Array = NDArray[np.float64]
 
-#: Multipliers that one pass tries; each pass narrows the interval by their number.
-TRIALS = 64
-#: Passes after which the interval is narrower than rounding.
+#: Thresholds that one pass tries, which cost little, and multipliers, which cost a sum each.
+THRESHOLDS, TRIALS = 1024, 64
+#: Passes after which the interval is narrower than rounding in any case.
 PASSES = 9
 
 
 def _spending(losses: Array, upper: Array, *, thresholds: Array) -> Array:
-    """Return ``sum_i u_i (l_i - theta)_+`` for every threshold, by one sort of the block."""
-    order = np.argsort(losses)
-    sorted_losses, weights = losses[order], upper[order]
-    # Sums over the losses above each threshold, from the end.
-    mass = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
-    value = np.append(np.cumsum((weights * sorted_losses)[::-1])[::-1], 0.0)
-    first = np.searchsorted(sorted_losses, thresholds, side="right")
-    return value[first] - thresholds * mass[first]
+    """Return ``sum_i u_i (l_i - theta)_+`` for every one of the evenly spaced thresholds, in one pass."""
+    low, step = thresholds[0], thresholds[1] - thresholds[0]
+    if step <= 0:
+        return np.full(len(thresholds), upper @ np.maximum(losses - low, 0.0))
+    count = len(thresholds)
+    below = np.clip(np.ceil((losses - low) / step), 0, count).astype(np.intp)  # the thresholds below each loss
+    mass = np.cumsum(np.bincount(below, weights=upper, minlength=count + 1)[::-1])[::-1]
+    value = np.cumsum(np.bincount(below, weights=upper * losses, minlength=count + 1)[::-1])[::-1]
+    return value[1:] - thresholds * mass[1:]
 
 
 @largest_spending.register
@@ -36,12 +37,12 @@ def _of_blocks(losses: BlockArray, *, upper: BlockArray, budget: float) -> float
     low, high = 0.0, float(losses.max())
     best = np.inf
     for _ in range(PASSES):
-        grid = np.linspace(low, high, TRIALS)
+        grid = np.linspace(low, high, THRESHOLDS)
         values = grid * budget + np.asarray(losses.sum_of(_spending, upper, thresholds=grid))
         k = int(np.argmin(values))
         best = min(best, float(values[k]))
-        low, high = grid[max(k - 1, 0)], grid[min(k + 1, TRIALS - 1)]
-        if high - low <= 1e-14 * high:
+        low, high = grid[max(k - 1, 0)], grid[min(k + 1, THRESHOLDS - 1)]
+        if high - low <= 1e-13 * high:
             break
     return best
 

@@ -13,7 +13,7 @@ from .block_array import BlockArray
 from .engine import ClusterEngine, Engine, LocalEngine
 
 #: Blocks per thread of the cluster: enough to share the work evenly, few enough for the scheduler not to matter.
-BLOCKS_PER_THREAD = 4
+BLOCKS_PER_THREAD = 2
 #: Samples below which it does not pay to cut a block in two.
 SMALL_BLOCK = 2000
 #: The share of a worker's memory that one block of the features may take.

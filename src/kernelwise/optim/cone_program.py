@@ -224,7 +224,7 @@ class _NewtonSystem:
             x.lower / x.alpha + x.upper / state.room,
         )
         self.border = sides[:, :-1]
-        self.inverse = ReducedInverse(program, diagonal, self.scaling)
+        self.inverse = ReducedInverse(program, diagonal, self.scaling, first=sides)
         solved, products = self.inverse.solve(sides, against=self.border)
         self.solved_border, self.solved_affine = solved[:, :-1], solved[:, -1]
         self.schur, self.affine_products = np.diag(corner) - products[:, :-1], products[:, -1]
@@ -287,12 +287,13 @@ class _NewtonSystem:
         if program.balance is not None:
             bottom.append(-float(program.balance @ x.alpha))
         rest = np.linalg.solve(self.schur, np.array(bottom) - products)
-        d_alpha = solved - self.solved_border @ rest
+        move = solved - self.solved_border @ rest
+        d_alpha, d_lower, d_upper = all_kept(
+            move, (sides.lower - x.lower * move) / x.alpha, (sides.upper + x.upper * move) / state.room
+        )
         d_t = float(rest[0])
         d_eta = float(rest[1]) if program.budget is not None else 0.0
         d_bias = float(rest[-1]) if program.balance is not None else 0.0
-        d_lower = (sides.lower - x.lower * d_alpha) / x.alpha
-        d_upper = (sides.upper + x.upper * d_alpha) / state.room
         ratios = np.maximum(
             np.maximum(-d_alpha / x.alpha, d_alpha / state.room), np.maximum(-d_lower / x.lower, -d_upper / x.upper)
         )

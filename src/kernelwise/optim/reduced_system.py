@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ Array = NDArray[np.float64]
 #: Added to the diagonal, relative to its largest entry, where rounding has made the reduced system indefinite.
 JITTERS = (0.0, 1e-15, 1e-13)
 #: The relative residual at which refinement ends.
-RESIDUAL = 1e-11
+RESIDUAL = 1e-10
 #: The most steps of iterative refinement.
 REFINEMENTS = 4
 #: Up to this many samples an iteration is done in their number, beyond it in the summed ranks.
@@ -53,10 +54,16 @@ class ConeProgram:
 
 
 class ReducedInverse:
-    """Solve with ``D + B^T C B``, C block-diagonal: in n dimensions, or in the rank of B by the Woodbury identity."""
+    """Solve with ``D + B^T C B``, C block-diagonal: in n dimensions, or in the rank of B by the Woodbury identity.
 
-    def __init__(self, program: ConeProgram, diagonal: Array, scaling: Scaling):
+    ``first`` is a right-hand side that will be solved for: what it needs is summed in the same pass as the matrix.
+    """
+
+    def __init__(self, program: ConeProgram, diagonal: Array, scaling: Scaling, *, first: Array):
         self.program, self.B, self.diagonal, self.scaling = program, program.B, diagonal, scaling
+        self.first = first
+        if not program.few_samples:
+            self.gram, *self.first_sums = together(weighted_gram(self.B, 1.0 / diagonal), *self._sums(first))
         for self.jitter in JITTERS:
             matrix = self._direct_matrix() if program.few_samples else self._woodbury_matrix()
             matrix.flat[:: len(matrix) + 1] += self.jitter * matrix.diagonal().max()
@@ -78,7 +85,7 @@ class ReducedInverse:
     def _woodbury_matrix(self) -> Array:
         """``C^-1 + B D^-1 B^T`` with ``C^-1 = beta^2 (I - 2 w1 w1^T / (1 + 2 ||w1||^2))`` in each block."""
         scaling, cones = self.scaling, self.scaling.cones
-        matrix = np.array(weighted_gram(self.B, 1.0 / self.diagonal))
+        matrix = np.array(self.gram)
         for j, start in enumerate(cones.starts):
             block = slice(start, start + cones.ranks[j])
             w1 = scaling.w.tails[block]
@@ -94,7 +101,8 @@ class ReducedInverse:
         if self.program.few_samples and self.jitter == 0:
             solution = self._apply(right, None)
             return solution, against.T @ solution
-        pulled, size = together(self._pulled(right), (right * right).sum())
+        known = right is self.first and not self.program.few_samples
+        pulled, size = self.first_sums if known else together(*self._sums(right))
         solution = kept(self._apply(right, pulled))
         for _ in range(REFINEMENTS):
             image, products = together(self.B @ solution, against.T @ solution)
@@ -104,6 +112,10 @@ class ReducedInverse:
                 return solution, products
             solution = kept(solution + self._apply(residual, pulled))
         return solution, np.asarray(against.T @ solution)
+
+    def _sums(self, right: Array) -> tuple[Any, Any]:
+        """Return ``B D^-1 right`` and the squared size of ``right``."""
+        return self._pulled(right), (right * right).sum()
 
     def _pulled(self, right: Array) -> Array | None:
         """Return ``B D^-1 right``, which the Woodbury identity begins with."""
