@@ -104,13 +104,15 @@ class ReducedInverse:
         known = right is self.first and not self.program.few_samples
         pulled, size = self.first_sums if known else together(*self._sums(right))
         solution = kept(self._apply(right, pulled))
-        for _ in range(REFINEMENTS):
+        for step in range(REFINEMENTS):
             image, products = together(self.B @ solution, against.T @ solution)
             residual = right - self._multiply(solution, image)
             left, pulled = together((residual * residual).sum(), self._pulled(residual))
             if left <= RESIDUAL**2 * size:
                 return solution, products
             solution = kept(solution + self._apply(residual, pulled))
+            if step == 0 and left <= RESIDUAL * size:
+                break  # the second step leaves as small a part of the residual as the first left of the right-hand side
         return solution, np.asarray(against.T @ solution)
 
     def _sums(self, right: Array) -> tuple[Any, Any]:
