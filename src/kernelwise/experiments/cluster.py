@@ -267,15 +267,19 @@ class _ClusterExecutor(Executor):
             if threads:
                 last_seen = time.monotonic()
             elif time.monotonic() - last_seen > self._grace:
-                self._break(f"the cluster has had no workers for {self._grace:g} s")
-            while len(self._sent) < threads and (call := self._next_call()) is not None:
+                lost = (
+                    "the connection to the scheduler was lost: no answer" if threads is None else "no workers were left"
+                )
+                self._break(f"{lost} for {self._grace:g} s")
+            while len(self._sent) < (threads or 0) and (call := self._next_call()) is not None:
                 self._send(*call)
 
-    def _count_threads(self) -> int:
+    def _count_threads(self) -> int | None:
+        """Return the threads of the cluster, None where it does not answer."""
         try:
             return sum(self._client.sync(self._client.scheduler.ncores, callback_timeout=CONNECT_SECONDS).values())
-        except Exception:  # a scheduler that is lost, or very busy; _settle hears of the former
-            return 0
+        except Exception:  # a scheduler that is lost, or very busy
+            return None
 
     def _next_call(self) -> tuple[Future[Any], Callable[[], Any]] | None:
         """Move the first call that is not cancelled from those that wait to those that are sent."""
