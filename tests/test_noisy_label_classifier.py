@@ -13,6 +13,7 @@ from kernelwise import NoisyLabelClassifier, RobustMKLClassifier, flip_labels
 from kernelwise.estimators._columns import ColumnPreparation, needs_preparation
 from kernelwise.estimators.noisy_label_forest import SHRINKAGES, ShrunkenForest, node_values
 from kernelwise.estimators.noisy_label_kernels import Interactions, Laplace, diverse_kernels
+from kernelwise.estimators.noisy_label_scores import _positive_mean, average_path
 
 
 @pytest.fixture(scope="module")
@@ -206,3 +207,17 @@ def test_overlap_and_noise_near_the_boundary_are_bracketed(rng):
     assert clean.diagnostic_["largest_noise_rate"] == pytest.approx(0.16, abs=0.04)
     apart = NoisyLabelClassifier(random_state=0).fit(X + np.outer(5.0 * y, [1.0, 0.0]), y)
     assert apart.noise_rate_ <= apart.diagnostic_["largest_noise_rate"] < 0.02
+
+
+def test_a_view_that_the_sample_speaks_against_still_points_somewhere(rng):
+    """E[r | r > 0] for r seen as N(r, error^2), against a mean over draws; and scores that do not vanish."""
+    seen, error = np.array([-0.08, -0.02, 0.0, 0.05, 0.5]), 0.04
+    draws = seen + error * rng.normal(size=(400_000, 5))
+    expected = [draw[draw > 0].mean() for draw in draws.T]
+    np.testing.assert_allclose(_positive_mean(seen, error), expected, rtol=0.02)
+
+    Y = rng.choice([-1.0, 1.0], (100, 1))
+    against = -0.1 * Y + rng.normal(size=(100, 1))
+    mixture, loss = average_path([against], Y, np.ones(100), np.ones(1))
+    assert mixture[0] > 0
+    assert loss == pytest.approx(np.mean((mixture[0] * against - (Y - Y.mean())) ** 2))

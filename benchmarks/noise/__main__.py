@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     wrong = sorted(set(options.sets) - set(datasets.names_of(options.half)))
     if wrong:
-        raise SystemExit(f"{wrong[0]!r} is not a set of the {options.half} half")
+        raise SystemExit(f"{wrong[0]!r} is not one of the {options.half} sets")
     seeds = range(options.first_seed, options.seeds)
     failed = run(options.half, options.methods, options.noises, seeds, options.sets, options.records)
     print(f"{failed} answers failed" if failed else "complete")
@@ -53,11 +53,11 @@ def parser() -> argparse.ArgumentParser:
     running = commands.add_parser("run", help="fill the records; cells that are there are not run again")
     tabling = commands.add_parser("table", help="print the tables of the records in Markdown")
     for command in (running, tabling):
-        command.add_argument("--half", choices=("development", "confirmation"), required=True)
+        command.add_argument("--half", choices=datasets.HALVES, required=True)
         command.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), metavar="METHOD")
         command.add_argument("--records", type=Path, default=FOLDER, help="folder of the records")
     running.add_argument("--noises", nargs="+", choices=NOISES, default=list(NOISES), metavar="NOISE")
-    running.add_argument("--sets", nargs="+", default=[], metavar="SET", help="only these sets of the half")
+    running.add_argument("--sets", nargs="+", default=[], metavar="SET", help="only these of the sets")
     running.add_argument("--seeds", type=int, default=3, help="run the seeds below this number")
     running.add_argument("--first-seed", type=int, default=0, help="and from this one on")
     tabling.add_argument("--ours", type=Path, default=None, help="another folder for the records of kernelwise")

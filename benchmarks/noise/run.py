@@ -1,7 +1,7 @@
 """Fill the records: one line of JSON per method, set, noise and seed; what is there already is not run again.
 
 A method gets a ``Task`` without the truth; the scores are computed here from its answer. Progress shows times only, so
-that a run on the confirmation half can be watched without seeing a result.
+that a run on the confirmation half or on the fresh sets can be watched without seeing a result.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from .competitors import METHODS, Answer, Task, answer
-from .datasets import halves, names_of
+from .datasets import HALVES, names_of
 from .noise import NOISES, Cell, make_cell
 
 FOLDER = Path(__file__).parent / "records"
@@ -157,8 +157,8 @@ def append(path: Path, record: dict[str, Any]) -> None:
 def read(folder: Path, half: str, method: str) -> list[dict[str, Any]]:
     """The records of a method on a half."""
     path = path_of(folder, half)(method)
-    if half not in halves().values():
-        raise ValueError(f"half must be development or confirmation, got {half!r}")
+    if half not in HALVES:
+        raise ValueError(f"half must be one of {', '.join(HALVES)}, got {half!r}")
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 

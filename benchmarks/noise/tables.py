@@ -29,13 +29,13 @@ Records = dict[str, dict[Key, dict[str, Any]]]
 
 
 def table(half: str, methods: Sequence[str], folder: Path = FOLDER, ours_folder: Path | None = None) -> str:
-    """All tables of a half; methods without a record are left out."""
+    """All tables of a half or of the fresh sets; methods without a record are left out."""
     records = common(load(half, methods, folder, ours_folder or folder))
     if not records:
-        return f"No cell of the {half} half has been finished by every method."
+        return f"No cell of the {half} sets has been finished by every method."
     cells = next(iter(records.values()))
     sets, seeds = {name for name, _, _ in cells}, {seed for _, _, seed in cells}
-    parts = [f"# Label noise, {half} half", f"{len(sets)} sets, {len(seeds)} seeds, {len(cells)} cells per method."]
+    parts = [f"# Label noise, {half} sets", f"{len(sets)} sets, {len(seeds)} seeds, {len(cells)} cells per method."]
     versions = sorted({record["version"] for record in records.get(OURS, {}).values()})
     if len(versions) > 1:
         parts.append(f"**The records of {OURS} mix {len(versions)} states of its sources.**")

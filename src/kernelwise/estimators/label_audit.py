@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.utils import check_random_state
 
-from ..problems.label_noise import FLOOR, fit_label_noise
+from ..problems.label_noise import FLOOR
+from ..problems.label_noise_boundary import explain_label_noise
 from ..supervision.audit import LabelAudit
 from .noisy_label import NoisyLabelClassifier
 
@@ -130,7 +131,7 @@ def audit_labels(
         probabilities = cross_val_predict(clone(estimator), X, labels, cv=folds, method="predict_proba")
     belief = _check_probabilities(probabilities, len(labels), classes)
     scores = np.log(np.clip(belief, FLOOR, None))
-    posterior = fit_label_noise(scores, given)
+    posterior = explain_label_noise(scores, given)
     found = posterior.label_posterior(scores, given)
     return _audit(labels, classes, found, posterior.noise_rate, posterior.interval(0.95), posterior.transition)
 

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..kernels.magnitudes import LARGEST, check_magnitude, power_of_two
 from ..kernels.reading import read_samples, tidy
 from ..kernels.specs import is_sparse
-from ..problems.label_noise import NoisePosterior, fit_label_noise
+from ..problems.label_noise import fit_label_noise
+from ..problems.label_noise_boundary import ExplainedNoise, explained
 from ._columns import ColumnPreparation, needs_preparation
 from ._samples import DistinctSamples, distinct_samples, read_weights
 from .noisy_label_margins import margin_views
@@ -62,14 +63,16 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         The views and their weights in the score.
     diagnostic_ : dict
         ``separability`` (how well scores rank given labels; 0.5 is chance, and then nothing is known about the noise),
-        ``interval_width``, ``disagreement`` (the share of rows on which two views differ), ``largest_noise_rate`` (the
-        share of wrong labels if the classes did not overlap at all: errors near the boundary cannot be told from
-        overlap, so the truth may lie anywhere between ``noise_rate_`` and this) and ``reliable``.
+        ``interval_width``, ``disagreement`` (the share of rows on which two views differ), ``least_noise_rate`` (the
+        share of wrong labels if labels near the boundary are doubtful because classes overlap), ``largest_noise_rate``
+        (if classes do not overlap, and they are doubtful because they are wrong), ``boundary_errors`` (the probability
+        of the second; ``noise_rate_`` is the mean) and ``reliable``.
 
     Notes
     -----
-    Labels near the boundary between classes that are wrong more often than others look like classes that overlap; no
-    method can tell the two apart from the data alone, and the noise rate is then estimated too low.
+    Labels near the boundary between classes that are wrong more often than others look like classes that overlap. No
+    method can tell the two apart from the data alone, so both explanations are averaged (see
+    :mod:`kernelwise.problems.label_noise_boundary`), and the truth may lie anywhere between their noise rates.
 
     Examples
     --------
@@ -125,10 +128,11 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         """Fit the pool and the noise model; where little noise is found, once more with the views for little noise."""
         Y = _signs(given, len(self.classes_))
         pool = fit_pool(Z, Y, weight, rng)
-        self._posterior: NoisePosterior = fit_label_noise(_columns_per_class(pool.out_of_sample), given, weight)
-        if self._posterior.noise_rate < LOW_NOISE and (margins := margin_views(Z, given, Y, weight, rng)):
+        noise = fit_label_noise(_columns_per_class(pool.out_of_sample), given, weight)
+        if noise.noise_rate < LOW_NOISE and (margins := margin_views(Z, given, Y, weight, rng)):
             pool = weigh(pool.views + margins, Y, weight)
-            self._posterior = fit_label_noise(_columns_per_class(pool.out_of_sample), given, weight)
+            noise = fit_label_noise(_columns_per_class(pool.out_of_sample), given, weight)
+        self._posterior: ExplainedNoise = explained(noise, _columns_per_class(pool.out_of_sample), weight)
         return pool
 
     def _read_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array]:
@@ -182,15 +186,11 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             "separability": separability,
             "interval_width": width,
             "disagreement": float(weight @ (choices[0] != choices[-1]) / weight.sum()),
-            "largest_noise_rate": self._largest_noise_rate(scores, weight),
+            "least_noise_rate": self._posterior.overlap.noise_rate,
+            "largest_noise_rate": self._posterior.largest_rate,
+            "boundary_errors": self._posterior.boundary_share,
             "reliable": bool(separability >= WEAK_SCORES and width <= WIDE_INTERVAL),
         }
-
-    def _largest_noise_rate(self, scores: Array, weight: Array) -> float:
-        """The expected share of given labels that differ from the most probable true one."""
-        true = self._posterior.true_probabilities(scores)
-        agreeing = (true @ self.transition_)[np.arange(len(true)), true.argmax(axis=1)]
-        return float(1.0 - weight @ agreeing / weight.sum())
 
     def _scores(self, X: Any) -> Array:
         return _columns_per_class(self._pool(self._standardised(X)))

@@ -3,7 +3,7 @@
 A view is a kernel with a path of ridge penalties, or a forest with a path of shrinkages. Each point of a path gives
 out-of-sample scores ``l`` on the training rows; with targets ``y`` of +1 and -1, its loss is that of the best multiple,
 
-    min_c mean (y - mean(y) - c l)^2,
+    mean (y - mean(y) - c l)^2,    c > 0,
 
 because only the direction of a score matters for a decision: without the free multiple, leave-one-out prefers too small
 a penalty when many labels are wrong. Points of a path, then views, are averaged with weights
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_ndtr
 
 from ..kernels import FactorBank, Kernel
 from ..kernels.landmarks import LandmarkMap
@@ -143,11 +144,24 @@ def average_path(path: list[Array], Y: Array, weight: Array, prior: Array) -> tu
     total, mass = float(np.sum(weight @ centred**2)), weight.sum() * Y.shape[1]
     agreement = np.array([np.sum(weight @ (scores * centred)) for scores in path])
     power = np.array([np.sum(weight @ scores**2) for scores in path])
-    multiple = np.divide(np.maximum(agreement, 0), power, out=np.zeros(len(path)), where=power > 0)
-    losses = (total - multiple * agreement) / mass
+    known = power > 0
+    spread = np.sqrt(np.where(known, power, 1.0) / total)
+    multiple = np.where(known, _positive_mean(agreement / (spread * total), 1 / np.sqrt(mass)) / spread, 0.0)
+    losses = (total - 2 * multiple * agreement + multiple**2 * power) / mass
     mixture = _trusted(losses, prior, TRUST_PATH * weight.sum()) * multiple
     combined = sum((part * scores for part, scores in zip(mixture, path, strict=True)), np.zeros_like(Y))
     return mixture, float(np.sum(weight @ (combined - centred) ** 2)) / mass
+
+
+def _positive_mean(correlation: Array, error: float) -> Array:
+    """The mean of a correlation seen with a normal error, known to be positive.
+
+    Whoever learned from labels of which most are right is not worse than chance. Where many are wrong the sample may
+    say so all the same, of every view at once; taken at its word it would leave nothing to decide by.
+    """
+    z = correlation / error
+    hazard = np.exp(-(z**2) / 2 - log_ndtr(z)) / np.sqrt(2 * np.pi)
+    return correlation + error * hazard
 
 
 def _trusted(losses: Array, prior: Array, sharpness: float) -> Array:

@@ -120,6 +120,7 @@ TRUSTED = frozenset(
         "kernelwise.optim.result.Certificate",
         "kernelwise.optim.result.HistoryRow",
         "kernelwise.problems.label_noise.NoisePosterior",
+        "kernelwise.problems.label_noise_boundary.ExplainedNoise",
         "kernelwise.problems.matrix_completion.Completion",
         "kernelwise.supervision.audit.PairAudit",
         "kernelwise.supervision.noise.PairNoise",

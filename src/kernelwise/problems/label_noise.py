@@ -87,12 +87,7 @@ class NoisePosterior:
 
     def interval(self, mass: float = 0.9) -> tuple[float, float]:
         """Return the bounds that the share of wrong labels lies between with this probability."""
-        order = np.argsort(self.rates)
-        below = np.cumsum(self.weights[order])
-        tails = (1 - mass) / 2
-        low, high = np.minimum(np.searchsorted(below, [tails, 1 - tails]), len(order) - 1)
-        margin = float(norm.ppf(1 - tails)) * self.counting_error
-        return max(float(self.rates[order[low]]) - margin, 0.0), min(float(self.rates[order[high]]) + margin, 1.0)
+        return interval_of(self.rates, self.weights, mass, self.counting_error)
 
     @property
     def transition(self) -> Array:
@@ -129,6 +124,16 @@ class NoisePosterior:
                 true /= true.sum(axis=1, keepdims=True)
             total += weight * true
         return total
+
+
+def interval_of(rates: Array, weights: Array, mass: float, error: float) -> tuple[float, float]:
+    """Return the bounds that hold this mass of weighted rates, each with a normal error on top."""
+    order = np.argsort(rates)
+    below = np.cumsum(weights[order])
+    tails = (1 - mass) / 2
+    low, high = np.minimum(np.searchsorted(below, [tails, 1 - tails]), len(order) - 1)
+    margin = float(norm.ppf(1 - tails)) * error
+    return max(float(rates[order[low]]) - margin, 0.0), min(float(rates[order[high]]) + margin, 1.0)
 
 
 def fit_label_noise(scores: Array, given: NDArray[np.intp], weight: Array | None = None) -> NoisePosterior:

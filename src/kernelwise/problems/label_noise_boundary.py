@@ -1,0 +1,151 @@
+r"""Classes that overlap, or labels that are wrong near the boundary? Average over both explanations.
+
+The model of :mod:`kernelwise.problems.label_noise` reads the noise rate ``r`` where scores are clear, and takes what
+they leave open in the middle for *overlap* of the classes. *Errors near the boundary* explain the middle as well: then
+classes do not overlap, and every label that differs from the most probable class is wrong, a share ``q > r`` of all.
+Nothing in the data tells the two apart; how much there is to explain, ``b = q - r``, says which to expect:
+
+=================  ==========================================================================================
+explanation        density of ``b``
+=================  ==========================================================================================
+overlap            exponential with mean :data:`OVERLAP`: most classes overlap little, some a lot
+errors             ``8 b`` on [0, 1/2]: no label is wrong more often than right, and few errors need no telling
+=================  ==========================================================================================
+
+With even odds before, the probability of errors follows by Bayes' rule, and everything is averaged with it.
+"""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from .label_noise import NoisePosterior, fit_label_noise, interval_of
+
+Array = NDArray[np.float64]
+Value = TypeVar("Value", float, Array)
+
+#: The mean of ``b`` on 32 sets with clean labels (benchmarks/noise).
+OVERLAP = 0.087
+#: If classes do not overlap, probabilities are sharper than labels let them look: they are raised to this power.
+SHARPER = 2.0
+#: The normal error of counting, as so many equally likely values.
+N_ATOMS = 9
+
+
+@dataclass(frozen=True)
+class ExplainedNoise:
+    """The noise under both explanations.
+
+    Parameters
+    ----------
+    overlap : NoisePosterior
+        The noise if classes overlap.
+    boundary_share : float
+        The probability that labels are wrong near the boundary instead.
+    largest_rate, largest_transition : float, array of shape (n_classes, n_classes)
+        The share of wrong labels, and P(given | true), if they are.
+    counting_error : float
+        The standard error of ``largest_rate``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.problems.label_noise_boundary import explain_label_noise
+    >>> score = np.linspace(-1, 1, 400)
+    >>> chance = np.random.default_rng(0).random(400)
+    >>> given = (chance < 0.5 + 0.5 * score).astype(int)  # overlap, or errors near zero?
+    >>> noise = explain_label_noise(np.column_stack([np.zeros(400), score]), given)
+    >>> bool(noise.overlap.noise_rate < 0.1), bool(0.2 < noise.largest_rate < 0.3), bool(noise.boundary_share > 0.5)
+    (True, True, True)
+    """
+
+    overlap: NoisePosterior
+    boundary_share: float
+    largest_rate: float
+    largest_transition: Array
+    counting_error: float
+
+    @property
+    def noise_rate(self) -> float:
+        """The mean share of wrong labels."""
+        return self._mean(self.overlap.noise_rate, self.largest_rate)
+
+    @property
+    def transition(self) -> Array:
+        """The mean of P(given | true): rows are true classes, columns given ones."""
+        return self._mean(self.overlap.transition, self.largest_transition)
+
+    def interval(self, mass: float = 0.9) -> tuple[float, float]:
+        """Return the bounds that the share of wrong labels lies between with this probability."""
+        atoms = self.largest_rate + self.counting_error * norm.ppf((np.arange(N_ATOMS) + 0.5) / N_ATOMS)
+        rates = np.concatenate([self.overlap.rates, atoms])
+        shares = (1 - self.boundary_share) * self.overlap.weights, np.full(N_ATOMS, self.boundary_share / N_ATOMS)
+        return interval_of(rates, np.concatenate(shares), mass, self.overlap.counting_error)
+
+    def true_probabilities(self, scores: Array) -> Array:
+        """Return P(true = k | scores) for samples whose label was not seen."""
+        belief = self.overlap.true_probabilities(scores)
+        return self._mean(belief, _sharpened(belief))
+
+    def label_posterior(self, scores: Array, given: NDArray[np.intp]) -> Array:
+        """Return P(true = k | scores, given label) for scores that the given label had no part in."""
+        belief = self.overlap.true_probabilities(scores)
+        flips = _boundary_flips(belief, belief @ self.overlap.transition)
+        found = _sharpened(belief) * flips[np.arange(len(given)), :, given]
+        found /= found.sum(axis=1, keepdims=True)
+        return self._mean(self.overlap.label_posterior(scores, given), found)
+
+    def _mean(self, overlap: Value, errors: Value) -> Value:
+        return (1 - self.boundary_share) * overlap + self.boundary_share * errors
+
+
+def explain_label_noise(scores: Array, given: NDArray[np.intp], weight: Array | None = None) -> ExplainedNoise:
+    """Fit the noise model and return it with its other explanation; parameters as in :func:`fit_label_noise`."""
+    return explained(fit_label_noise(scores, given, weight), scores, weight)
+
+
+def explained(overlap: NoisePosterior, scores: Array, weight: Array | None = None) -> ExplainedNoise:
+    """Return a fitted noise model with its other explanation."""
+    weight = np.ones(len(scores)) if weight is None else weight
+    belief = overlap.true_probabilities(scores)
+    flips, sharp = _boundary_flips(belief, belief @ overlap.transition), _sharpened(belief)
+    shares = weight @ sharp
+    transition = np.einsum("i,ik,ikj->kj", weight, sharp, flips) / np.maximum(shares, np.finfo(float).tiny)[:, None]
+    transition[shares == 0] = np.eye(len(shares))[shares == 0]
+    rate = float(weight @ _distrust(belief, belief @ overlap.transition) / weight.sum())
+    return ExplainedNoise(
+        overlap,
+        _probability_of_errors(rate - overlap.noise_rate),
+        rate,
+        transition,
+        float(np.sqrt(rate * (1 - rate) / weight.sum())),
+    )
+
+
+def _probability_of_errors(unexplained: float) -> float:
+    b = float(np.clip(unexplained, 0.0, 0.5))
+    errors, overlap = 8 * b, np.exp(-b / OVERLAP) / OVERLAP
+    return float(errors / (errors + overlap))
+
+
+def _distrust(belief: Array, labels: Array) -> Array:
+    """The probability that the given label, ``labels = P(given | s)``, is not the most probable true one."""
+    return 1 - labels[np.arange(len(belief)), belief.argmax(axis=1)]
+
+
+def _boundary_flips(belief: Array, labels: Array) -> Array:
+    """P(given = j | true = k, s): wrong as often as :func:`_distrust` says, towards labels that are given here."""
+    wrong = _distrust(belief, labels)[:, None]
+    elsewhere = np.maximum(1 - labels, np.finfo(float).tiny)
+    flips = (wrong / elsewhere)[:, :, None] * labels[:, None, :]
+    diagonal = np.arange(belief.shape[1])
+    flips[:, diagonal, diagonal] = 1 - wrong
+    return flips
+
+
+def _sharpened(belief: Array) -> Array:
+    sharp = belief**SHARPER
+    return sharp / sharp.sum(axis=1, keepdims=True)

@@ -1,0 +1,110 @@
+"""Overlap or errors near the boundary: the average of two explanations against its formulas, and on made data."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from kernelwise import NoisyLabelClassifier, audit_labels, estimate_label_noise
+from kernelwise.problems import label_noise_boundary as boundary
+from kernelwise.problems.label_noise import NoisePosterior, fit_label_noise
+from kernelwise.problems.label_noise_boundary import explain_label_noise, explained
+
+
+def columns(score):
+    return np.column_stack([np.zeros(len(score)), score])
+
+
+def one_setting(slope=1.0, flip=0.1):
+    transition = np.array([[1 - flip, flip], [flip, 1 - flip]])
+    return NoisePosterior(
+        np.ones(1), np.array([slope]), np.zeros((1, 2)), transition[None], np.full((1, 2), 0.5), counting_error=0.0
+    )
+
+
+def test_every_quantity_follows_its_formula(rng):
+    """For two classes, P(true = 1 | s) = p, P(given = 1 | s) = g: all by hand."""
+    score, weight = rng.normal(size=50), rng.uniform(0.5, 2, 50)
+    noise = explained(one_setting(), columns(score), weight)
+    p = expit(score)
+    g = 0.1 + 0.8 * p
+    wrong = np.minimum(g, 1 - g)
+    q = weight @ wrong / weight.sum()
+    assert noise.largest_rate == pytest.approx(q)
+    assert noise.counting_error == pytest.approx(np.sqrt(q * (1 - q) / weight.sum()))
+
+    b = q - 0.1
+    errors, overlap = 8 * b, np.exp(-b / boundary.OVERLAP) / boundary.OVERLAP
+    share = errors / (errors + overlap)
+    assert noise.boundary_share == pytest.approx(share)
+    assert noise.noise_rate == pytest.approx((1 - share) * 0.1 + share * q)
+
+    sharp = p**2 / (p**2 + (1 - p) ** 2)
+    np.testing.assert_allclose(noise.true_probabilities(columns(score))[:, 1], (1 - share) * p + share * sharp)
+    up = weight @ (sharp * wrong) / (weight @ sharp)
+    down = weight @ ((1 - sharp) * wrong) / (weight @ (1 - sharp))
+    np.testing.assert_allclose(noise.largest_transition, [[1 - down, down], [up, 1 - up]])
+
+
+def test_a_label_is_judged_by_bayes_under_both_explanations():
+    overlap = one_setting(flip=0.2)
+    noise = explained(overlap, columns(np.linspace(-2, 2, 9)))
+    score, given = columns(np.array([1.0])), np.array([0])
+    p = expit(1.0)
+    g = 0.2 + 0.6 * p
+    sharp = p**2 / (p**2 + (1 - p) ** 2)
+    errors = sharp * (1 - g) / (sharp * (1 - g) + (1 - sharp) * g)
+    expected = (1 - noise.boundary_share) * overlap.label_posterior(score, given)[0, 1] + noise.boundary_share * errors
+    assert noise.label_posterior(score, given)[0, 1] == pytest.approx(expected)
+
+
+def test_flips_towards_several_classes_are_probabilities(rng):
+    belief = rng.dirichlet(np.ones(4), 30)
+    transition = 0.6 * np.eye(4) + 0.1
+    flips = boundary._boundary_flips(belief, belief @ transition)
+    assert flips.min() >= 0
+    np.testing.assert_allclose(flips.sum(axis=2), 1.0)
+    top = belief.argmax(axis=1)
+    np.testing.assert_allclose(flips[np.arange(30), top], belief @ transition)  # of the most probable: labels as given
+
+
+def test_nothing_to_explain_leaves_the_estimate_alone(rng):
+    true = np.repeat([0, 1], 300)
+    score = (2.0 * true - 1) * rng.uniform(0, 4, 600)  # classes that meet and do not mix
+    given = np.where(rng.random(600) < 0.2, 1 - true, true)
+    noise = explain_label_noise(columns(score), given)
+    assert noise.boundary_share < 0.05
+    assert noise.noise_rate == pytest.approx(fit_label_noise(columns(score), given).noise_rate, abs=0.005)
+
+
+def test_the_more_there_is_to_explain_the_likelier_are_errors():
+    shares = [boundary._probability_of_errors(b) for b in (-0.1, 0.0, 0.05, 0.1, 0.2, 0.3, 0.5)]
+    assert shares[0] == shares[1] == 0.0
+    assert all(a < b for a, b in pairwise(shares[1:]))
+    assert shares[-1] < 1
+
+
+def test_the_interval_reaches_both_explanations(rng):
+    """Labels that say less and less towards the middle: overlap or errors, and the interval covers both."""
+    score = rng.uniform(-1, 1, 600)
+    given = (rng.random(600) < 0.5 + 0.5 * score).astype(int)
+    noise = explain_label_noise(columns(score), given)
+    low, high = noise.interval(0.95)
+    assert low <= noise.overlap.noise_rate < noise.noise_rate < noise.largest_rate <= high
+    assert noise.largest_rate == pytest.approx(0.25, abs=0.04)
+
+
+def test_classifier_audit_and_estimate_agree(rng):
+    y = np.repeat([0, 1], 150)
+    X = rng.normal(size=(300, 2)) + np.outer(2.0 * y - 1, [0.8, 0.0])
+    model = NoisyLabelClassifier(random_state=0).fit(X, y)
+    found = model.diagnostic_
+    assert found["least_noise_rate"] < model.noise_rate_ < found["largest_noise_rate"]
+    share = found["boundary_errors"]
+    mean = (1 - share) * found["least_noise_rate"] + share * found["largest_noise_rate"]
+    assert model.noise_rate_ == pytest.approx(mean)
+    assert estimate_label_noise(X, y, random_state=0).noise_rate == model.noise_rate_
+    assert audit_labels(X, y, random_state=0).noise_rate == model.noise_rate_
+    np.testing.assert_allclose(model.transition_.sum(axis=1), 1.0)
+    np.testing.assert_allclose(model.label_probabilities_.sum(axis=1), 1.0)
