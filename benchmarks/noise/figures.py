@@ -23,9 +23,9 @@ def draw_all() -> list[Path]:
     """Write every figure and return where."""
     fits = bundled_fits()
     figures = {
-        "noise-estimates": (draw_estimates(), "Estimated against true share of wrong labels, confirmation sets"),
+        "noise-estimates": (draw_estimates(), "Estimated against true share of wrong labels, fresh sets"),
         "audit-precision": (draw_precision(fits), "Audit: precision against the share reviewed, five bundled sets"),
-        "noise-bracket": (draw_bracket(fits), "The true share between the estimate and the largest noise rate"),
+        "noise-bracket": (draw_bracket(fits), "The true share between the least and the largest noise rate"),
     }
     OUTPUT.mkdir(parents=True, exist_ok=True)
     paths = []
@@ -36,8 +36,8 @@ def draw_all() -> list[Path]:
 
 
 def draw_estimates() -> Figure:
-    """Estimates of kernelwise and of cleanlab against the truth, one point per cell of the confirmation half."""
-    records = common(load("confirmation", ["kernelwise", "cleanlab_svc"], FOLDER, FOLDER))
+    """Estimates of kernelwise and of cleanlab against the truth, one point per cell of the fresh sets."""
+    records = common(load("fresh", ["kernelwise", "cleanlab_svc"], FOLDER, FOLDER))
     figure = Figure(figsize=(8.4, 3.6), layout="constrained")
     grid = figure.subplots(1, 2, sharex=True, sharey=True)
     for axes, method, title in zip(
@@ -91,7 +91,7 @@ def draw_precision(fits: list[dict[str, Any]]) -> Figure:
 
 
 def draw_bracket(fits: list[dict[str, Any]]) -> Figure:
-    """The range from the estimate to the largest noise rate, and the truth."""
+    """The range from the least to the largest noise rate, the estimate in it, and the truth."""
     figure = Figure(figsize=(8.4, 3.4), layout="constrained")
     grid = figure.subplots(1, 2, sharey=True)
     for axes, noise, title in zip(
@@ -100,9 +100,8 @@ def draw_bracket(fits: list[dict[str, Any]]) -> Figure:
         own = [fit for fit in fits if fit["noise"] == noise]
         for row, fit in enumerate(own):
             model = fit["model"]
-            axes.plot(
-                [model.noise_rate_, model.diagnostic_["largest_noise_rate"]], [row, row], color=COLOURS[0], linewidth=5
-            )
+            ends = [model.diagnostic_[end] for end in ("least_noise_rate", "largest_noise_rate")]
+            axes.plot(ends, [row, row], color=COLOURS[0], linewidth=5)
             axes.plot(
                 model.noise_rate_, row, "o", color=COLOURS[0], markersize=8, label="estimate" if row == 0 else None
             )
@@ -113,7 +112,9 @@ def draw_bracket(fits: list[dict[str, Any]]) -> Figure:
         axes.set_xlim(0, 0.5)
         finish(axes, title)
     grid[0].legend(fontsize=8, frameon=False)
-    figure.supxlabel("share of wrong labels; the bar ends at diagnostic_['largest_noise_rate']", fontsize=9)
+    figure.supxlabel(
+        "share of wrong labels; the bar goes from diagnostic_['least_noise_rate'] to ['largest_noise_rate']", fontsize=9
+    )
     return figure
 
 

@@ -11,7 +11,8 @@ of the prior: asymmetry of the scores must not pass for asymmetry of the noise.
 
 ============  ==============================================================================================
 ``slope``     a, in units of the spread of the scores; log-normal prior (:data:`SLOPE`)
-``offset``    c, in the same units; standard normal prior
+``offset``    c, in the same units; normal prior of variance 1 + (:data:`ODDS` / a)^2: where scores say little, one
+              class may be the likelier everywhere
 ``flips``     (e_0, e_1); uniform on [0, 1/2), unequal rates weighed by ``exp(-|e_0 - e_1| / 0.2)``
 ============  ==============================================================================================
 """
@@ -28,8 +29,10 @@ Array = NDArray[np.float64]
 
 #: Mean and standard deviation of the logarithm of the slope, from development sets with known truth.
 SLOPE = (0.8, 0.7)
+#: Standard deviation of the log-odds of the classes where scores say nothing.
+ODDS = 2.0
 #: Prior weight of equal flip rates, and the scale of a difference.
-EQUAL, DIFFERENCE = 0.95, 0.2
+EQUAL, DIFFERENCE = 0.9, 0.2
 #: For single labels, transitions are drawn this far towards symmetric noise of the same rate.
 SYMMETRY = 0.8
 #: Scores are gathered in this many bins of equal weight before the likelihood is evaluated.
@@ -251,8 +254,13 @@ def _explore(binned: BinnedScores, *, equal: bool) -> ExploredModel:
         axes, finer = _zoomed(axes, limits, points, posterior)
         if not finer:
             break
-    flips = points[:, [0, 0]] if equal else points[:, :2]
-    return ExploredModel(flips, np.exp(points[:, -2]), points[:, -1], log_mass)
+    flips, slopes = points[:, [0, 0]] if equal else points[:, :2], np.exp(points[:, -2])
+    return ExploredModel(flips, slopes, _offsets(points[:, -1], slopes), log_mass)
+
+
+def _offsets(standard: Array, slopes: Array) -> Array:
+    """Offsets from standard normal ones."""
+    return standard * np.sqrt(1 + (ODDS / slopes) ** 2)
 
 
 def _evaluate(binned: BinnedScores, axes: Sequence[Array], equal: bool) -> tuple[Array, Array]:
@@ -264,7 +272,8 @@ def _evaluate(binned: BinnedScores, axes: Sequence[Array], equal: bool) -> tuple
     prior_rates -= n_flips * np.log(LARGEST_RATE)
     prior_shape = -0.5 * ((shape[:, 0] - SLOPE[0]) / SLOPE[1]) ** 2 - 0.5 * shape[:, 1] ** 2
     volume = np.log(_product([_trapezoid(axis) for axis in axes])).sum(axis=1)
-    found = binned.log_likelihood(flips, np.exp(shape[:, 0]), shape[:, 1])
+    slopes = np.exp(shape[:, 0])
+    found = binned.log_likelihood(flips, slopes, _offsets(shape[:, 1], slopes))
     found += prior_rates[:, None] + prior_shape
     points = np.hstack([np.repeat(rates, len(shape), axis=0), np.tile(shape, (len(rates), 1))])
     return points, found.ravel() + volume
