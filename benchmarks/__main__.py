@@ -21,6 +21,7 @@ BENCHMARKS = (
     "mkl_scale",
     "mkl_peers",
     "cluster",
+    "cluster_memory",
     "cluster_cost",
     "cluster_completion",
     "pairs_peers",

@@ -3,6 +3,8 @@
 import logging
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -78,7 +80,13 @@ def cuts(n: int) -> tuple[list[int], list[int]]:
 
 def on_cluster(n: int, workers: int) -> tuple[float, float, int, float]:
     """Do the same on a local cluster of processes with one thread each."""
-    import dask.array as da
+    with cluster_of(workers, MEMORY) as client:
+        return timed(*samples_on(client, n))
+
+
+@contextmanager
+def cluster_of(workers: int, memory: str | int) -> Iterator[Any]:
+    """Give the client of a local cluster of processes with one thread and so much memory each."""
     from distributed import Client, LocalCluster
 
     os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
@@ -87,24 +95,28 @@ def on_cluster(n: int, workers: int) -> tuple[float, float, int, float]:
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
-            memory_limit=MEMORY,
+            memory_limit=memory,
             dashboard_address=None,
             silence_logs=logging.CRITICAL,
         ) as cluster,
         Client(cluster) as client,
     ):
-        starts, lengths = cuts(n)
-        parts = client.map(chunk, starts, lengths)
-        X = da.concatenate(
-            [
-                da.from_delayed(_delayed(part, 0), (rows, FEATURES), float)
-                for part, rows in zip(parts, lengths, strict=True)
-            ]
-        )
-        y = da.concatenate(
-            [da.from_delayed(_delayed(part, 1), (rows,), float) for part, rows in zip(parts, lengths, strict=True)]
-        )
-        return timed(X, y)
+        yield client
+
+
+def samples_on(client: Any, n: int) -> tuple[Any, Any]:
+    """Return features and labels as Dask arrays, made by the workers."""
+    import dask.array as da
+
+    starts, lengths = cuts(n)
+    parts = client.map(chunk, starts, lengths)
+    X = da.concatenate(
+        [da.from_delayed(_delayed(part, 0), (rows, FEATURES), float) for part, rows in zip(parts, lengths, strict=True)]
+    )
+    y = da.concatenate(
+        [da.from_delayed(_delayed(part, 1), (rows,), float) for part, rows in zip(parts, lengths, strict=True)]
+    )
+    return X, y
 
 
 def _delayed(part: Any, item: int) -> Any:

@@ -17,7 +17,7 @@ from .measure import median_seconds, record
 TITLE = "Cost of one interior-point iteration on a cluster: measured coefficients, and what they predict"
 
 #: Of one iteration: sums over all samples that the client waits for, and tasks per block.
-ROUNDS, TASKS = 9, 14
+ROUNDS, TASKS = 7, 14
 #: Products with B, each a pass over it, besides the Gram matrix.
 PASSES = 30
 #: The summed rank of the kernels in use that the prediction assumes.

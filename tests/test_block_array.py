@@ -1,5 +1,8 @@
 """Arrays in blocks answer as NumPy arrays do, and solvers that run on them find what they find in memory."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -177,3 +180,18 @@ def test_large_blocks_are_worked_on_in_pieces(rng, monkeypatch):
     monkeypatch.setattr(expressions, "MIN_ROWS", 7)
     for found, wanted in zip(results(), expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-13)
+
+
+def test_what_was_evaluated_is_let_go_at_once():
+    """Blocks on a worker must not stay until the garbage collector comes by."""
+    column = np.ones(sum(LENGTHS))
+    seen = weakref.ref(column)
+    gc.disable()
+    try:
+        x = in_blocks(column, LENGTHS)
+        assert float((2.0 * x + x).sum()) == 30.0
+        assert float((2.0 * x).keep().sum()) == 20.0
+        del x, column
+        assert seen() is None
+    finally:
+        gc.enable()

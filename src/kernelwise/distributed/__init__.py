@@ -6,8 +6,9 @@ from .block_array import BlockArray
 from .collections import is_dask, merged, read_rows, refuse_dask, sample_rows, stacked, working_engine
 from .engine import ClusterLost, Engine
 from .graph import BlockGraph
-from .landmarks import build_block_bank
+from .landmarks import choose_block_maps
 from .prediction import on_blocks
+from .worker_memory import cut_to_fit
 
 __all__ = [
     "BlockArray",
@@ -15,7 +16,8 @@ __all__ = [
     "BlockGraph",
     "ClusterLost",
     "Engine",
-    "build_block_bank",
+    "choose_block_maps",
+    "cut_to_fit",
     "is_dask",
     "merged",
     "on_blocks",

@@ -1,5 +1,6 @@
 """The bank of low-rank factors in row blocks: the features of a block are computed where the block is."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -8,18 +9,24 @@ from numpy.typing import ArrayLike, NDArray
 from ..kernels import LandmarkMap
 from ..kernels.factors import FactorLayout
 from .block_array import BlockArray, Transposed
-from .expressions import Leaf
+from .expressions import Leaf, Whole, by_rows
+from .worker_memory import room_for_factors
 
 Array = NDArray[np.float64]
 Maps = list[LandmarkMap]
 
-#: The share of the cluster's memory that the factors of all kernels may take. Where they need more, only those of the
-#: kernels in use are kept, and the others are computed again whenever kernels are priced.
-KEPT_SHARE = 0.3
-#: The share that the factors of the kernels in use may take.
-ACTIVE_SHARE = 0.4
+#: The share of the room for factors that those of all kernels may take. Where they need more, only those of the kernels
+#: in use are kept, and the others are computed again whenever kernels are priced.
+KEPT_SHARE = 0.5
+#: What the factors of the kernels in use may take, as a share of the workers' memory: what is beyond the room for them
+#: is written to disk by Dask, and read again for every pass.
+ACTIVE_SHARE = 2.0
 #: Features are computed for this many samples at a time.
 PIECE = 8192
+
+
+class SpillWarning(UserWarning):
+    """Factors in use do not fit into the memory of the workers."""
 
 
 class BlockBank(FactorLayout):
@@ -37,9 +44,9 @@ class BlockBank(FactorLayout):
         super().__init__(maps, residuals)
         self.X, self.n_samples, self.n_kernels = X.keep(), len(X), len(maps)
         self.shared_maps = share(X, maps)
-        self.memory = sum(X.engine.memory_limits)
+        self.memory, self.room = sum(X.engine.memory_limits), room_for_factors(X)
         self.kept: BlockArray | None = None
-        if not self.memory or self.nbytes <= KEPT_SHARE * self.memory:
+        if self.nbytes <= KEPT_SHARE * self.room:
             self.kept = self._computed(np.arange(self.n_kernels)).keep()
 
     @property
@@ -58,14 +65,25 @@ class BlockBank(FactorLayout):
     def stacked_rows(self, kernels: ArrayLike) -> tuple[Transposed, NDArray[np.intp]]:
         """Return the ``F_j^T`` of some kernels, one below the other, and their ranks."""
         ranks = self.ranks[np.asarray(kernels, dtype=np.intp)]
-        needed = 8 * self.n_samples * int(ranks.sum())
+        self._check_room(8 * self.n_samples * int(ranks.sum()), len(ranks))
+        return self.factors(kernels).T, ranks
+
+    def _check_room(self, needed: int, n_kernels: int) -> None:
+        """Say so where the factors of the kernels in use have to go to disk, and refuse what would never end."""
+        remedy = "Add workers, give them more memory, lower rank, or raise alpha, which uses fewer kernels"
+        factors = f"the factors of {n_kernels} kernels take {needed / 1e9:.3g} GB"
         if self.memory and needed > ACTIVE_SHARE * self.memory:
             raise MemoryError(
-                f"the factors of {len(ranks)} kernels take {needed / 1e9:.3g} GB, and the workers have "
-                f"{self.memory / 1e9:.3g} GB together; about {needed / ACTIVE_SHARE / 1e9:.3g} GB are needed. Add "
-                "workers, lower rank, or raise alpha, which uses fewer kernels"
+                f"{factors}, and the workers have {self.memory / 1e9:.3g} GB together; about "
+                f"{needed / ACTIVE_SHARE / 1e9:.3g} GB are needed. {remedy}"
             )
-        return self.factors(kernels).T, ranks
+        if needed > self.room:
+            warnings.warn(
+                f"{factors}, and the workers have room for {self.room / 1e9:.3g} GB: the rest is written to disk and "
+                f"read again for every pass, which is slower. {remedy}",
+                SpillWarning,
+                stacklevel=2,
+            )
 
     def project(self, v: BlockArray) -> Array:
         """Return the coordinates ``F^T v`` of all kernels, stacked."""
@@ -91,9 +109,10 @@ class BlockBank(FactorLayout):
 
 def share(X: BlockArray, value: Any) -> BlockArray:
     """Return something that every block of X needs, as a companion of its blocks."""
-    return BlockArray(X.engine, X.lengths, Leaf([X.engine.share(value)] * len(X.lengths), value))
+    return BlockArray(X.engine, X.lengths, Leaf([X.engine.share(Whole(value))] * len(X.lengths), value))
 
 
+@by_rows
 def features(X: Any, maps: Maps, *, kernels: NDArray[np.intp]) -> Array:
     """Return the features of some kernels side by side; stored by columns, as a kernel's columns are used together."""
     rank = sum(maps[j].rank for j in kernels)
@@ -112,7 +131,7 @@ def _projection(X: Any, maps: Maps, v: Array) -> Array:
     for start in range(0, X.shape[0], PIECE):
         part = slice(start, start + PIECE)
         for one, total in zip(maps, parts, strict=True):
-            total += v[part] @ one(X[part])
+            total += one.projection(X[part], v[part])
     return np.concatenate(parts)
 
 
@@ -125,6 +144,7 @@ def _function_values(X: Any, maps: Maps, *, blocks: dict[int, Array]) -> Array:
     return values
 
 
+@by_rows
 def _columns(block: Array, index: NDArray[np.intp]) -> Array:
     return block.T[index].T
 

@@ -13,7 +13,9 @@ from .block_array import BlockArray
 Array = NDArray[np.float64]
 
 #: Thresholds that one pass tries, which cost little, and multipliers, which cost a sum each.
-THRESHOLDS, TRIALS = 1024, 64
+THRESHOLDS, TRIALS = 2**14, 64
+#: The relative error that is left of the largest spending, far below any gap that is asked for.
+EXACT = 1e-12
 #: Passes after which the interval is narrower than rounding in any case.
 PASSES = 9
 
@@ -32,7 +34,11 @@ def _spending(losses: Array, upper: Array, *, thresholds: Array) -> Array:
 
 @largest_spending.register
 def _of_blocks(losses: BlockArray, *, upper: BlockArray, budget: float) -> float:
-    """Minimise the dual function, which is convex, on ever finer grids; every value is an upper bound."""
+    """Minimise the dual function, which is convex, on ever finer grids; every value is an upper bound.
+
+    It rises by at most ``budget`` per unit of the threshold, so the least value on a grid is off by at most ``budget``
+    times its step.
+    """
     losses = losses.keep()
     low, high = 0.0, float(losses.max())
     best = np.inf
@@ -42,7 +48,7 @@ def _of_blocks(losses: BlockArray, *, upper: BlockArray, budget: float) -> float
         k = int(np.argmin(values))
         best = min(best, float(values[k]))
         low, high = grid[max(k - 1, 0)], grid[min(k + 1, THRESHOLDS - 1)]
-        if high - low <= 1e-13 * high:
+        if budget * (grid[1] - grid[0]) <= EXACT * best:
             break
     return best
 

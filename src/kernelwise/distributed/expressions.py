@@ -1,6 +1,7 @@
 """Expressions over blocks: built where the solver is, evaluated where the blocks are."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,6 +34,13 @@ class Node:
         self.function, self.arguments, self.options = function, tuple(arguments), options
 
 
+@dataclass(frozen=True)
+class Whole:
+    """A value that every block needs whole, where the blocks beside it are cut into pieces."""
+
+    value: Any
+
+
 class Slot:
     """Where a leaf's block goes in an expression that is sent to a worker."""
 
@@ -45,27 +53,37 @@ Expression = Leaf | Node
 
 def portable(roots: Sequence[Any]) -> tuple[list[Any], list[tuple[Handle, ...]]]:
     """Return the expressions with slots for leaves, shared parts still shared, and the handles in slot order."""
-    leaves: list[tuple[Handle, ...]] = []
-    positions: dict[int, int] = {}
-    slots: dict[int, Any] = {}
+    conversion = _Conversion()
+    return [conversion.convert(root) for root in roots], conversion.leaves
 
-    def convert(part: Any) -> Any:
-        if id(part) in slots:
-            return slots[id(part)]
-        if isinstance(part, Leaf):
-            if id(part.handles) not in positions:
-                positions[id(part.handles)] = len(leaves)
-                leaves.append(part.handles)
-            slots[id(part)] = Slot(positions[id(part.handles)], part.item)
-        elif isinstance(part, Node):
-            slots[id(part)] = Node(part.function, [convert(argument) for argument in part.arguments], part.options)
-        elif isinstance(part, list | tuple):
-            return [convert(item) for item in part]
-        else:
+
+class _Conversion:
+    """From leaves to slots. Like the evaluation below no closure: one that calls itself keeps what it has seen, blocks
+    and handles of blocks, until the garbage collector comes by.
+    """
+
+    def __init__(self) -> None:
+        self.leaves: list[tuple[Handle, ...]] = []
+        self.positions: dict[int, int] = {}
+        self.converted: dict[int, Any] = {}
+
+    def convert(self, part: Any) -> Any:
+        if isinstance(part, list | tuple):
+            return [self.convert(item) for item in part]
+        if not isinstance(part, Leaf | Node):
             return part
-        return slots[id(part)]
+        if id(part) not in self.converted:
+            self.converted[id(part)] = self._slot(part) if isinstance(part, Leaf) else self._node(part)
+        return self.converted[id(part)]
 
-    return [convert(root) for root in roots], leaves
+    def _slot(self, leaf: Leaf) -> Slot:
+        if id(leaf.handles) not in self.positions:
+            self.positions[id(leaf.handles)] = len(self.leaves)
+            self.leaves.append(leaf.handles)
+        return Slot(self.positions[id(leaf.handles)], leaf.item)
+
+    def _node(self, node: Node) -> Node:
+        return Node(node.function, [self.convert(argument) for argument in node.arguments], node.options)
 
 
 def evaluate(roots: Sequence[Any], blocks: Sequence[Any]) -> list[Any]:
@@ -74,21 +92,25 @@ def evaluate(roots: Sequence[Any], blocks: Sequence[Any]) -> list[Any]:
     A leaf that has no slot stands for its empty block.
     """
     known: dict[int, Any] = {}
+    return [_value(root, blocks, known) for root in roots]
 
-    def value(part: Any) -> Any:
-        if isinstance(part, Slot):
-            return blocks[part.position] if part.item is None else blocks[part.position][part.item]
-        if isinstance(part, Leaf):
-            return part.empty
-        if isinstance(part, list):
-            return [value(item) for item in part]
-        if not isinstance(part, Node):
-            return part
-        if id(part) not in known:
-            known[id(part)] = part.function(*(value(argument) for argument in part.arguments), **part.options)
-        return known[id(part)]
 
-    return [value(root) for root in roots]
+def _value(part: Any, blocks: Sequence[Any], known: dict[int, Any]) -> Any:
+    if isinstance(part, Slot):
+        block = blocks[part.position]
+        if isinstance(block, Whole):
+            return block.value
+        return block if part.item is None else block[part.item]
+    if isinstance(part, Leaf):
+        return part.empty
+    if isinstance(part, list):
+        return [_value(item, blocks, known) for item in part]
+    if not isinstance(part, Node):
+        return part
+    if id(part) not in known:
+        arguments = [_value(argument, blocks, known) for argument in part.arguments]
+        known[id(part)] = part.function(*arguments, **part.options)
+    return known[id(part)]
 
 
 def evaluate_one(*blocks: Any, roots: Sequence[Any]) -> Any:
@@ -106,10 +128,16 @@ def evaluate_all(*blocks: Any, roots: Sequence[Any]) -> list[Any]:
         for piece in pieces:
             values = evaluate(roots, _rows(blocks, piece))
             if not results:
-                results = [np.empty((pieces[-1].stop, *value.shape[1:]), dtype=value.dtype) for value in values]
+                results = [_longer(value, pieces[-1].stop) for value in values]
             for result, value in zip(results, values, strict=True):
                 result[piece] = value
         return results
+
+
+def _longer(rows: Any, length: int) -> Any:
+    """Return an array for more rows of the same kind, stored by columns where these are."""
+    by_columns = rows.ndim == 2 and rows.flags.f_contiguous and not rows.flags.c_contiguous
+    return np.empty((length, *rows.shape[1:]), dtype=rows.dtype, order="F" if by_columns else "C")
 
 
 def evaluate_sums(
@@ -131,7 +159,8 @@ def _pieces(roots: Sequence[Any], blocks: Sequence[Any]) -> list[slice]:
 
     An expression reads its arrays several times; from memory, that would take most of the time.
     """
-    arrays = [array for block in blocks for array in (block if isinstance(block, list) else [block])]
+    cut = [block for block in blocks if not isinstance(block, Whole)]
+    arrays = [array for block in cut for array in (block if isinstance(block, list) else [block])]
     plain = bool(arrays) and all(isinstance(array, np.ndarray) for array in arrays)
     if not plain or len({len(array) for array in arrays}) != 1 or not all(map(_allows_pieces, roots)):
         return [slice(None)]
@@ -153,7 +182,13 @@ def _allows_pieces(part: Any) -> bool:
 
 
 def _rows(blocks: Sequence[Any], piece: slice) -> list[Any]:
-    return [[array[piece] for array in block] if isinstance(block, list) else block[piece] for block in blocks]
+    return [_some_rows(block, piece) for block in blocks]
+
+
+def _some_rows(block: Any, piece: slice) -> Any:
+    if isinstance(block, Whole):
+        return block
+    return [array[piece] for array in block] if isinstance(block, list) else block[piece]
 
 
 def by_rows(function: F) -> F:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..kernels import Kernel, RankWarning
 from ..kernels.bank import NEGLIGIBLE
 from ..kernels.landmarks import factor_kernel
-from .bank import PIECE, BlockBank, Maps, share
+from .bank import PIECE, Maps, share
 from .block_array import BlockArray
 from .collections import stacked
 
@@ -33,7 +33,7 @@ class _Chosen:
     size: float
 
 
-def build_block_bank(
+def choose_block_maps(
     X: BlockArray,
     sample: Any,
     kernels: Sequence[Kernel],
@@ -43,8 +43,8 @@ def build_block_bank(
     center: bool,
     scale: bool,
     random_state: np.random.RandomState,
-) -> BlockBank:
-    """Choose landmarks on a sample, check them on all blocks, add what they miss, and build the bank.
+) -> tuple[Maps, Array]:
+    """Choose landmarks on a sample, check them on all blocks, and add what they miss; return maps and residuals.
 
     Parameters
     ----------
@@ -78,12 +78,12 @@ def build_block_bank(
             chosen[j] = choose(chosen[j].kernel)
     _warn_of_residuals(chosen, tol)
     maps = _standardised(X, [one.feature_map for one in chosen], center=center, scale=scale)
-    return BlockBank(X, maps, [one.residual for one in chosen])
+    return maps, np.array([one.residual for one in chosen])
 
 
 def _largest_residuals(X: BlockArray, maps: Maps) -> tuple[Array, list[Any]]:
     """Return what every factor leaves of the diagonal, and the row of X where it leaves most."""
-    return X.engine.total(_block_residuals, [X.handles, share(X, maps).handles], _merged_residuals)
+    return X.engine.total(_block_residuals, [X.handles, [X.engine.share(maps)] * len(X.lengths)], _merged_residuals)
 
 
 def _block_residuals(X: Any, maps: Maps) -> tuple[Array, list[Any]]:
@@ -138,7 +138,8 @@ def _standardised(X: BlockArray, maps: Maps, *, center: bool, scale: bool) -> Ma
 
 def _feature_sums(X: Any, maps: Maps) -> Array:
     pieces = range(0, X.shape[0], PIECE)
-    return np.concatenate([sum(one(X[start : start + PIECE]).sum(axis=0) for start in pieces) for one in maps])
+    ones = np.ones(X.shape[0])
+    return np.concatenate([sum(one.projection(X[s : s + PIECE], ones[s : s + PIECE]) for s in pieces) for one in maps])
 
 
 def _feature_powers(X: Any, maps: Maps) -> Array:

@@ -5,6 +5,7 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from .collections import is_dask
 
@@ -29,6 +30,7 @@ def on_blocks(
         def dispatching(self: Any, X: Any, *args: Any, **options: Any) -> Any:
             if not is_dask(X):
                 return method(self, X, *args, **options)
+            check_is_fitted(self)
             given = [name for name, value in options.items() if value is not None]
             if args or given:
                 raise ValueError(

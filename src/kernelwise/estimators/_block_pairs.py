@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from ..distributed import BlockArray, Engine, build_block_bank, is_dask, read_rows, sample_rows
+from ..distributed import BlockArray, Engine, choose_block_maps, is_dask, read_rows, sample_rows
 from ..distributed.bank import Maps
 from ..distributed.pair_blocks import BlockPairs, read_pairs, values_of_pairs
 from ..kernels import AttributeBank, Kernel
@@ -95,10 +95,10 @@ def read_design(
         return PairDesign(known, samples, None, np.zeros(len(specs)), len(specs))
     tol, max_rank = tolerance_and_rank(rank)
     (sample,) = sample_rows([samples], LANDMARK_ROWS, rng)
-    bank = build_block_bank(
+    maps, residuals = choose_block_maps(
         samples, sample, specs, tol=tol, max_rank=max_rank, center=False, scale=False, random_state=rng
     )
-    return PairDesign(known, samples, bank.maps, bank.residuals, bank.n_kernels)
+    return PairDesign(known, samples, maps, residuals, len(maps))
 
 
 def _checked_samples(block: Any) -> Any:

@@ -8,7 +8,18 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from ..distributed import BlockArray, Engine, build_block_bank, merged, read_rows, sample_rows, stacked, working_engine
+from ..distributed import (
+    BlockArray,
+    BlockBank,
+    Engine,
+    choose_block_maps,
+    cut_to_fit,
+    merged,
+    read_rows,
+    sample_rows,
+    stacked,
+    working_engine,
+)
 from ..kernels.build import tolerance_and_rank
 from ..kernels.specs import is_sparse
 from ..optim.sample_arrays import selection
@@ -57,7 +68,7 @@ def prepare_blocks(
         samples, rows[0] = samples.map(_scaled, scaler=scaler).keep(), scaler(rows[0])
     sample = rows[0][distinct_samples(*rows).first]
     tol, max_rank = tolerance_and_rank(estimator.rank)
-    bank = build_block_bank(
+    maps, residuals = choose_block_maps(
         samples,
         sample,
         kernels,
@@ -67,6 +78,8 @@ def prepare_blocks(
         scale=estimator.normalize_kernels,
         random_state=random_state,
     )
+    samples, target, weight = cut_to_fit([samples, target, weight], [one.rank for one in maps])
+    bank = BlockBank(samples, maps, residuals)
     n = len(samples)
     return TrainingSet(bank, classes, target, weight, None, n, scaler)  # type: ignore[arg-type]
 
@@ -84,7 +97,7 @@ def some_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
 def _checked_features(block: Any) -> Any:
     """Return a block of features as floating point numbers, all of them finite."""
     try:
-        block = block.astype(np.float64)
+        block = block.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"X must hold numbers: {error}") from error
     values = block.data if is_sparse(block) else block

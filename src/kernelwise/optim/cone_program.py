@@ -14,9 +14,10 @@ samples. Arrays with an entry per sample may therefore be cut into blocks that a
 is kept here, the cones, has the size of the summed ranks.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,9 +74,8 @@ def _newton_step(state: "_State") -> "_State | None":
         system = _NewtonSystem(state)
     except LinAlgError:
         return None
-    predictor = system.predictor()
-    longest = min(1.0, state.longest_step(predictor))
-    corrector = system.corrector((1.0 - longest) ** 3, predictor)
+    longest = min(1.0, state.longest_step(system.predictor))
+    corrector = system.corrector((1.0 - longest) ** 3)
     return state.moved(corrector, min(1.0, 0.99 * state.longest_step(corrector)))
 
 
@@ -118,11 +118,13 @@ class _State:
         return self.program.upper - self.point.alpha
 
     @cached_property
-    def _sums(self) -> tuple[Array, float, float, float]:
-        """``B alpha``, ``sum(alpha)``, the gap of the bounds and their smallest slack or multiplier."""
-        x, room = self.point, self.room
+    def _sums(self) -> tuple[Array, float, float, float, float]:
+        """``B alpha``, ``sum(alpha)``, the gap of the bounds, their smallest slack or multiplier, and the balance."""
+        x, room, balance = self.point, self.room, self.program.balance
         smallest = np.minimum(np.minimum(x.alpha, room), np.minimum(x.lower, x.upper)).min()
-        return together(self.program.B @ x.alpha, x.alpha.sum(), (x.lower * x.alpha + x.upper * room).sum(), smallest)
+        gap = (x.lower * x.alpha + x.upper * room).sum()
+        unbalanced = 0.0 if balance is None else balance @ x.alpha
+        return together(self.program.B @ x.alpha, x.alpha.sum(), gap, smallest, unbalanced)
 
     @cached_property
     def s(self) -> ConePoint:
@@ -133,6 +135,11 @@ class _State:
     def left(self) -> float:
         """The slack of the budget."""
         return np.inf if self.program.budget is None else self.program.budget - float(self._sums[1])
+
+    @cached_property
+    def unbalanced(self) -> float:
+        """What rounding has made of ``e^T alpha``."""
+        return float(self._sums[4])
 
     @cached_property
     def gap(self) -> float:
@@ -172,6 +179,15 @@ class _State:
         point = Iterate(alpha, x.t + step * d.t, lower, upper, x.eta + step * d.eta, x.bias + step * d.bias, z)
         state = _State(self.program, point)
         return state if state.inside else None
+
+
+class _Change(NamedTuple):
+    """The change of the samples' variables, and of what borders them: t, eta and the bias."""
+
+    alpha: Array
+    lower: Array
+    upper: Array
+    rest: NDArray[np.floating[Any]]
 
 
 class _Direction(NamedTuple):
@@ -223,11 +239,10 @@ class _NewtonSystem:
             np.stack([*columns, self._pushes(self.affine) + images[:, 1]], axis=1),
             x.lower / x.alpha + x.upper / state.room,
         )
-        self.border = sides[:, :-1]
+        self.border, self.corner = sides[:, :-1], np.diag(corner)
         self.inverse = ReducedInverse(program, diagonal, self.scaling, first=sides)
-        solved, products = self.inverse.solve(sides, against=self.border)
-        self.solved_border, self.solved_affine = solved[:, :-1], solved[:, -1]
-        self.schur, self.affine_products = np.diag(corner) - products[:, :-1], products[:, -1]
+        solved = self.inverse.solve(sides, against=self.border, ahead=self._first_change)
+        self.predictor = self._direction(self.affine, *solved)  # to the solution of the linearised conditions
 
     def _border_t(self) -> tuple[Array, list[float]]:
         """Return the column of t beside ``D + B^T C B`` before its product with ``B^T``, and its corner."""
@@ -236,16 +251,12 @@ class _NewtonSystem:
         column = -2.0 * scaling.w.tails * self.cones.spread(head / beta**2)
         return column, [self.state.program.curvature + float(((2.0 * head**2 - 1.0) / beta**2).sum())]
 
-    def predictor(self) -> _Direction:
-        """Return the direction to the solution of the linearised conditions."""
-        return self._direction(self.affine, self.solved_affine, self.affine_products)
-
-    def corrector(self, centering: float, predicted: _Direction) -> _Direction:
+    def corrector(self, centering: float) -> _Direction:
         """Return the direction to a point of the central path, with the predicted error of linearising taken off."""
-        sides = self._sides(centering=centering, correction=predicted)
+        sides = self._sides(centering=centering, correction=self.predictor)
         top = kept(self._pushes(sides) + self.state.program.B.T @ self._pulls(sides))
-        solved, products = self.inverse.solve(top, against=self.border)
-        return self._direction(sides, solved, products)
+        solved = self.inverse.solve(top, against=self.border, ahead=partial(self._change, sides))
+        return self._direction(sides, *solved)
 
     def _sides(self, *, centering: float, correction: _Direction | None) -> _Sides:
         state, x, scaling, cones = self.state, self.state.point, self.scaling, self.cones
@@ -277,30 +288,43 @@ class _NewtonSystem:
             gradient = gradient + x.bias * program.balance
         return sides.lower / x.alpha - sides.upper / self.state.room - gradient
 
-    def _direction(self, sides: _Sides, solved: Array, products: Array) -> _Direction:
-        """Solve the bordered system, given what the reduced one makes of the right-hand side of alpha."""
-        state, x, scaling = self.state, self.state.point, self.scaling
-        program = state.program
+    def _first_change(self, solved: Array, products: Array) -> tuple[_Change, tuple[Any, Any, Any]]:
+        """Take what the reduced system makes of the border, which is used again, and of the affine side."""
+        self.solved_border, self.schur = solved[:, :-1], self.corner - products[:, :-1]
+        return self._change(self.affine, solved[:, -1], products[:, -1])
+
+    def _change(self, sides: _Sides, solved: Array, products: Array) -> tuple[_Change, tuple[Any, Any, Any]]:
+        """Solve the bordered system, given what the reduced one makes of the right-hand side of alpha.
+
+        The sums are ``B d``, ``sum(d)`` for the change d of alpha, and the inverse of the step at which a bound or its
+        multiplier reaches zero.
+        """
+        state, x, program = self.state, self.state.point, self.state.program
         bottom = [sides.pull.heads.sum() - self._stationarity_t()]
         if program.budget is not None:
             bottom.append(-sides.eta / x.eta)
         if program.balance is not None:
-            bottom.append(-float(program.balance @ x.alpha))
+            bottom.append(-state.unbalanced)
         rest = np.linalg.solve(self.schur, np.array(bottom) - products)
         move = solved - self.solved_border @ rest
-        d_alpha, d_lower, d_upper = all_kept(
+        alpha, lower, upper = all_kept(
             move, (sides.lower - x.lower * move) / x.alpha, (sides.upper + x.upper * move) / state.room
         )
+        ratios = np.maximum(
+            np.maximum(-alpha / x.alpha, alpha / state.room), np.maximum(-lower / x.lower, -upper / x.upper)
+        )
+        return _Change(alpha, lower, upper, rest), (program.B @ alpha, alpha.sum(), ratios.max())
+
+    def _direction(self, sides: _Sides, change: _Change, sums: Sequence[Any]) -> _Direction:
+        """Complete a change of alpha to one of all variables."""
+        program, scaling, (image, total, worst) = self.state.program, self.scaling, sums
+        alpha, lower, upper, rest = change
         d_t = float(rest[0])
         d_eta = float(rest[1]) if program.budget is not None else 0.0
         d_bias = float(rest[-1]) if program.balance is not None else 0.0
-        ratios = np.maximum(
-            np.maximum(-d_alpha / x.alpha, d_alpha / state.room), np.maximum(-d_lower / x.lower, -d_upper / x.upper)
-        )
-        image, total, worst = together(program.B @ d_alpha, d_alpha.sum(), ratios.max())
         d_s = ConePoint(np.full(len(program.ranks), d_t), image)
         d_z = sides.pull + scaling.solve(scaling.solve(d_s)).scaled(-1.0)
-        return _Direction(d_alpha, d_t, d_lower, d_upper, d_eta, d_bias, d_z, d_s, float(total), float(worst))
+        return _Direction(alpha, d_t, lower, upper, d_eta, d_bias, d_z, d_s, float(total), float(worst))
 
     def _stationarity_t(self) -> float:
         return float(self.state.program.curvature * self.state.point.t - self.state.point.z.heads.sum())

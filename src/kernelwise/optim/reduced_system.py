@@ -1,8 +1,9 @@
 """The program of the interior point, and its reduced system ``D + B^T C B``: the part that is linear algebra."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ from .cones import Cones, Scaling
 from .sample_arrays import in_memory, kept, together, weighted_gram
 
 Array = NDArray[np.float64]
+#: Takes a solution and its products to anything, and to the sums over samples that are wanted of it.
+Ahead: TypeAlias = Callable[[Any, Array], tuple[Any, Sequence[Any]]]
 
 #: Added to the diagonal, relative to its largest entry, where rounding has made the reduced system indefinite.
 JITTERS = (0.0, 1e-15, 1e-13)
@@ -51,6 +54,11 @@ class ConeProgram:
         """Whether to solve in the dimension of the samples rather than in that of the ranks."""
         rank, n = self.B.shape
         return in_memory(self.B) and n <= max(rank, MANY_SAMPLES) and len(self.ranks) * n**2 <= GRAM_ENTRIES
+
+
+def _found(ahead: Ahead, solution: Array, against: Array) -> tuple[Any, Sequence[Any]]:
+    made, sums = ahead(solution, np.asarray(against.T @ solution))
+    return made, together(*sums)
 
 
 class ReducedInverse:
@@ -93,27 +101,29 @@ class ReducedInverse:
             matrix[block, block] += scaling.beta[j] ** 2 * inner
         return matrix
 
-    def solve(self, right: Array, *, against: Array) -> tuple[Array, Array]:
-        """Solve for a vector or a few columns; return the solution x and ``against^T x``.
+    def solve(self, right: Array, *, against: Array, ahead: Ahead) -> tuple[Any, Sequence[Any]]:
+        """Solve for a vector or a few columns; return what ``ahead`` makes of the solution, with its sums found.
 
-        Refined where the factorisation is not that of the system itself, or loses digits to large ``D^-1``.
+        ``ahead(x, against^T x)`` returns anything, and sums over samples that are wanted next: they are found in the
+        pass that checks the solution. Refined where the factorisation is not that of the system itself, or loses
+        digits to large ``D^-1``.
         """
         if self.program.few_samples and self.jitter == 0:
-            solution = self._apply(right, None)
-            return solution, against.T @ solution
+            return _found(ahead, self._apply(right, None), against)
         known = right is self.first and not self.program.few_samples
         pulled, size = self.first_sums if known else together(*self._sums(right))
         solution = kept(self._apply(right, pulled))
         for step in range(REFINEMENTS):
             image, products = together(self.B @ solution, against.T @ solution)
             residual = right - self._multiply(solution, image)
-            left, pulled = together((residual * residual).sum(), self._pulled(residual))
+            made, sums = ahead(solution, products)
+            left, pulled, *found = together((residual * residual).sum(), self._pulled(residual), *sums)
             if left <= RESIDUAL**2 * size:
-                return solution, products
+                return made, found
             solution = kept(solution + self._apply(residual, pulled))
             if step == 0 and left <= RESIDUAL * size:
                 break  # the second step leaves as small a part of the residual as the first left of the right-hand side
-        return solution, np.asarray(against.T @ solution)
+        return _found(ahead, solution, against)
 
     def _sums(self, right: Array) -> tuple[Any, Any]:
         """Return ``B D^-1 right`` and the squared size of ``right``."""

@@ -109,11 +109,11 @@ def solve_by_column_generation(
     with suitable_blas_threads(problem.bank.n_samples):
         started = time.perf_counter()
         point = _first_guess(problem)
-        bounds = problem.certificate(point)
+        prices = problem.prices(point.alpha)
+        bounds = problem.certificate(point, prices)
         if bounds.relative_gap <= tol:  # a constant is optimal; where one class, no kernel or no budget is left, always
             return SolverResult(point, bounds, Status.CONVERGED, 0)
         effort = _effort(problem.bank)
-        prices = problem.bank.quadratic_forms(point.alpha * problem.y)
         state = rounds.last(prices) if rounds is not None else None
         if state is None:
             first = _largest(prices / effort, START) if active is None or len(active) == 0 else np.asarray(active)
@@ -144,14 +144,14 @@ def _next_round(
     The status is MAX_ITER as long as nothing but the number of rounds stops the method.
     """
     candidate, usage = _solve_restricted(problem, state.active, state.inner_tol)
-    found = problem.certificate(candidate)
+    prices = problem.prices(candidate.alpha)
+    found = problem.certificate(candidate, prices)
     point = _better(point, candidate, state.bounds, found)
     bounds = state.bounds.merge(found)
     number = state.number + 1
     state = replace(state, number=number, bounds=bounds, blocks=point.blocks, intercept=point.intercept)
     if bounds.relative_gap <= tol:
         return point, state, Status.CONVERGED
-    prices = problem.bank.quadratic_forms(candidate.alpha * problem.y)
     added = _violated(prices, state.active, effort)
     if bounds.gap < 0.5 * state.halved:
         state = replace(state, halved_at=number, halved=bounds.gap)

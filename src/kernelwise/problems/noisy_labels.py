@@ -91,14 +91,19 @@ class NoisyLabelProblem:
         """Return the objective of ``f`` given its values on the samples and the norms of its parts."""
         return 0.5 * self.penalty * float(norms.sum()) ** 2 + self.worst_loss(decisions) / self.mass
 
-    def dual_value(self, alpha: Array) -> float:
+    def prices(self, alpha: Array) -> Array:
+        """Return ``v^T K_j v`` for every kernel: one pass over the bank."""
+        return self.bank.quadratic_forms(alpha * self.y)
+
+    def dual_value(self, alpha: Array, prices: Array | None = None) -> float:
         """Return the dual objective of the best multiple of a feasible ``alpha``: a lower bound on the optimum.
 
         ``theta alpha`` is feasible for theta in [0, 1]; its value ``theta a - theta^2 b / 2`` is largest at
-        ``min(1, a/b)``.
+        ``min(1, a/b)``. Who knows the prices of ``alpha`` already saves the pass over the bank.
         """
         gain = float(alpha.sum()) / self.mass
-        cost = float(self.bank.quadratic_forms(alpha * self.y).max()) / (self.penalty * self.mass**2)
+        highest = float((self.prices(alpha) if prices is None else prices).max())
+        cost = highest / (self.penalty * self.mass**2)
         theta = 1.0 if cost <= gain else gain / cost
         return theta * gain - 0.5 * theta**2 * cost
 
@@ -121,7 +126,7 @@ class NoisyLabelProblem:
             return np.full_like(self.y, point.intercept)
         return self.bank.values(point.blocks) + point.intercept
 
-    def certificate(self, point: MKLPoint) -> Certificate:
-        """Evaluate both sides at a point whose ``alpha`` is feasible."""
+    def certificate(self, point: MKLPoint, prices: Array | None = None) -> Certificate:
+        """Evaluate both sides at a point whose ``alpha`` is feasible; ``prices`` are those of ``alpha``, if known."""
         primal = self.primal_value(self.decisions(point), point.norms(self.bank.n_kernels))
-        return Certificate(primal=primal, dual=self.dual_value(point.alpha))
+        return Certificate(primal=primal, dual=self.dual_value(point.alpha, prices))
