@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.datasets import load_digits
-from sklearn.metrics import roc_auc_score
+from sklearn.datasets import load_digits, load_wine
+from sklearn.metrics import pairwise_distances, roc_auc_score
+from sklearn.preprocessing import StandardScaler
 
 from kernelwise import PairKernelClustering, PairKernelLearner, PairNoise, Pairs, audit_pairs, datasets
 from kernelwise.metrics import normalized_mutual_info
@@ -19,6 +20,8 @@ UCI = ("ionosphere", "heart", "sonar", "breast_cancer", "australian")
 #: Pairs per sample, and the AUC that is required.
 CONSTRAINTS = {3: None, 5: None, 10: 0.85, 20: 0.85}
 FLIPPED = 0.2
+#: Links between similar samples: per sample, how much more often within classes, and how near the ends are.
+SIMILAR_LINKS = ((4, 4.0, 2.0), (6, 10.0, 4.0))
 #: How the constraints of blobs are flipped.
 FLIPS = {"20 %": 0.2, "30 %": 0.3, "30 % of the positive": {1: 0.3}, "30 % of the negative": {-1: 0.3}}
 
@@ -36,21 +39,26 @@ def run() -> list[dict[str, Any]]:
         X, edges, y = topics_and_links(within)
         pairs = Pairs.from_graph(edges, n_samples=len(y), random_state=0)
         rows += audited(f"synthetic documents, {within:.0%} within", X, pairs, y, links=True)
+    for name in ("digits", "wine", "heart", "australian", "ionosphere"):
+        X, y = samples(name)
+        for degree, lift, nearness in SIMILAR_LINKS:
+            edges = similar_links(X, y, degree=degree, lift=lift, nearness=nearness)
+            pairs = Pairs.from_graph(edges, n_samples=len(y), random_state=0)
+            rows += audited(f"{name}, {degree // 2} n links of similar samples", X, pairs, y, links=True)
     for k in (2, 3, 5):
         X, y = overlapping_blobs(k)
         pairs = Pairs.from_labels(y, n_pairs=10 * len(y), random_state=0)
         for name, rate in FLIPS.items():
             rows += audited(f"{k} blobs, {name} flipped", X, pairs.flip(rate, random_state=0), y, auc=0.85, error=0.04)
-    digits = load_digits()
-    sets = {"digits": (digits.data, digits.target)}
-    sets |= {name: getattr(datasets, f"load_{name}")(return_X_y=True) for name in UCI}
-    for name, (X, y) in sets.items():
+    for name in ("digits", *UCI):
+        X, y = samples(name)
         for per_sample, auc in CONSTRAINTS.items():
             pairs = Pairs.from_labels(y, n_pairs=per_sample * len(y), random_state=1).flip(FLIPPED, random_state=2)
             rows += audited(f"{name}, {per_sample} n constraints", X, pairs, y, auc=auc)
-    pairs = Pairs.from_labels(digits.target, n_pairs=10 * len(digits.target), random_state=0)
+    X, y = samples("digits")
+    pairs = Pairs.from_labels(y, n_pairs=10 * len(y), random_state=0)
     balanced = (pairs.positive + pairs.negative[: len(pairs.positive)]).flip(FLIPPED, random_state=1)
-    rows += clustered("digits, 20 % flipped", digits.data / 16, balanced, digits.target)
+    rows += clustered("digits, 20 % flipped", X / 16, balanced, y)
     large = in_fresh_process(audit_large)
     rows.append(record("50,000 documents, 100,000 links: AUC", large.result, ""))
     rows.append(record("50,000 documents, 100,000 links: time", large.seconds, "s", at_most=300))
@@ -68,16 +76,19 @@ def audited(
     error: float | None = None,
     links: bool = False,
 ) -> list[dict[str, Any]]:
-    """Return AUC (of links alone, if wanted) and errors of d+ and d-."""
+    """Return AUC (of links alone, if wanted), errors of d+ and d-, and how far d+ is outside of its interval."""
     audit = audit_pairs(X, pairs, random_state=0)
     wrong, positive = pairs.labels != pairs.true_labels(y), pairs.labels > 0
     judged = positive if links else np.ones(len(pairs), dtype=bool)
     found = audit.noise.precision_positive, audit.noise.precision_negative
-    errors = [found[0] - (1 - wrong[positive].mean()), found[1] - (1 - wrong[~positive].mean())]
+    right = 1 - wrong[positive].mean(), 1 - wrong[~positive].mean()
+    errors = [found[0] - right[0], found[1] - right[1]]
+    low, high = audit.intervals["precision_positive"]
     return [
         record(f"{name}: AUC", roc_auc_score(wrong[judged], 1 - audit.quality[judged]), "", at_least=auc),
         record(f"{name}: |d+ - truth|", abs(errors[0]), "", at_most=error),
         record(f"{name}: |d- - truth|", abs(errors[1]), ""),
+        record(f"{name}: d+ outside its interval by", max(low - right[0], right[0] - high, 0.0), ""),
     ]
 
 
@@ -112,6 +123,24 @@ def topics_and_links(within: float, *, n: int = 2000, k: int = 6, n_words: int =
     edges = [ends[same][: int(within * kept)], ends[~same][: kept - int(within * kept)]]
     edges = np.concatenate(edges)
     return X, edges[edges[:, 0] != edges[:, 1]], y
+
+
+def samples(name: str) -> tuple[Any, Any]:
+    """Return features and classes of a set."""
+    if name in UCI:
+        return getattr(datasets, f"load_{name}")(return_X_y=True)
+    return {"digits": load_digits, "wine": load_wine}[name](return_X_y=True)
+
+
+def similar_links(X: Any, y: Any, *, degree: int, lift: float, nearness: float) -> Any:
+    """Return edges of chance exp(-nearness d^2 / median), ``lift`` times as often within classes, with hubs."""
+    rng, n = np.random.default_rng(0), len(y)
+    squares = pairwise_distances(StandardScaler().fit_transform(X), metric="sqeuclidean")
+    activity = rng.pareto(2.5, n) + 0.3
+    chance = np.exp(-nearness * squares / np.median(squares)) * np.outer(activity, activity)
+    chance = np.triu(chance * np.where(np.equal.outer(y, y), lift, 1.0), 1).ravel()
+    drawn = rng.choice(n * n, degree * n // 2, replace=False, p=chance / chance.sum())
+    return np.column_stack(np.divmod(drawn, n))
 
 
 def overlapping_blobs(k: int, *, n: int = 150, spread: float = 0.5) -> tuple[Any, Any]:

@@ -10,7 +10,16 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelwise import PairKernelLearner, PairNoise, Pairs, audit_pairs
 from kernelwise.datasets import load_citeseer, load_cora
-from kernelwise.estimators._pair_blocks import PairGraph, Rates, fit_blocks, likely_blocks, send, with_labels
+from kernelwise.estimators._pair_blocks import (
+    Blocks,
+    PairGraph,
+    Rates,
+    fewer_blocks,
+    fit_blocks,
+    likely_blocks,
+    send,
+    with_labels,
+)
 from kernelwise.estimators._pair_truth import add_context
 from kernelwise.estimators._pair_views import class_view
 
@@ -45,6 +54,14 @@ def linked_words(rng, n=400, k=4, within=0.8, n_words=200):
     cols = np.where(rng.random(5 * n) < within, cols // k * k + y[rows], cols)
     kept = rows != cols
     return X, np.column_stack([rows, cols])[kept], y
+
+
+def similar_links(rng, X, y, n_links, nearness):
+    """Links between near samples, four times as often within classes."""
+    squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    chance = np.exp(-nearness * squares / np.median(squares)) * np.where(np.equal.outer(y, y), 4.0, 1.0)
+    chance = np.triu(chance, 1).ravel()
+    return np.column_stack(np.divmod(rng.choice(chance.size, n_links, replace=False, p=chance / chance.sum()), len(y)))
 
 
 def check_rates(audit, y, error):
@@ -120,6 +137,14 @@ def test_wrong_links_of_documents_are_found(within, rng):
     wrong = pairs.labels != pairs.true_labels(y)
     assert roc_auc_score(wrong[links], 1 - audit.quality[links]) > 0.9
     check_rates(audit, y, 0.06)
+
+
+@pytest.mark.parametrize("nearness", [2, 4])
+def test_links_of_similar_samples_are_counted_where_there_are_classes(nearness, rng):
+    """Clusters within a class look like classes, and most right links would cross them."""
+    X, y = blobs(rng, k=2, spread=0.4)
+    pairs = Pairs.from_graph(similar_links(rng, X, y, 450, nearness), n_samples=len(y), random_state=0)
+    check_rates(audited(X, pairs, random_state=0), y, 0.08)
 
 
 def test_interval_is_wide_where_links_follow_more_than_classes(rng):
@@ -204,6 +229,16 @@ def test_the_number_of_classes_is_found(rng):
         for k in (2, 4)
     ]
     assert [fit.n_classes for fit in likely_blocks(fits)] == [4]
+
+
+def test_fewer_classes_are_each_told_by_their_best_fit():
+    def fit(n_classes, chance):
+        return Blocks(n_classes, np.zeros(4), np.zeros(4), np.log(np.full(4, chance)))
+
+    fits = [fit(4, 0.7), fit(2, 0.5), fit(2, 0.6), fit(3, 0.4), fit(8, 0.9)]
+    fewer = fewer_blocks(fits, 4)
+    assert [each.n_classes for each in fewer] == [2, 3, 4]
+    np.testing.assert_allclose([np.exp(each.log_chance[0]) for each in fewer], [0.6, 0.4, 0.7])
 
 
 def test_no_link_vouches_for_itself_among_clusters(rng):

@@ -197,6 +197,13 @@ def likely_blocks(fits: Sequence[Blocks]) -> list[Blocks]:
     return sorted(likely, key=lambda fit: (fit.n_classes, -float(fit.log_chance.mean())))
 
 
+def fewer_blocks(fits: Sequence[Blocks], n_classes: int) -> list[Blocks]:
+    """Of every number of classes up to ``n_classes`` the fit that tells the given labels best."""
+    counts = {fit.n_classes for fit in fits if fit.n_classes <= n_classes}
+    alike = ([fit for fit in fits if fit.n_classes == count] for count in sorted(counts))
+    return [max(group, key=lambda fit: float(fit.log_chance.mean())) for group in alike]
+
+
 def scaled_features(rows: Array) -> Array:
     """Features of a length that suits the ridge of the logistic regression."""
     return rows * np.sqrt(SQUARED_LENGTH / max(float((rows**2).sum(axis=1).mean()), 1e-300))

@@ -19,7 +19,15 @@ from ..spectral import spectral_basis
 from ..supervision import PairAudit, PairNoise, Pairs
 from ..supervision.graph import key_pairs, pair_keys, sorted_distinct, unlinked_keys
 from ..supervision.resolve import resolve_pairs
-from ._pair_blocks import Blocks, PairGraph, best_count, fit_blocks, likely_blocks, scaled_features
+from ._pair_blocks import (
+    Blocks,
+    PairGraph,
+    best_count,
+    fewer_blocks,
+    fit_blocks,
+    likely_blocks,
+    scaled_features,
+)
 from ._pair_truth import add_context, soft_logistic
 from ._pair_views import (
     CORE_DIM,
@@ -73,9 +81,11 @@ def audit_pairs(
     classes is the least that tells the given labels, each left out, as well as the best up to 1.5 standard errors.
 
     Links of real graphs follow more than classes: near samples are linked within a class and across. That shows, as
-    features then tell more of the labels than classes do. The fraction of wrong links is then taken to be that of links
-    between clusters of the features smoothed over the links, with the own fold of a link left out and averaged over
-    numbers of clusters, and links look worse where the other links of their ends do.
+    features then tell more of the labels than classes do. Links are then ranked by clusters of the features smoothed
+    over the links, with the own fold of a link left out, and look worse where the other links of their ends do. How
+    many are wrong is still told by the model if it finds the number of classes, that is, if the largest number that was
+    tried tells less than the best. Otherwise the fraction of wrong links is taken to be that of links between clusters,
+    averaged over numbers of clusters.
 
     Parameters
     ----------
@@ -98,8 +108,9 @@ def audit_pairs(
 
     Notes
     -----
-    The intervals span twice the standard error around every number of classes that is as likely in this sense;
-    where links follow more than classes, also numbers of clusters from 4 to 12.
+    The intervals span twice the standard error around every number of classes that is as likely in this sense. Where
+    links follow more than classes, groups within a class can look like classes, so that the intervals also span all
+    smaller numbers of classes, and numbers of clusters from 4 to 12.
 
     Nothing but checked pairs can tell wrong links between classes which neither features nor links separate: among the
     citations of Citeseer 26 % are wrong, and 20 % are found to be. If some of the pairs of such a graph are flipped in
@@ -143,12 +154,17 @@ class Judgement(NamedTuple):
 
 def _judge(rows: Array | None, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.random.RandomState) -> Judgement:
     """By a model of classes, unless links follow more than these."""
-    likely = likely_blocks(_fits(rows, pairs, fold_of, rng))
+    fits = _fits(rows, pairs, fold_of, rng)
+    likely = likely_blocks(fits)
     by_classes = _judge_by_classes(likely, pairs)
     if rows is None or not _follows_more(likely[0], rows, activity(pairs, fold_of), pairs):
         return by_classes
-    by_clusters = _judge_by_clusters(rows, pairs, fold_of, likely[0], rng)
-    low, high = np.minimum(by_clusters.low, by_classes.low), np.maximum(by_clusters.high, by_classes.high)
+    # Where the largest number that was tried is likely, so might be any larger one.
+    found = max(fit.n_classes for fit in likely) < max(fit.n_classes for fit in fits)
+    by_clusters = _judge_by_clusters(rows, pairs, fold_of, likely[0], found, rng)
+    by_fewer = _judge_by_classes(fewer_blocks(fits, likely[0].n_classes), pairs)
+    judged = by_clusters, by_classes, by_fewer
+    low, high = np.min([each.low for each in judged], axis=0), np.max([each.high for each in judged], axis=0)
     return Judgement(by_clusters.same, tuple(low), tuple(high))
 
 
@@ -200,16 +216,17 @@ def _judge_by_classes(likely: list[Blocks], pairs: Pairs) -> Judgement:
 
 
 def _judge_by_clusters(
-    rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], blocks: Blocks, rng: np.random.RandomState
+    rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], blocks: Blocks, found: bool, rng: np.random.RandomState
 ) -> Judgement:
+    """Ranks by clusters, and rates by the model of classes if it found these, by clusters otherwise."""
     classes = class_view(rows, pairs, fold_of, rng)
-    joined, same = classes.joined.mean(axis=0), np.zeros(len(pairs))
+    told, same = blocks.same if found else classes.joined.mean(axis=0), np.zeros(len(pairs))
     positive = pairs.labels > 0
     odds = np.clip(blocks.score, -LARGEST_ODDS, LARGEST_ODDS)
     score = _standardised(classes.score) + CLASSES_WEIGHT * _standardised(odds)
     for kind in (positive, ~positive):
         own = add_context(score[kind], pairs[kind]) if kind is positive else score[kind]
-        same[kind] = soft_logistic(own, joined[kind], pairs.weights[kind])
+        same[kind] = soft_logistic(own, told[kind], pairs.weights[kind])
     precisions = np.array([_precisions(row, pairs) for row in classes.joined])
     return Judgement(same, tuple(precisions.min(axis=0)), tuple(precisions.max(axis=0)))
 
