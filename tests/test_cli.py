@@ -366,7 +366,9 @@ def test_reproduce_lists_and_suggests(folder, call):
 def test_reproduce_and_demo_as_processes(folder):
     status, out, err = spawn("reproduce", "lkcnpc-table2", "--quick", "--json")
     assert status == 0, err
-    assert all((folder / path).exists() for path in json.loads(out)["files"])
+    written = json.loads(out)["files"]
+    assert len(written) == 3
+    assert all((folder / path).exists() for path in written)
     status, _, err = spawn("demo")
     assert status == 0, err
     assert names(folder / "demo-output") == ["review.html", "summary.json", "summary.txt"]

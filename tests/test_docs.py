@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -69,12 +70,18 @@ LINKS = [
     for target in sorted({*LINK.findall(FENCE.sub("", text(page)))})
     if not target.startswith(("http://", "https://", "mailto:"))
 ]
+BENCHMARKS = [
+    pytest.param(module, benchmark, id=f"{name(page)}: {module} {benchmark}")
+    for page in PAGES
+    for module, benchmark in sorted({*re.findall(r"python -m (benchmarks[.\w]*)(?: ([a-z_]+))?", text(page))})
+]
 
 
 def test_there_are_examples():
     assert len(WITH_CODE) >= 5
     assert len(COMMANDS) >= 10
     assert len(LINKS) >= 20
+    assert len(BENCHMARKS) >= 20
 
 
 @pytest.mark.parametrize("page", WITH_CODE)
@@ -116,8 +123,37 @@ def test_link_leads_somewhere(page, target):
         assert anchor in map(slug, re.findall(r"^#+ (.*)$", FENCE.sub("", text(linked)), flags=re.MULTILINE))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_benchmarks_that_are_named_exist(page):
-    for module in re.findall(r"python -m (benchmarks(?:[. ][a-z_]+)?)", text(page)):
-        path = ROOT / module.replace(" ", "/").replace(".", "/")
-        assert path.is_dir() or path.with_suffix(".py").exists(), module
+@pytest.mark.parametrize(("module", "benchmark"), BENCHMARKS)
+def test_benchmarks_that_are_named_exist(module, benchmark):
+    path = ROOT / module.replace(".", "/")
+    assert path.is_dir() or path.with_suffix(".py").exists()
+    if benchmark:
+        program = (path / "__main__.py").read_text(encoding="utf-8")
+        assert f'"{benchmark}"' in program  # which lists them, or has a command of that name
+
+
+#: Modules whose names are all for users, and what is among them that no page can be made of.
+PUBLIC = ["kernelwise", "kernelwise.kernels", "kernelwise.metrics", "kernelwise.datasets", "kernelwise.spectral"]
+PUBLIC += ["kernelwise.report", "kernelwise.files"]
+NO_PAGE = {"kernelwise": {"datasets", "kernels", "metrics"}, "kernelwise.files": {"Kind"}}
+
+
+def names_in_the_reference():
+    """The names that the page lists, by module."""
+    listed, module = {}, None
+    for line in text(ROOT / "docs" / "api.md").splitlines():
+        if found := re.match(r"\.\. currentmodule:: (\S+)", line):
+            module = found[1]
+        elif found := re.fullmatch(r"   (\w+)", line):
+            listed.setdefault(module, set()).add(found[1])
+    return listed
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_the_reference_lists_every_public_name(module):
+    assert names_in_the_reference()[module] == {*import_module(module).__all__} - NO_PAGE.get(module, set())
+
+
+def test_the_reference_lists_nothing_else():
+    for module, listed in names_in_the_reference().items():
+        assert not [name for name in sorted(listed) if not getattr(import_module(module), name).__doc__]

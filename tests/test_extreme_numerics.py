@@ -1,11 +1,13 @@
 """Numbers of every size: the certificate holds, or the status says why not, or a ValueError says what to do."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import kernelwise as kw
@@ -222,8 +224,8 @@ class TestCertificates:
     @pytest.mark.parametrize("scale", [1e-120, 1e-60, 1e60, 1e120])
     def test_scaled_kernels_with_a_scaled_penalty(self, scale):
         """K and alpha times s is the same problem."""
-        make = lambda alpha: kw.RobustMKLClassifier("precomputed", alpha=alpha, noise_rate=0.1, probability=False)  # noqa: E731
-        same, scaled = make(0.01).fit(GRAM, Y), make(0.01 * scale).fit(scale * GRAM, Y)
+        make = partial(kw.RobustMKLClassifier, "precomputed", noise_rate=0.1, probability=False)
+        same, scaled = make(alpha=0.01).fit(GRAM, Y), make(alpha=0.01 * scale).fit(scale * GRAM, Y)
         self._assert_brackets(scaled, same.objective_ - same.dual_gap_ / 2, slack=same.dual_gap_)
         assert scaled.converged_
 
@@ -232,7 +234,10 @@ class TestCertificates:
         """A constant kernel leaves one number to be found; beside a large penalty only the intercept is left."""
         pairs = PAIRS[np.r_[np.flatnonzero(PAIRS.labels > 0), np.flatnonzero(PAIRS.labels < 0)[:20]]]
         share = float(np.mean(pairs.labels > 0))
-        line = lambda w: alpha / 2 * w**2 - w * (share - 0.5) + np.logaddexp(w / 2, -w / 2)  # noqa: E731
+
+        def line(w):
+            return alpha / 2 * w**2 - w * (share - 0.5) + np.logaddexp(w / 2, -w / 2)
+
         # Beside a large penalty the loss is log 2 - w b / 2, with b = 2 share - 1, and its curvature does not matter.
         small = np.log(2) - (share - 0.5) ** 2 / (2 * alpha)
         best = minimize_scalar(line, bounds=(0, 50), method="bounded").fun if alpha <= 1 else small
@@ -249,16 +254,19 @@ class TestCertificates:
     def test_completion(self, scale):
         rows, cols = np.nonzero(np.random.RandomState(1).rand(12, 9) < 0.6)
         values = np.outer(np.arange(1.0, 13), np.arange(1.0, 10))[rows, cols]
-        complete = lambda unit, penalty: kw.complete_matrix(  # noqa: E731
-            rows, cols, unit * values, (12, 9), penalty=penalty, random_state=0
-        )
+
+        def complete(unit, penalty):
+            return kw.complete_matrix(rows, cols, unit * values, (12, 9), penalty=penalty, random_state=0)
+
+        def impute(unit):
+            return soft_impute(rows, cols, unit * values, (12, 9), penalty=0.1 * unit).matrix / unit
+
         exact, scaled = complete(1.0, None), complete(scale, None)
         assert scaled.certificate.dual <= scale * exact.certificate.primal * (1 + 1e-9)
         assert scale * exact.certificate.dual <= scaled.certificate.primal * (1 + 1e-9)
         np.testing.assert_allclose(scaled.left @ scaled.right.T / scale, exact.left @ exact.right.T, atol=0.05)
         noisy, scaled = complete(1.0, 0.1), complete(scale, 0.1 * scale)
         assert scaled.certificate.primal / scale / scale == pytest.approx(noisy.certificate.primal, rel=2e-4)
-        impute = lambda unit: soft_impute(rows, cols, unit * values, (12, 9), penalty=0.1 * unit).matrix / unit  # noqa: E731
         np.testing.assert_allclose(impute(scale), impute(1.0), rtol=1e-6, atol=1e-6)
         assert np.isfinite(singular_value_thresholding(rows, cols, scale * values, (12, 9), max_iter=5).matrix).all()
 
@@ -284,7 +292,7 @@ class TestInvariance:
     @pytest.mark.parametrize("power", [-900, 900])
     @pytest.mark.parametrize("name", ["simple", "robust", "best case"])
     def test_scaled_weights(self, name, power):
-        make = lambda: CLASSIFIERS[name]().set_params(probability=False)  # noqa: E731
+        make = partial(clone, CLASSIFIERS[name]().set_params(probability=False))
         weight = np.random.RandomState(2).uniform(1, 2, N)
         np.testing.assert_array_equal(decisions(make, X, 2.0**power * weight), decisions(make, X, weight))
 

@@ -47,7 +47,7 @@ def test_type_checkers_see_the_names_that_are_loaded_on_first_use():
 
 def test_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="'kernelwise' has no attribute 'Perceptron'"):
-        kernelwise.Perceptron  # noqa: B018
+        kernelwise.Perceptron  # noqa: B018 (to ask for it is the test)
 
 
 def test_import_loads_neither_scikit_learn_nor_optional_packages():

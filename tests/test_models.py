@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from kernelwise import NoisyLabelClassifier, SimpleMKLClassifierCV
 from kernelwise.datasets import load_breast_cancer
+from kernelwise.estimators.noisy_label_forest import SettledForest
 from kernelwise.files import (
     FileError,
     SavedModel,
@@ -234,3 +235,11 @@ def test_parts_that_would_read_other_memory_are_refused(rows, damage):
     damage(part)
     with pytest.raises(FileError, match=f"m.skops holds a damaged {type(part).__name__}"):
         check_native_parts(Path("m.skops"), model, n_features=4)
+
+
+def test_trees_read_no_rows_that_are_too_narrow(rows):
+    tree = DecisionTreeRegressor(max_depth=3).fit(*rows).tree_
+    forest = SettledForest([tree], [tree.value[:, :, 0]])
+    assert forest(rows[0]).shape == (90, 1)
+    with pytest.raises(ValueError, match="X has 3 columns, and the trees were grown on 4"):
+        forest(rows[0][:, :3])

@@ -121,6 +121,7 @@ def test_with_perfect_labels_pairs_are_worth_more():
 def test_the_quick_version_runs_and_is_published(tmp_path, name, n_axes):
     experiment = catalogue()[name]
     records = run(experiment, output=tmp_path, quick=True)
+    assert len(records) == len(experiment.distinct_cells(quick=True))
     assert all(record.ok for record in records), [record.message for record in records]
     assert len(publish(experiment, records, tmp_path)) == 3
     assert len(experiment.draw(records).axes) == n_axes

@@ -1,5 +1,10 @@
 """Every public estimator can be saved and loaded without running code that came with the file."""
 
+import json
+import zipfile
+from copy import deepcopy
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +21,17 @@ from kernelwise import (
     SimpleMKLClassifier,
     UniformKernel,
 )
-from kernelwise.files import FileError, SavedModel, TableFeatures, load_model, make_card, save_model
+from kernelwise.files import (
+    Column,
+    FileError,
+    SavedModel,
+    Table,
+    TableFeatures,
+    load_model,
+    make_card,
+    read_table,
+    save_model,
+)
 from kernelwise.kernels import Cosine, Linear, Polynomial, precomputed
 from public_estimators import (
     CASES,
@@ -72,8 +87,104 @@ def test_whatever_a_model_holds_is_saved(mode, tmp_path):
     assert_same(outputs(saved_and_loaded(model, tmp_path), X), outputs(model, X))
 
 
-def test_a_table_of_many_kinds_is_for_the_features_of_the_model_and_refused_in_the_estimator(tmp_path):
-    table = pd.DataFrame({"size": make_features()[:, 0], "kind": ["round", "square", "long"] * 8})
-    model = NoisyLabelClassifier(random_state=0).fit(table, make_labels())
-    with pytest.raises(FileError, match="ColumnPreparation"):
+WORDS = ["good", "fine", "bad", "poor"]
+FRAMES = {
+    "categories": pd.DataFrame({"size": make_features()[:, 0], "kind": ["round", "square", None] * 8}),
+    "dates": pd.DataFrame({"day": pd.date_range("2020", periods=N_SAMPLES, tz="UTC"), "x": make_features()[:, 1]}),
+    "text": pd.DataFrame({
+        "note": [f"{WORDS[i % 4]} {WORDS[i % 3]} {i}" for i in range(3 * N_SAMPLES)],
+        "hole": [np.nan, 1.0, 2.0] * N_SAMPLES,
+    }),
+    "numbers for names": pd.DataFrame({0: ["a", "b"] * (N_SAMPLES // 2), 1: make_features()[:, 0]}),
+}  # fmt: skip
+
+
+@cache
+def fitted_to_a_frame(kind):
+    frame = FRAMES[kind]
+    labels = np.array(["no", "yes"], dtype=object)[np.resize(make_labels(), len(frame))]
+    return NoisyLabelClassifier(random_state=0).fit(frame, labels)
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_model_of_a_data_frame_says_the_same(kind, tmp_path):
+    model, frame = fitted_to_a_frame(kind), FRAMES[kind]
+    loaded = saved_and_loaded(model, tmp_path)
+    assert loaded._columns.kinds == model._columns.kinds
+    np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
+    np.testing.assert_array_equal(loaded.predict_proba(frame), model.predict_proba(frame))
+    np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)
+
+
+def test_a_model_of_a_data_frame_does_not_take_files(tmp_path):
+    model = fitted_to_a_frame("categories")
+    (tmp_path / "rows.csv").write_text("size,kind\n1,round\n")
+    saved = SavedModel(model, TableFeatures(), make_card())
+    with pytest.raises(FileError, match=r"made of data frames and does not take files such as .*rows.csv"):
+        saved.predict_proba(read_table(tmp_path / "rows.csv"))
+
+
+def fewer_categories(model):
+    """The trees would read beyond the rows that are left."""
+    model._columns._steps[1][2].categories = model._columns._steps[1][2].categories[:1]
+
+
+def no_categories_but_rare_ones(model):
+    """A number that is no number of categories."""
+    model._columns._steps[1][2].n_rare = "many"
+
+
+def another_preparation(model):
+    model._columns = TableFeatures()
+
+
+def another_encoder(model):
+    model._columns._steps[1] = ("kind", "category", make_labels())
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (fewer_categories, "holds a damaged Tree"),
+        (no_categories_but_rare_ones, "cannot be loaded"),
+        (another_preparation, "cannot be loaded .*not prepared by TableFeatures"),
+        (another_encoder, "cannot be loaded"),
+    ],
+)
+def test_a_preparation_that_does_not_fit_the_model_is_refused(damage, message, tmp_path):
+    model = deepcopy(fitted_to_a_frame("categories"))
+    damage(model)
+    with pytest.raises(FileError, match=message):
         saved_and_loaded(model, tmp_path)
+
+
+def test_names_that_are_no_text_are_refused(tmp_path):
+    model = deepcopy(fitted_to_a_frame("categories"))
+    words = model._columns._steps[1][2].categories.copy()
+    words.view(np.uint32)[0] = 0x110000
+    model._columns._steps[1][2].categories = words
+    with pytest.raises(FileError, match="holds text that is not made of characters"):
+        saved_and_loaded(model, tmp_path)
+
+
+def test_the_format_of_features_stays_as_it_is(tmp_path):
+    """Models that were saved hold these parts of these types, and have to be read."""
+    cells = {"x": ["1", "2"], "kind": ["a", "b"], "note": ["some words of prose", "and some words more"]}
+    table = Table.of(tmp_path / "a.csv", [Column.of(name, column) for name, column in cells.items()])
+    features = TableFeatures().fit(table)
+    path = save_model(tmp_path / "m.skops", SavedModel(None, features, make_card()))
+    with zipfile.ZipFile(path) as archive:
+        schema = json.loads(archive.read("schema.json"))
+    (encoders,) = (
+        part["content"] for name, part in state(schema["content"]["features"]).items() if name == "encoders_"
+    )
+    found = {f"{part['__module__']}.{part['__class__']}": sorted(state(part)) for part in encoders}
+    assert found == {
+        "kernelwise.files.features.NumericColumn": ["mean", "median", "n_filled", "name", "scale"],
+        "kernelwise.files.features.CategoricalColumn": ["categories", "n_rare", "name"],
+        "kernelwise.files.features.TextColumn": ["idf", "name", "words"],
+    }
+
+
+def state(node):
+    return node["content"]["content"]

@@ -28,15 +28,13 @@ __all__ = ["alone_in", "whole_file", "write_together", "write_whole"]
 NAME_CHARACTERS = 50
 
 
-def write_whole(path: Path, content: bytes, *, replace: bool = True) -> None:
-    """Write a file whole or not at all.
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, in place of the one that may be there.
 
     Parameters
     ----------
     path : Path
     content : bytes
-    replace : bool, default=True
-        Whether a file that is there already is replaced; otherwise it is a FileExistsError.
 
     Raises
     ------
@@ -53,7 +51,7 @@ def write_whole(path: Path, content: bytes, *, replace: bool = True) -> None:
     ...     [path.name for path in Path(folder).iterdir()]
     ['table.md']
     """
-    write_together({path: content}, replace=replace)
+    write_together({path: content})
 
 
 def write_together(contents: Mapping[Path, bytes], *, replace: bool = True) -> None:

@@ -8,6 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..kernels.specs import is_sparse
+
 
 @dataclass(frozen=True)
 class KnownRows:
@@ -29,11 +31,11 @@ class KnownRows:
         positions: dict[bytes, list[int]] = {}
         for i, key in enumerate(_row_keys(X)):
             positions.setdefault(key, []).append(i)
-        return cls(positions, bool(sp.issparse(X)))
+        return cls(positions, is_sparse(X))
 
     def find(self, X: Any) -> NDArray[np.intp]:
         """The position of each row, -1 for a new one; the t-th of equal rows is the t-th known one, or the last."""
-        if sp.issparse(X) != self.sparse:
+        if is_sparse(X) != self.sparse:
             X = sp.csr_array(X) if self.sparse else X.toarray()
         seen: dict[bytes, int] = {}
         found = np.full(X.shape[0], -1, dtype=np.intp)
@@ -47,10 +49,10 @@ class KnownRows:
 
 def _row_keys(X: Any) -> list[bytes]:
     """A digest of every row, equal for equal rows."""
-    if not sp.issparse(X):
+    if not is_sparse(X):
         positive_zeros = np.ascontiguousarray(X) + 0.0
         return [_digest(row.tobytes()) for row in positive_zeros]
-    rows: Any = sp.csr_array(X, copy=True)  # type: ignore[call-overload]
+    rows = X.tocsr(copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()
     columns = rows.indices.astype(np.int64)

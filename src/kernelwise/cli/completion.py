@@ -1,9 +1,9 @@
 """A similarity and a few known pairs: complete the others, and plan which to label."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 
@@ -55,22 +55,20 @@ def complete(
         model = PairCompleter(components or "auto", random_state=session.seed).fit(matrix, pairs=given)
         chances = model.predict_proba_pairs(asked.rows, asked.cols)
         answers = model.predict_pairs(asked.rows, asked.cols)
-    same = np.asarray(chances)[:, 1] if np.ndim(chances) == 2 else np.asarray(chances)
     lines = [
         [ids[row], ids[col], str(answer), f"{chance:.4f}"]
-        for row, col, answer, chance in zip(asked.rows, asked.cols, answers, same, strict=True)
+        for row, col, answer, chance in zip(asked.rows, asked.cols, answers, chances, strict=True)
     ]
     header = ["id", "other_id", "same", "probability"]
-    if output is not None:
-        files.write_file(output, csv_text(header, lines), force=session.force)
+    written = session.write({output: partial(csv_text, header, lines)})
     result: dict[str, Any] = {
         "items": len(ids),
         "known": len(given),
         "asked": len(asked),
-        "same": int((np.asarray(answers) > 0).sum()),
+        "same": int((answers > 0).sum()),
         "components": model.n_components_,
         "coherence": model.coherence_,
-        "written": [str(output)] if output else [],
+        "written": written,
     }
     if output is None:
         result["answers"] = [dict(zip(header, line, strict=True)) for line in lines]
@@ -79,7 +77,7 @@ def complete(
         basis = f"{model.n_components_} eigenvectors of coherence {model.coherence_:.2f}"
         console.print(f"{similarity}: {len(ids)} items, {len(given)} known pairs, {basis}.", markup=False)
         console.print(f"Of {len(asked)} pairs asked for, {result['same']} are of the same class.")
-        print_list(console, header, lines, result["written"])
+        print_list(console, header, lines, written)
 
     session.show(result, text)
 
@@ -110,15 +108,14 @@ def plan(
         [str(row["n_labelled"]), f"{row['share']:.0%}", str(row["n_pairs"]), f"{row['accuracy']:.1%}"]
         for row in found.rows
     ]
-    if output is not None:
-        files.write_file(output, csv_text(header, lines), force=session.force)
+    written = session.write({output: partial(csv_text, header, lines)})
     result: dict[str, Any] = {
         "items": len(matrix),
         "components": found.n_components,
         "coherence": found.coherence,
         "recommended": found.recommended,
         "rows": list(found.rows),
-        "written": [str(output)] if output else [],
+        "written": written,
     }
 
     def text(console: Console) -> None:
@@ -129,6 +126,6 @@ def plan(
         else:
             what = f"{best['n_pairs']} pairs of {best['n_labelled']} items"
             console.print(f"Label {what} for an accuracy of {accuracy:.0%} on all other pairs.")
-        print_list(console, header, lines, result["written"], shown=len(lines))
+        print_list(console, header, lines, written, shown=len(lines))
 
     session.show(result, text)

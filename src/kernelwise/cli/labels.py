@@ -1,6 +1,7 @@
 """Labels that may be wrong: audit them, learn from them all the same, predict."""
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,18 @@ from .importance import column_importances
 from .inputs import Data, IdOption, KindOption, OutputOption, ReportOption, check_files, load
 from .review import label_review
 from .session import Session, command
-from .show import SHOWN, csv_text, percent, print_columns, print_features, print_list, print_next, print_written, table
+from .show import (
+    SHOWN,
+    csv_text,
+    percent,
+    print_columns,
+    print_features,
+    print_list,
+    print_next,
+    print_suspects,
+    print_written,
+    table,
+)
 
 __all__ = ["register"]
 
@@ -65,12 +77,8 @@ def audit_labels(
         transition=estimator.transition_,
     )
     told = _what_tells(session, estimator, loaded)
-    contents: dict[Path, str] = {}
-    if output is not None:
-        contents[output] = label_review(audit, loaded.ids, label)
-    if report is not None:
-        contents[report] = _page(session, report, loaded, label, audit, told)
-    files.write_files(contents, force=session.force)
+    review, page = partial(label_review, audit, loaded.ids, label), partial(_page, session, loaded, label, audit, told)
+    written = session.write({output: review, report: page})
     result = {
         "data": loaded.report(),
         "label": label,
@@ -81,7 +89,7 @@ def audit_labels(
         "suspects": _suspects(audit, loaded),
         "diagnostic": estimator.diagnostic_,
         **told,
-        "written": [str(path) for path in (output, report) if path is not None],
+        "written": written,
     }
 
     def text(console: Console) -> None:
@@ -110,7 +118,7 @@ def classify(
         classes=estimator.classes_,
         noise={"rate": estimator.noise_rate_, "interval": estimator.noise_interval_},
         diagnostic=estimator.diagnostic_,
-        certificate=_certificate(estimator),
+        certificate=None,  # of several kinds of views there is no one objective
         **_what_tells(session, estimator, loaded),
         seed=session.seed,
     )
@@ -139,17 +147,16 @@ def predict(
     certain = chances[np.arange(len(best)), best]
     lines = [[name, label, f"{chance:.4f}"] for name, label, chance in zip(ids, predicted, certain, strict=True)]
     header = [row_id or "row", str(loaded.card.get("label", "label")), "probability"]
-    if output is not None:
-        files.write_file(output, csv_text(header, lines), force=session.force)
+    written = session.write({output: partial(csv_text, header, lines)})
     counts = dict(Counter(predicted).most_common())
-    result: dict[str, Any] = {"rows": len(ids), "counts": counts, "written": [str(output)] if output else []}
+    result: dict[str, Any] = {"rows": len(ids), "counts": counts, "written": written}
     if output is None:
         result["predictions"] = [dict(zip(("id", "label", "probability"), line, strict=True)) for line in lines]
 
     def text(console: Console) -> None:
         said = ", ".join(f"{label} {count}" for label, count in counts.items())
         console.print(f"{len(ids)} rows: {said}", markup=False)
-        print_list(console, header, lines, result["written"])
+        print_list(console, header, lines, written)
 
     session.show(result, text)
 
@@ -187,13 +194,6 @@ def _what_tells(session: Session, estimator: Any, loaded: Data) -> dict[str, dic
     return {"kernels": weights, "columns": columns}
 
 
-def _certificate(estimator: Any) -> dict[str, float] | None:
-    """How far the fit is from its optimum; None where it has a closed form."""
-    if not hasattr(estimator, "dual_gap_"):
-        return None
-    return {"objective": float(estimator.objective_), "dual_gap": float(estimator.dual_gap_)}
-
-
 def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
     count = max(audit.worth_checking(), min(SHOWN, len(audit.labels)))
     return [
@@ -208,10 +208,10 @@ def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
     ]
 
 
-def _page(session: Session, path: Path, loaded: Data, label: str, audit: Any, told: dict[str, dict[str, float]]) -> str:
+def _page(session: Session, loaded: Data, label: str, audit: Any, told: dict[str, dict[str, float]]) -> str:
     from ..report import PageSettings, label_report, render
 
-    with session.step(f"making {path}"):
+    with session.step("making the review page"):
         page = label_report(
             audit,
             X=loaded.shown(),
@@ -226,15 +226,9 @@ def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None
     rows, rate = loaded.table.n_rows, result["noise_rate"]
     console.print(f"{loaded.table.source}: {rows} rows, {len(result['classes'])} classes", markup=False)
     console.print(f"Wrong labels: about {round(rate * rows)} of {rows}, {percent(rate, result['noise_interval'])}.")
-    if result["worth_checking"]:
-        console.print(f"Worth checking: {result['worth_checking']} rows, of which half or more should be wrong.\n")
-        suspects = [
-            [suspect["id"], suspect["given"], suspect["suggested"], f"{suspect['quality']:.1%}"]
-            for suspect in result["suspects"][:SHOWN]
-        ]
-        console.print(table("Most suspect", [loaded.id_name, "given", "suggested", "chance it is right"], suspects))
-    else:
-        console.print("No label is suspect enough to be worth a check.")
+    suspects = [[one["id"], one["given"], one["suggested"], f"{one['quality']:.1%}"] for one in result["suspects"]]
+    header = [loaded.id_name, "given", "suggested", "chance it is right"]
+    print_suspects(console, ("label", "rows"), result["worth_checking"], header, suspects)
     print_features(console, loaded)
     _print_what_tells(console, result)
     print_written(console, result["written"])

@@ -1,5 +1,6 @@
 """Links and constraints that may be wrong: audit them, cluster with them."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ from ..files.errors import FileError
 from .inputs import Data, IdOption, KindOption, OutputOption, ReportOption, check_files, load
 from .review import link_review
 from .session import Session, command
-from .show import SHOWN, csv_text, percent, print_features, print_list, print_next, print_written, table
+from .show import SHOWN, csv_text, percent, print_features, print_list, print_next, print_suspects, print_written
 
 __all__ = ["register"]
 
@@ -40,26 +41,23 @@ def audit_pairs(
 ) -> None:
     """Which links, or which "same" and "different" pairs, are probably wrong: their share, the most suspect first."""
     from .. import audit_pairs as find_suspects
+    from ..report.pairs import wrong_shares
 
     check_files(session, read=[nodes, links], write=[output, report])
     loaded = load(session, nodes, label=None, row_id=row_id, kinds=kind)
     pairs = files.read_links(links, loaded.rows, nodes=str(nodes))
     with session.step(f"auditing {len(pairs)} pairs"):
         audit = find_suspects(loaded.matrix, pairs, random_state=session.seed)
-    contents: dict[Path, str] = {}
-    if output is not None:
-        contents[output] = link_review(audit, loaded.ids)
-    if report is not None:
-        contents[report] = _page(session, report, loaded, links, audit)
-    files.write_files(contents, force=session.force)
+    review, page = partial(link_review, audit, loaded.ids), partial(_page, session, loaded, links, audit)
+    written, wrong = session.write({output: review, report: page}), wrong_shares(audit)
     result = {
         "nodes": loaded.report(),
         "links": str(links),
         "pairs": len(pairs),
-        "wrong": _wrong_rates(audit),
+        "wrong": {name: {"rate": rate, "interval": interval} for name, (_, rate, interval) in wrong.items()},
         "worth_checking": audit.worth_checking(),
         "suspects": _suspects(audit, loaded),
-        "written": [str(path) for path in (output, report) if path is not None],
+        "written": written,
     }
 
     def text(console: Console) -> None:
@@ -93,10 +91,9 @@ def cluster(
         labels = _clusters(loaded.matrix, pairs, n_clusters, session.seed)
     lines = [[name, str(label)] for name, label in zip(loaded.ids, labels, strict=True)]
     header = [loaded.id_name, "cluster"]
-    if output is not None:
-        files.write_file(output, csv_text(header, lines), force=session.force)
+    written = session.write({output: partial(csv_text, header, lines)})
     sizes = np.bincount(labels, minlength=n_clusters).tolist()
-    result: dict[str, Any] = {"nodes": loaded.report(), "sizes": sizes, "written": [str(output)] if output else []}
+    result: dict[str, Any] = {"nodes": loaded.report(), "sizes": sizes, "written": written}
     if output is None:
         result["clusters"] = dict(lines)
 
@@ -104,7 +101,7 @@ def cluster(
         console.print(
             f"{nodes}: {len(lines)} rows in {n_clusters} clusters of {', '.join(map(str, sizes))}", markup=False
         )
-        print_list(console, header, lines, result["written"])
+        print_list(console, header, lines, written)
 
     session.show(result, text)
 
@@ -117,17 +114,6 @@ def _clusters(matrix: Any, pairs: Any, n_clusters: int, seed: int) -> np.ndarray
     else:
         model = LinkedClustering(n_clusters, random_state=seed)
     return np.asarray(model.fit(matrix, pairs=pairs).labels_)
-
-
-def _wrong_rates(audit: Any) -> dict[str, Any]:
-    """Estimated share of wrong pairs among those given as same and as different, with its interval."""
-    rates = {}
-    for sign, name, field in ((1, "same", "precision_positive"), (-1, "different", "precision_negative")):
-        if (audit.pairs.labels == sign).any():
-            low, high = audit.intervals.get(field, (None, None))
-            interval = None if low is None or high is None else [1.0 - high, 1.0 - low]
-            rates[name] = {"rate": 1.0 - getattr(audit.noise, field), "interval": interval}
-    return rates
 
 
 def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
@@ -146,10 +132,10 @@ def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
     ]
 
 
-def _page(session: Session, path: Path, loaded: Data, links: Path, audit: Any) -> str:
+def _page(session: Session, loaded: Data, links: Path, audit: Any) -> str:
     from ..report import PageSettings, pair_report, render
 
-    with session.step(f"making {path}"):
+    with session.step("making the review page"):
         settings = PageSettings(title=links.name, id_name=loaded.id_name)
         return render(pair_report(audit, X=loaded.shown(), ids=loaded.ids, settings=settings))
 
@@ -158,15 +144,11 @@ def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None
     console.print(f"{result['links']}: {result['pairs']} pairs of {loaded.table.n_rows} rows", markup=False)
     for name, wrong in result["wrong"].items():
         console.print(f"Given as {name} but wrong: about {percent(wrong['rate'], wrong['interval'])}.")
-    if result["worth_checking"]:
-        console.print(f"Worth checking: {result['worth_checking']} pairs, of which half or more should be wrong.\n")
-        words = {1: "same", -1: "different"}
-        suspects = [
-            [suspect["id"], suspect["other_id"], words[suspect["given"]], f"{suspect['quality']:.1%}"]
-            for suspect in result["suspects"][:SHOWN]
-        ]
-        console.print(table("Most suspect", [loaded.id_name, "and", "given", "chance it is right"], suspects))
-    else:
-        console.print("No pair is suspect enough to be worth a check.")
+    words = {1: "same", -1: "different"}
+    suspects = [
+        [one["id"], one["other_id"], words[one["given"]], f"{one['quality']:.1%}"] for one in result["suspects"]
+    ]
+    header = [loaded.id_name, "and", "given", "chance it is right"]
+    print_suspects(console, ("pair", "pairs"), result["worth_checking"], header, suspects)
     print_features(console, loaded)
     print_written(console, result["written"])

@@ -9,11 +9,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from .. import files
 
 __all__ = ["Session", "command"]
 
@@ -60,6 +63,11 @@ class Session:
             seconds = time.perf_counter() - started
             if seconds > SLOW_SECONDS:
                 print(f"{what}: {seconds:.1f} s", file=sys.stderr)
+
+    def write(self, wanted: Mapping[Path | None, Callable[[], str]]) -> list[str]:
+        """Make and write the files that were asked for (None: not), all or none of them, and name them."""
+        contents = {path: make() for path, make in wanted.items() if path is not None}
+        return [str(path) for path in files.write_files(contents, force=self.force)]
 
     def show(self, result: dict[str, Any], text: Callable[[Console], None]) -> None:
         """Print the result, for a machine or, by ``text``, for a person."""
@@ -117,7 +125,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         for name, (kind, option, default) in options.items()
     ]
     keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
-    with_session.__signature__ = inspect.Signature([*keyword_only, *shared])  # type: ignore[attr-defined]
+    signature = inspect.Signature([*keyword_only, *shared])
+    with_session.__signature__ = signature  # type: ignore[attr-defined]  # read by inspect.signature, and so by typer
     with_session.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *shared)}
     del with_session.__wrapped__
     return with_session

@@ -11,7 +11,18 @@ from ..files.delimited import csv_line
 from ..files.table import is_number
 from .inputs import Data
 
-__all__ = ["SHOWN", "csv_text", "print_features", "print_list", "print_next", "print_written", "table"]
+__all__ = [
+    "SHOWN",
+    "csv_text",
+    "percent",
+    "print_columns",
+    "print_features",
+    "print_list",
+    "print_next",
+    "print_suspects",
+    "print_written",
+    "table",
+]
 
 #: Rows of a list that are shown; files hold all.
 SHOWN = 10
@@ -44,6 +55,18 @@ def print_written(console: Console, paths: Sequence[str]) -> None:
     """Name the files that were written."""
     for path in paths:
         console.print(f"Written: {path}", markup=False)
+
+
+def print_suspects(
+    console: Console, what: tuple[str, str], worth_checking: int, header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
+    """The first of the suspects, and how many are worth checking; ``what`` they are, as in ("label", "rows")."""
+    one, several = what
+    if not worth_checking:
+        console.print(f"No {one} is suspect enough to be worth a check.")
+        return
+    console.print(f"Worth checking: {worth_checking} {several}, of which half or more should be wrong.\n")
+    console.print(table("Most suspect", header, rows[:SHOWN]))
 
 
 def print_next(console: Console, data: object, review: object, page: object) -> None:

@@ -1,15 +1,17 @@
-"""A table with columns of numbers, categories and text, as one matrix."""
+"""A data frame with columns of numbers, dates, categories and text, as one matrix."""
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .column_encoders import MISSING_CATEGORY, Categories, Numbers, Words
 
 #: A column of strings with more distinct values than this, and more than one in three rows distinct, is text.
 CATEGORIES, DISTINCT_SHARE = 30, 1 / 3
-#: Words kept per column of text, and levels kept per column of categories.
-MAX_WORDS, MAX_LEVELS = 20_000, 50
 
 
 def needs_preparation(X: Any) -> bool:
@@ -24,12 +26,13 @@ def needs_preparation(X: Any) -> bool:
     """
     if not (hasattr(X, "dtypes") and hasattr(X, "columns")):
         return False
-    return any(kind_of(X[name]) != "number" or X[name].isna().any() for name in X.columns)
+    columns = (X.iloc[:, position] for position in range(len(X.columns)))  # two of them may have one name
+    return any(kind_of(column) != "number" or column.isna().any() for column in columns)
 
 
 def kind_of(column: Any) -> str:
-    """Return "number", "category" or "text" for a column of a DataFrame."""
-    if column.dtype.kind in "biuf" or str(column.dtype) in ("boolean", "Int64", "Int32", "Float64", "Float32"):
+    """Return "number", "date", "category" or "text" for a column of a DataFrame."""
+    if column.dtype.kind in "biuf":
         return "number"
     if column.dtype.kind in "mM":
         return "date"
@@ -57,81 +60,57 @@ class ColumnPreparation:
 
     def fit(self, X: Any) -> "ColumnPreparation":
         """Look at every column of a DataFrame."""
+        if not X.columns.is_unique:
+            raise ValueError(f"X has two columns named {X.columns[X.columns.duplicated()][0]!r}; rename one")
         self.kinds = {str(name): kind_of(X[name]) for name in X.columns}
-        self._steps = [(name, _step_for(kind_of(X[name])).fit(X[name])) for name in X.columns]
-        ends = np.cumsum([step.transform(X[name][:1]).shape[1] for name, step in self._steps]).tolist()
-        self.parts = list(pairwise([0, *ends]))
+        self._steps = [(name, *_learn(X[name])) for name in X.columns]
+        self.parts = list(pairwise(np.cumsum([0, *(encoder.n_features for *_, encoder in self._steps)]).tolist()))
         return self
 
     def transform(self, X: Any) -> Any:
         """Return the matrix of a DataFrame with the same columns."""
-        parts = [step.transform(X[name]) for name, step in self._steps]
+        if not hasattr(X, "columns"):
+            raise TypeError(f"X must be a DataFrame with the columns {list(self.kinds)}, got {type(X).__name__}")
+        parts = [encoder.encode(READERS[kind](X[name])) for name, kind, encoder in self._steps]
         if any(sp.issparse(part) for part in parts):
             return sp.csr_array(sp.hstack([sp.csr_array(part) for part in parts]))
         return np.hstack(parts)
 
-
-def _step_for(kind: str) -> Any:
-    return {"number": Numbers, "date": Dates, "category": Levels, "text": Words}[kind]()
-
-
-class Numbers:
-    """One column of standardised numbers, with the median for missing ones."""
-
-    def fit(self, column: Any) -> "Numbers":
-        values = self._values(column)
-        known = values[np.isfinite(values)]
-        self.median = float(np.median(known)) if known.size else 0.0
-        self.mean, self.spread = (float(known.mean()), float(known.std()) or 1.0) if known.size else (0.0, 1.0)
-        return self
-
-    def transform(self, column: Any) -> Any:
-        values = self._values(column)
-        filled = np.where(np.isfinite(values), values, self.median)
-        return ((filled - self.mean) / self.spread)[:, None]
-
-    def _values(self, column: Any) -> Any:
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    @property
+    def n_features(self) -> int:
+        """The number of columns of the matrix."""
+        return sum(encoder.n_features for *_, encoder in self._steps)
 
 
-class Dates(Numbers):
-    """Dates and durations as numbers of seconds."""
-
-    def _values(self, column: Any) -> Any:
-        stamps = column.to_numpy()
-        seconds = stamps.astype("int64") / 1e9
-        return np.where(np.isnat(stamps), np.nan, seconds)
+def _learn(column: Any) -> tuple[str, Numbers | Categories | Words]:
+    kind = kind_of(column)
+    return kind, ENCODERS[kind]().learn(READERS[kind](column))
 
 
-class Levels:
-    """One indicator for each of the most frequent levels; a level that was not seen has none."""
-
-    def fit(self, column: Any) -> "Levels":
-        counts = self._text(column).value_counts()
-        self.levels = sorted(counts.index[:MAX_LEVELS])
-        return self
-
-    def transform(self, column: Any) -> Any:
-        values = self._text(column).to_numpy()
-        return np.stack([values == level for level in self.levels], axis=1).astype(np.float64)
-
-    def _text(self, column: Any) -> Any:
-        return column.astype(object).where(column.notna(), "(missing)").astype(str)
+def _numbers(column: Any) -> NDArray[np.float64]:
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.where(np.isfinite(values), values, np.nan)
 
 
-class Words:
-    """Words and pairs of words weighed by tf-idf."""
+def _seconds(column: Any) -> NDArray[np.float64]:
+    """Dates, in universal time where they have a zone, and durations as numbers of seconds."""
+    stamps = (column.dt.tz_convert(None) if getattr(column.dtype, "tz", None) else column).to_numpy()
+    durations = stamps - np.datetime64(0, "s") if stamps.dtype.kind == "M" else stamps
+    return durations / np.timedelta64(1, "s")  # NaN where there is none
 
-    def fit(self, column: Any) -> "Words":
-        from sklearn.feature_extraction.text import TfidfVectorizer
 
-        self.vectorizer = TfidfVectorizer(
-            sublinear_tf=True, ngram_range=(1, 2), max_features=MAX_WORDS, token_pattern=r"(?u)\b\w+\b"
-        ).fit(self._text(column))
-        return self
+def _levels(column: Any) -> list[str]:
+    return column.astype(object).where(column.notna(), MISSING_CATEGORY).astype(str).tolist()
 
-    def transform(self, column: Any) -> Any:
-        return sp.csr_array(self.vectorizer.transform(self._text(column)))
 
-    def _text(self, column: Any) -> Any:
-        return column.astype(object).where(column.notna(), "").astype(str)
+def _texts(column: Any) -> list[str]:
+    return column.astype(object).where(column.notna(), "").astype(str).tolist()
+
+
+ENCODERS: dict[str, type[Any]] = {"number": Numbers, "date": Numbers, "category": Categories, "text": Words}
+READERS: dict[str, Callable[[Any], Any]] = {
+    "number": _numbers,
+    "date": _seconds,
+    "category": _levels,
+    "text": _texts,
+}

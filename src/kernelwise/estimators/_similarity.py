@@ -21,6 +21,7 @@ from ..metrics import coherence
 from ..optim.sample_arrays import in_memory, rowwise
 from ..problems.pair_similarity import is_operator, n_samples_of, symmetric_part
 from ..spectral import GramFactor, SpectralBasis, spectral_basis
+from ..spectral.embedding import inverse_root
 from ..spectral.filtered import filtered_eigenpairs
 
 Array = NDArray[np.float64]
@@ -143,7 +144,7 @@ class ExtendedBasis:
         placed = np.asarray(rows @ self.projection)
         if self.degree_weights is not None:
             degrees = np.asarray(rows @ self.degree_weights)
-            placed *= _inverse_root(degrees, self.least_degree)[:, None]
+            placed *= inverse_root(degrees, self.least_degree)[:, None]
         return placed
 
     def _extend_over_blocks(self, X: Any) -> Any:
@@ -209,7 +210,7 @@ def _approximate_basis(
             'clip or shift the similarities to be non-negative, or pass normalize="none"'
         )
     degrees = np.where(degrees > least, degrees, 0.0)
-    scale = aslinearoperator(diags_array(_inverse_root(degrees, 0.0)))
+    scale = aslinearoperator(diags_array(inverse_root(degrees, 0.0)))
     normalized = scale @ operator @ scale
     values, vectors = filtered_eigenpairs(normalized, count, tol=tol, random_state=random_state)
     vectors[degrees == 0.0] = 0.0
@@ -234,7 +235,7 @@ def _with_extension(similarity: Similarity, basis: SpectralBasis) -> ExtendedBas
     degree_weights, least = None, 0.0
     if basis.degrees is not None:
         least = NEGLIGIBLE * float(basis.degrees.max())
-        rows = rows * rowwise(basis.degrees, _inverse_root, least)[:, None]
+        rows = rows * rowwise(basis.degrees, inverse_root, least)[:, None]
         ones = np.ones_like(basis.degrees)
         degree_weights = ones if factor is None else np.asarray(factor.T @ ones)
     projection = rows if factor is None else np.asarray(factor.T @ rows)
@@ -247,9 +248,4 @@ def _itself(rows: Array) -> Array:
 
 def _scaled_by_last(rows: Array, *, least: float) -> Array:
     """Rows over the roots of their degrees, which are the last column."""
-    return rows[:, :-1] * _inverse_root(rows[:, -1], least)[:, None]
-
-
-def _inverse_root(degrees: Array, least: float) -> Array:
-    """``d^-1/2``, and 0 where the degree is nothing but rounding."""
-    return np.divide(1.0, np.sqrt(np.abs(degrees)), out=np.zeros_like(degrees), where=degrees > least)
+    return rows[:, :-1] * inverse_root(rows[:, -1], least)[:, None]

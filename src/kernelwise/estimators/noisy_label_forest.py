@@ -94,6 +94,8 @@ class SettledForest:
     def __call__(self, X: Any) -> Array:
         """Return the mean over trees of the value of each sample's leaf."""
         rows = np.asarray(X, dtype=np.float32)
+        if any(tree.n_features != rows.shape[1] for tree in self.trees):  # they would read beyond a row
+            raise ValueError(f"X has {rows.shape[1]} columns, and the trees were grown on {self.trees[0].n_features}")
         total = np.zeros((len(rows), self.values[0].shape[1]))
         for tree, values in zip(self.trees, self.values, strict=True):
             total += values[tree.apply(rows)]

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from ..kernels.combined import CombinedKernelTransformer
 from ..kernels.reading import tidy
 from ..spectral import GramFactor, SpectralBasis, assign_clusters, spectral_basis
+from ..spectral.embedding import inverse_root
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from .pair_kernel_learner import PairKernelLearner
@@ -168,7 +169,7 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         rows = features @ self._extension
         if self._degree_weights is not None:
             degrees = features @ self._degree_weights
-            rows *= _inverse_root(degrees, self._least_degree)[:, None]
+            rows *= inverse_root(degrees, self._least_degree)[:, None]
         if self._unit_rows:
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
             rows = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
@@ -215,7 +216,7 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         if basis.degrees is not None:
             self._least_degree = NEGLIGIBLE * float(basis.degrees.max())
             self._degree_weights = ones if self.learner_ is None else features.T @ ones
-            rows = rows * _inverse_root(basis.degrees, self._least_degree)[:, None]
+            rows = rows * inverse_root(basis.degrees, self._least_degree)[:, None]
         self._extension = rows if self.learner_ is None else features.T @ rows
 
     def _read(self, X: Any, *, fitting: bool) -> Any:
@@ -269,8 +270,3 @@ def _settle(embedding: Array, labels: NDArray[np.intp], n_clusters: int) -> tupl
             break
         labels = nearest
     return labels, centers
-
-
-def _inverse_root(degrees: Array, least: float) -> Array:
-    """``d^-1/2``, and 0 where the degree is nothing but rounding."""
-    return np.divide(1.0, np.sqrt(np.abs(degrees)), out=np.zeros_like(degrees), where=degrees > least)

@@ -3,7 +3,6 @@
 import math
 import warnings
 from collections.abc import Sequence
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -15,19 +14,18 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..distributed import is_dask, working_engine
-from ..distributed.pair_products import pair_products
 from ..distributed.row_access import as_dask_array
 from ..distributed.similarities import read_pairs
-from ..memory import require
 from ..optim.sample_arrays import in_memory
 from ..problems.block_completion import is_contradictory
 from ..problems.completion_theory import labelled_for_recovery
 from ..problems.known_block import KnownBlock, known_block
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
+from ._component_choice import candidates, check_components, choose_components
 from ._core_fit import METHODS, CoreFitter, FittedCore
-from ._pair_calibration import Calibration, hold_out
-from ._pair_entries import check_ends, inner_products
+from ._pair_calibration import Calibration
+from ._pair_entries import all_entries, entries, inner_products
 from ._similarity import (
     ExtendedBasis,
     Similarity,
@@ -45,10 +43,6 @@ __all__ = ["PairCompleter"]
 
 Array = NDArray[np.float64]
 
-#: Numbers of eigenvectors that n_components="auto" tries.
-GRID = (5, 10, 20, 50, 100, 200)
-#: More eigenvectors are not tried once the error exceeds the least one by this factor.
-WORSE = 1.05
 #: The most noise that "auto" acts on: at one half pairs say nothing, and the correction has a pole.
 MOST_NOISE = 0.45
 
@@ -237,18 +231,20 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             assert n_samples is not None  # one or the other
             known = resolve_pairs(read_pairs(pairs, n_samples), y, n_samples, random_state=rng, both_kinds=False)
             assert known is not None  # they are required
-            self._candidates(len(known_block(known).index), n_samples)
+            candidates(self.n_components, len(known_block(known).index), n_samples)
             return self._complete(similarity or read_blocks(self, X, engine), known, rng)
 
     def _complete(self, similarity: Similarity, known: Pairs, rng: np.random.RandomState) -> Self:
         block = known_block(known)
-        counts = self._candidates(len(block.index), similarity.n_samples)
+        counts = candidates(self.n_components, len(block.index), similarity.n_samples)
         basis = leading_basis(similarity, max(counts), normalize=self.normalize, tol=self.eigen_tol, random_state=rng)
         labelled = basis.rows(block.index)
         self.noise_rate_ = self._find_noise(basis, labelled, known, rng)
-        count, self.calibration_ = self._hold_out(labelled, block, counts, rng)
-        chosen, completion = basis.leading(count), self._fitter.complete(block, rng)
-        core = self._fitter.fit(labelled[:, :count], block, completion, rng)
+        fitter = CoreFitter(self.method, self.noise_rate_, self.penalty, self.tol, self.max_iter, self.refine)
+        choice = choose_components(fitter, labelled, block, counts, calibrate=self.calibrate, random_state=rng)
+        count, self.component_errors_, self.calibration_ = choice
+        chosen, completion = basis.leading(count), fitter.complete(block, rng)
+        core = fitter.fit(labelled[:, :count], block, completion, rng)
         self._keep(chosen, block, completion, core)
         self._warn_of_doubtful_results(core)
         if self.method == "completion" and not self.penalty_ and is_contradictory(block):
@@ -276,11 +272,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         ndarray, or a Dask array for pairs in a Dask collection
         """
         check_is_fitted(self)
-        if is_dask(self.factor_) or is_dask(rows) or is_dask(cols):
-            check = partial(check_ends, n_samples=len(self.factor_))
-            return pair_products(self.factor_, rows, cols, check=check, product=inner_products)
-        left, right = check_ends(rows, cols, len(self.factor_))
-        return inner_products(self.factor_, left, right)
+        return entries(self.factor_, rows, cols)
 
     def predict_pairs(self, rows: Any, cols: Any) -> Any:
         """Say +1 for pairs with a score of at least one half and -1 for others, as the labels of :class:`Pairs`."""
@@ -299,17 +291,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def label_matrix(self, *, max_gigabytes: float = 2.0) -> Any:
         """The whole n x n matrix of scores, if it is no larger than allowed; a Dask array where ``factor_`` is one."""
         check_is_fitted(self)
-        n_samples = len(self.factor_)
-        needed = 8e-9 * n_samples**2
-        if needed > max_gigabytes:
-            raise ValueError(
-                f"the label matrix of {n_samples} samples takes {needed:.3g} GB, more than max_gigabytes="
-                f"{max_gigabytes:g}; use pair_scores(rows, cols), or factor_ @ factor_[some].T"
-            )
-        if is_dask(self.factor_):
-            return self.factor_ @ self.factor_.T
-        require(8 * n_samples**2, f"the label matrix of {n_samples} samples", "use pair_scores(rows, cols)")
-        return self.factor_ @ self.factor_.T
+        return all_entries(self.factor_, max_gigabytes)
 
     def transform(self, X: Any) -> Any:
         """Rows of the factor for new samples, by Nystroem's formula; scores of pairs are their inner products.
@@ -340,30 +322,6 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         precision = self.audit_.noise.precision_positive, self.audit_.noise.precision_negative
         wrong = 1.0 - np.where(known.labels > 0, *precision)
         return min(float(np.average(wrong, weights=known.weights)), MOST_NOISE)
-
-    def _hold_out(
-        self, labelled: Array, block: KnownBlock, counts: Sequence[int], rng: np.random.RandomState
-    ) -> tuple[int, Calibration | None]:
-        """The number of eigenvectors of least error on pairs of samples held out, and probabilities from these.
-
-        ``labelled`` are the rows of the basis at ``block.index``.
-        """
-        self.component_errors_: dict[int, float] = {}
-        split = hold_out(block, rng) if self.calibrate or len(counts) > 1 else None
-        if split is None:
-            return counts[0], None
-        rest, held = block.among(split[0]), block.among(split[1])
-        fitting, testing = (labelled[np.searchsorted(block.index, part.index)] for part in (rest, held))
-        completion = self._fitter.complete(rest, rng)
-        truth, scores = held.corrected(self.noise_rate_).values, {}
-        for count in counts:
-            rows = testing[:, :count] @ self._fitter.fit(fitting[:, :count], rest, completion, rng).root
-            scores[count] = inner_products(rows, held.rows, held.cols)
-            self.component_errors_[count] = float(np.average((scores[count] - truth) ** 2, weights=held.weights))
-            if self.component_errors_[count] > WORSE * min(self.component_errors_.values()):
-                break  # the cost grows with the square of their number
-        best = min(self.component_errors_, key=lambda count: self.component_errors_[count])
-        return best, Calibration.fit(scores[best], held, self.noise_rate_) if self.calibrate else None
 
     def _keep(self, basis: ExtendedBasis, block: KnownBlock, completion: Any, core: FittedCore) -> None:
         self.core_, self.factor_ = core.root @ core.root.T, core.factor(basis.vectors, block.index)
@@ -403,32 +361,13 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 stacklevel=4,
             )
 
-    def _candidates(self, n_labelled: int, n_samples: int) -> list[int]:
-        """The numbers of eigenvectors to try, all less than the number of labelled samples."""
-        if isinstance(self.n_components, str):
-            return [count for count in GRID if count < n_labelled] or [max(1, n_labelled - 1)]
-        given: Any = [self.n_components] if isinstance(self.n_components, Integral) else self.n_components
-        counts = sorted({int(count) for count in given})
-        if counts[-1] > n_samples:
-            raise ValueError(f"n_components={counts[-1]} is more than the {n_samples} samples")
-        if counts[-1] >= n_labelled:
-            raise ValueError(
-                f"n_components={counts[-1]} must be less than the {n_labelled} labelled samples, those that occur in "
-                'known pairs; label more of them, lower n_components, or set n_components="auto"'
-            )
-        return counts
-
-    @property
-    def _fitter(self) -> CoreFitter:
-        return CoreFitter(self.method, self.noise_rate_, self.penalty, self.tol, self.max_iter, self.refine)
-
     def _check_options(self) -> None:
         """Refuse options that cannot work, before any data is touched."""
         if self.method not in METHODS:
             raise ValueError(f"method must be one of {list(METHODS)}, got {self.method!r}")
         if self.normalize not in ("none", "symmetric"):
             raise ValueError(f'normalize must be "none" or "symmetric", got {self.normalize!r}')
-        _check_components(self.n_components)
+        check_components(self.n_components)
         limits = {"noise_rate": (self.noise_rate, 0.5), "penalty": (self.penalty, np.inf), "tol": (self.tol, 1.0)}
         limits["eigen_tol"] = (self.eigen_tol, 1.0)
         for name, (value, limit) in limits.items():
@@ -447,13 +386,3 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = is_precomputed(self.kernels)
         return tags
-
-
-def _check_components(n_components: Any) -> None:
-    if isinstance(n_components, str):
-        if n_components != "auto":
-            raise ValueError(f'n_components must be an int, several, or "auto", got {n_components!r}')
-        return
-    counts: list[Any] = list(n_components) if np.iterable(n_components) else [n_components]
-    if not counts or not all(isinstance(c, Integral) and not isinstance(c, bool) and int(c) >= 1 for c in counts):
-        raise ValueError(f'n_components must be a positive int, several of them, or "auto", got {n_components!r}')

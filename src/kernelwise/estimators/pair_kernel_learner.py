@@ -4,7 +4,7 @@ import logging
 import warnings
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -305,7 +305,7 @@ class PairKernelLearner(CombinedKernelTransformer):
         if self.correction not in CORRECTIONS:
             raise ValueError(f"correction must be one of {list(CORRECTIONS)}, got {self.correction!r}")
         off = self.feasible is None or self.feasible is False
-        if not off and not (_is_number(self.feasible) and 0 < self.feasible <= 1):  # type: ignore[operator]
+        if not off and not (_is_number(self.feasible) and 0 < self.feasible <= 1):
             raise ValueError(f"feasible must lie above 0 and be at most 1, or be None or False, got {self.feasible!r}")
         if not (_is_number(self.tol) and 0 < self.tol < 1):
             raise ValueError(f"tol must lie between 0 and 1, got {self.tol!r}")
@@ -359,7 +359,7 @@ def _largest_errors(bank: KernelBank) -> float | Array:
     return bank.residuals * bank.diagonals().max(axis=1) / np.maximum(1.0 - bank.residuals, 0.1)
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 

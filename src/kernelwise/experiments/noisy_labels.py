@@ -18,6 +18,7 @@ training range, and baselines that are tuned in the same way on the same noisy l
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,7 +147,7 @@ def draw_accuracy(records: Sequence[Record]) -> "Figure":
     return _accuracy_figure({m: [r for r in records if m in r.results] for m in METHODS}, _of_method)
 
 
-def _of_method(record: Record, method: str) -> float:
+def _of_method(method: str, record: Record) -> float:
     return float(record.results[method]["accuracy"])
 
 
@@ -184,12 +185,12 @@ def run_honest_cell(cell: Cell, seed: int) -> dict[str, Any]:
 
 def summarise_honest(records: Sequence[Record]) -> Table:
     """Return accuracy by data set and method, one column per noise level."""
-    return _accuracy_table(records, _by_method(records), lambda record, _: float(record.results["accuracy"]))
+    return _accuracy_table(records, _by_method(records), lambda _, record: float(record.results["accuracy"]))
 
 
 def draw_honest(records: Sequence[Record]) -> "Figure":
     """Draw accuracy against noise, one panel per data set."""
-    return _accuracy_figure(_by_method(records), lambda record, _: float(record.results["accuracy"]))
+    return _accuracy_figure(_by_method(records), lambda _, record: float(record.results["accuracy"]))
 
 
 def _by_method(records: Sequence[Record]) -> dict[str, list[Record]]:
@@ -201,14 +202,14 @@ def _by_method(records: Sequence[Record]) -> dict[str, list[Record]]:
 
 
 def _accuracy_table(
-    records: Sequence[Record], by_method: dict[str, list[Record]], accuracy: Callable[[Record, str], float]
+    records: Sequence[Record], by_method: dict[str, list[Record]], accuracy: Callable[[str, Record], float]
 ) -> Table:
     levels = distinct(records, "noise")
     rows = []
     for dataset in [*distinct(records, "dataset"), "mean"]:
         for method, own in by_method.items():
             rows_of = own if dataset == "mean" else [r for r in own if r.cell["dataset"] == dataset]
-            values = grouped(rows_of, lambda record, method=method: accuracy(record, method), "noise")  # type: ignore[misc]
+            values = grouped(rows_of, partial(accuracy, method), "noise")
             entries = [mean_std(values.get((level,), [])) for level in levels]
             rows.append((str(dataset), method, *(e.split(" ")[0] if dataset == "mean" else e for e in entries)))
     header = ("data", "method", *(f"q = {level}" for level in levels))
@@ -217,10 +218,10 @@ def _accuracy_table(
     return Table(header, tuple(rows), (note,))
 
 
-def _accuracy_figure(by_method: dict[str, list[Record]], accuracy: Callable[[Record, str], float]) -> "Figure":
+def _accuracy_figure(by_method: dict[str, list[Record]], accuracy: Callable[[str, Record], float]) -> "Figure":
     panels: dict[str, dict[str, Line]] = {}
     for method, records in by_method.items():
-        values = grouped(records, lambda record, method=method: accuracy(record, method), "dataset", "noise")  # type: ignore[misc]
+        values = grouped(records, partial(accuracy, method), "dataset", "noise")
         for dataset in distinct(records, "dataset"):
             levels = sorted(float(level) for name, level in values if name == dataset)
             means = [float(np.mean(values[dataset, level])) for level in levels]

@@ -12,6 +12,7 @@ learner is given the noisy labels, with the noise known, and the perfect ones. B
 
 import statistics
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,10 +135,7 @@ def draw_figure(records: Sequence[Record]) -> "Figure":
     for dataset in distinct(records, "dataset"):
         own = [record for record in records if record.cell["dataset"] == dataset]
         title = TITLES[str(dataset)]
-        levels[title] = {
-            name: _line(own, lambda nmi, name=name: nmi[name])  # type: ignore[misc]
-            for name in (PERFECT, NOISY, FEASIBLE_ONLY, UNCORRECTED)
-        }
+        levels[title] = {name: _line(own, itemgetter(name)) for name in (PERFECT, NOISY, FEASIBLE_ONLY, UNCORRECTED)}
         differences[f"{title}, perfect minus noisy labels"] = {
             "kept feasible": _line(own, lambda nmi: nmi[PERFECT] - nmi[NOISY]),
             "as printed": _line(own, lambda nmi: nmi[PERFECT + AS_PRINTED] - nmi[NOISY + AS_PRINTED]),

@@ -18,7 +18,16 @@ from .limits import MAX_COLUMNS, MAX_SAMPLES, MAX_SPARSE_COLUMNS, check_size, op
 from .matrix_market import matrix_market
 from .table import Column, Table, as_words
 
-__all__ = ["arrays_in", "check_array", "read_matrix_market", "read_npy", "read_npz", "read_svmlight", "sparse_from"]
+__all__ = [
+    "arrays_in",
+    "check_array",
+    "check_characters",
+    "read_matrix_market",
+    "read_npy",
+    "read_npz",
+    "read_svmlight",
+    "sparse_from",
+]
 
 #: Names under which the features stand in an archive of arrays.
 FEATURES = ("X", "x", "data", "features")
@@ -87,14 +96,13 @@ def _read_array(path: Path, stream: IO[bytes], size: int, name: str | None = Non
     if len(content) < declared:
         raise FileError(f"{_array(path, name)} is cut short; write it anew")
     if dtype.kind == "U":
-        _check_characters(
-            _array(path, name), np.frombuffer(content, dtype=np.dtype("u4").newbyteorder(dtype.byteorder))
-        )
+        check_characters(_array(path, name), content, dtype)
     return np.frombuffer(content, dtype=dtype).reshape(shape, order="F" if fortran else "C")
 
 
-def _check_characters(where: str, codes: NDArray[np.uint32]) -> None:
+def check_characters(where: str, content: bytes, dtype: np.dtype[Any]) -> None:
     """Refuse numbers that are no characters, which Python must never see, and halves of characters."""
+    codes = np.frombuffer(content, dtype=np.dtype("u4").newbyteorder(dtype.byteorder))
     if codes.max(initial=0) > sys.maxunicode or ((codes >= 0xD800) & (codes <= 0xDFFF)).any():
         raise FileError(f"{where} holds text that is not made of characters; it is damaged, write it anew")
 

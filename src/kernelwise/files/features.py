@@ -1,51 +1,36 @@
 """From the columns of a table to numbers that a kernel can compare, in a way that can be saved and shown."""
 
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..estimators.column_encoders import MAX_CATEGORIES, MISSING_CATEGORY, Categories, Numbers, Words
 from ..memory import require
 from .errors import FileError
 from .table import Column, Table, is_number, mostly_numbers, numeric_values
 
 __all__ = ["TableFeatures"]
 
-Array = NDArray[np.float64]
-
-#: A category that is seen less often than in the most frequent ones shares a feature with all such.
-MAX_CATEGORIES = 50
-#: Words of a text column, by how often they occur.
-MAX_WORDS = 20_000
+#: From this many rows on, a word has to occur in two of them.
+ROWS_FOR_RECURRENCE = 20
 
 
 @dataclass
-class NumericColumn:
+class NumericColumn(Numbers):
     """A number, missing ones filled with the median, scaled to mean zero and unit variance."""
 
-    name: str
-    median: float = 0.0
-    mean: float = 0.0
-    scale: float = 1.0
-    n_filled: int = 0
+    name: str = ""
 
     def fit(self, table: Table) -> Self:
         """Learn the median, the mean and the scale."""
-        values = numeric_values(table, table[self.name])
-        present = values[~np.isnan(values)]
-        self.n_filled = len(values) - len(present)
-        if len(present):
-            self.median, self.mean = float(np.median(present)), float(present.mean())
-            self.scale = float(present.std()) or 1.0
-        return self
+        return self.learn(numeric_values(table, table[self.name]))
 
-    def transform(self, table: Table) -> Array:
+    def transform(self, table: Table) -> NDArray[np.float64]:
         """The scaled column, of shape (n_rows, 1)."""
-        values = numeric_values(table, table[self.name])
-        filled = np.where(np.isnan(values), self.median, values)
-        return ((filled - self.mean) / self.scale)[:, None]
+        return self.encode(numeric_values(table, table[self.name]))
 
     @property
     def feature_names(self) -> list[str]:
@@ -65,31 +50,21 @@ class NumericColumn:
 
 
 @dataclass
-class CategoricalColumn:
+class CategoricalColumn(Categories):
     """A category as indicators of the frequent values, with one more for rare ones where there are many."""
 
-    name: str
-    categories: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype="U1"))
-    n_rare: int = 0
+    with_rare: ClassVar[bool] = True
+
+    name: str = ""
 
     def fit(self, table: Table) -> Self:
-        """Learn which categories are frequent; ties go to those that come first in the alphabet."""
+        """Learn which categories are frequent."""
         _refuse_numbers_with_mistakes(table, table[self.name])
-        found, counts = np.unique(_categories(table[self.name]), return_counts=True)
-        frequent = np.lexsort((found, -counts))[:MAX_CATEGORIES]
-        self.categories, self.n_rare = np.sort(found[frequent]), len(found) - len(frequent)
-        return self
+        return self.learn(_categories(table[self.name]))
 
-    def transform(self, table: Table) -> Array:
+    def transform(self, table: Table) -> NDArray[np.float64]:
         """Indicators, of shape (n_rows, n_categories); a category that was not seen has none, or that of rare ones."""
-        values = _categories(table[self.name])
-        place = np.minimum(np.searchsorted(self.categories, values), len(self.categories) - 1)
-        known = self.categories[place] == values
-        indicators = np.zeros((len(values), len(self.categories) + (self.n_rare > 0)))
-        indicators[np.flatnonzero(known), place[known]] = 1.0
-        if self.n_rare:
-            indicators[~known, -1] = 1.0
-        return indicators
+        return self.encode(_categories(table[self.name]))
 
     @property
     def feature_names(self) -> list[str]:
@@ -100,7 +75,7 @@ class CategoricalColumn:
     @property
     def n_dense(self) -> int:
         """How many features are held densely."""
-        return len(self.categories) + 1
+        return self.n_features
 
     @property
     def becomes(self) -> str:
@@ -110,37 +85,26 @@ class CategoricalColumn:
 
 
 @dataclass
-class TextColumn:
-    """Text as tf-idf weights of its words."""
+class TextColumn(Words):
+    """Text as tf-idf weights of its words of two letters or more."""
 
-    name: str
-    words: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype="U1"))
-    idf: Array = field(default_factory=lambda: np.empty(0))
+    pattern: ClassVar[str] = r"(?u)\b\w\w+\b"
+    longest: ClassVar[int] = 1
+
+    name: str = ""
 
     def fit(self, table: Table) -> Self:
         """Learn the words and how rare they are."""
-        from sklearn.feature_extraction.text import CountVectorizer
-
-        counter = CountVectorizer(max_features=MAX_WORDS, min_df=2 if table.n_rows >= 20 else 1)
         try:
-            counts = sp.csr_array(counter.fit_transform(_texts(table[self.name])))
+            return self.learn(table[self.name].labels(), min_rows=2 if table.n_rows >= ROWS_FOR_RECURRENCE else 1)
         except ValueError as error:
             raise FileError(
                 f"{table.source}, column {self.name!r} has no words that recur; give it another kind or leave it out"
             ) from error
-        self.words = np.array(counter.get_feature_names_out(), dtype=str)
-        self.idf = np.log((1 + table.n_rows) / (1 + counts.astype(bool).sum(axis=0))) + 1.0
-        return self
 
     def transform(self, table: Table) -> Any:
         """The weights, sparse, of shape (n_rows, n_words); rows have unit length."""
-        from sklearn.feature_extraction.text import CountVectorizer
-        from sklearn.preprocessing import normalize
-
-        counter = CountVectorizer(vocabulary=self.words.tolist())
-        weights: Any = sp.csr_array(counter.transform(_texts(table[self.name]))).astype(np.float64)
-        weights.data = (1.0 + np.log(weights.data)) * self.idf[weights.indices]
-        return normalize(weights, copy=False)
+        return self.encode(table[self.name].labels())
 
     @property
     def feature_names(self) -> list[str]:
@@ -239,7 +203,8 @@ class TableFeatures:
         used = [column for column in table.columns.values() if column.name not in self.leave_out]
         self.unused_ = [column.name for column in used if column.kind == "id"]
         self.encoders_: list[Encoder] = [] if table.block is None else [MatrixBlock().fit(table)]
-        self.encoders_ += [ENCODERS[column.kind](column.name).fit(table) for column in used if column.kind in ENCODERS]
+        encoded = [column for column in used if column.kind in ENCODERS]
+        self.encoders_ += [ENCODERS[column.kind](name=column.name).fit(table) for column in encoded]
         if not self.encoders_:
             others = [*self.leave_out, *self.unused_]
             more = f" and {len(others) - 8} more" if len(others) > 8 else ""
@@ -296,12 +261,8 @@ def _column_of(encoder: Encoder) -> str:
     return "the matrix" if isinstance(encoder, MatrixBlock) else encoder.name
 
 
-def _categories(column: Column) -> NDArray[Any]:
-    return np.array([cell or "(missing)" for cell in column.labels()], dtype=str)
-
-
-def _texts(column: Column) -> list[str]:
-    return column.labels()
+def _categories(column: Column) -> list[str]:
+    return [cell or MISSING_CATEGORY for cell in column.labels()]
 
 
 def _refuse_numbers_with_mistakes(table: Table, column: Column) -> None:

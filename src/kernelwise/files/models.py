@@ -1,6 +1,7 @@
 """Models on disk in the format of skops, with a card. Loading a model never runs code that came with it."""
 
 import json
+import math
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..estimators._columns import ColumnPreparation
 from ..experiments.records import plain, versions
-from .arrays import arrays_in, check_array, sparse_from
+from .arrays import arrays_in, check_array, check_characters, sparse_from
 from .errors import FileError, explain
 from .features import TableFeatures
 from .limits import check_size, open_archive, unpacking
@@ -76,10 +78,14 @@ TRUSTED = frozenset(
         "kernelwise.baselines.spectral_kernel.SpectralFeatures",
         "kernelwise.baselines.spectral_kernel.SpectralKernelLearner",
         "kernelwise.baselines.uniform_kernel.UniformKernel",
+        "kernelwise.estimators._columns.ColumnPreparation",
         "kernelwise.estimators._pair_calibration.Calibration",
         "kernelwise.estimators._samples.FeatureScaler",
         "kernelwise.estimators._similarity.ExtendedBasis",
         "kernelwise.estimators.best_case.BestCaseMKLClassifier",
+        "kernelwise.estimators.column_encoders.Categories",
+        "kernelwise.estimators.column_encoders.Numbers",
+        "kernelwise.estimators.column_encoders.Words",
         "kernelwise.estimators.completion_clustering.PairCompletionClustering",
         "kernelwise.estimators.link_smoothing.LinkSmoother",
         "kernelwise.estimators.linked_clustering.LinkedClustering",
@@ -153,6 +159,11 @@ class SavedModel:
         FileError
             If the parts of the model do not fit together, or the table has not the columns that are needed.
         """
+        if _prepares_frames(self.estimator):
+            raise FileError(
+                f"the model was made of data frames and does not take files such as {table.source}; use"
+                " load_model(path).estimator.predict(frame), or make a model of files with kernelwise classify"
+            )
         with _fitting_together(f"{table.source} and the model do not go together"):
             chances = np.asarray(self.estimator.predict_proba(self.features.transform(table)), dtype=np.float64)
             if chances.shape != (table.n_rows, len(self.estimator.classes_)):
@@ -217,7 +228,7 @@ def load_model(path: str | Path) -> SavedModel:
         content = skops_io.load(path, trusted=sorted(TRUSTED))
         if not isinstance(content, dict) or not isinstance(content.get("features"), TableFeatures):
             raise FileError(f"{path} holds no model of kernelwise; make one with kernelwise classify")
-        check_native_parts(path, content, n_features=getattr(content.get("estimator"), "n_features_in_", 0))
+        check_native_parts(path, content, n_features=_n_features(content.get("estimator")))
     return SavedModel(content.get("estimator"), content["features"], card)
 
 
@@ -229,6 +240,19 @@ def read_card(path: str | Path) -> dict[str, Any]:
     if not isinstance(card, dict) or card.get("format") != FORMAT:
         raise FileError(f"{path} is not a model of this version of kernelwise; make it again with kernelwise classify")
     return card
+
+
+def _n_features(estimator: Any) -> int:
+    """How many columns the parts of an estimator see: those of the data, or what it makes of a data frame."""
+    if not _prepares_frames(estimator):
+        return getattr(estimator, "n_features_in_", 0)
+    if not isinstance(estimator._columns, ColumnPreparation):
+        raise TypeError(f"a data frame is not prepared by {type(estimator._columns).__name__}")
+    return estimator._columns.n_features
+
+
+def _prepares_frames(estimator: Any) -> bool:
+    return getattr(estimator, "_columns", None) is not None
 
 
 @contextmanager
@@ -280,14 +304,17 @@ def _types(schema: Any) -> Iterator[tuple[str, str]]:
 
 
 def _check_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo, before: int) -> int:
-    """Refuse arrays that claim more than is there, and sparse matrices whose indices lead outside.
+    """Refuse arrays that claim more than is there or hold no text, and sparse matrices whose indices lead outside.
 
     Returns the bytes of the member, unpacked; ``before`` are those of the members before it.
     """
     with unpacking(f"{path}: {member.filename} is damaged"):
         if member.filename.endswith(".npy"):
             with archive.open(member) as stream:
-                check_array(path, stream, member.file_size, member.filename, records=True)
+                shape, _, dtype = check_array(path, stream, member.file_size, member.filename, records=True)
+                if dtype.kind == "U":
+                    text = stream.read(math.prod(shape) * dtype.itemsize)
+                    check_characters(f"{path}, {member.filename}", text, dtype)
         elif member.filename.endswith(".npz"):
             packed = BytesIO(archive.read(member))
             with open_archive(path, packed) as inner:

@@ -81,6 +81,7 @@ def _machine_is_whole(machine: Any, n_features: int) -> bool:
             machine.kernel in ("rbf", "linear", "poly", "sigmoid")
             and n_classes >= 2
             and vectors.shape == (n_vectors, n_features)
+            and machine.n_features_in_ == n_features
             and machine.support_.shape == (n_vectors,)
             and counts.shape == (n_classes,)
             and counts.min() >= 0

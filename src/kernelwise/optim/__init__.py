@@ -1,6 +1,6 @@
 """Solvers, certificates and the projections and proxes they use; nothing of kernels, labels or scikit-learn."""
 
-from .projection import box_budget_multiplier, project_box_budget
+from .projection import project_box_budget
 from .prox import prox_squared_sum_of_norms
 from .result import Certificate, HistoryRow, SolverResult, Status
 from .spending import largest_spending
@@ -10,7 +10,6 @@ __all__ = [
     "HistoryRow",
     "SolverResult",
     "Status",
-    "box_budget_multiplier",
     "largest_spending",
     "project_box_budget",
     "prox_squared_sum_of_norms",

@@ -21,7 +21,7 @@ class ConePoint(NamedTuple):
     heads: Array
     tails: Array
 
-    def __add__(self, other: "ConePoint") -> "ConePoint":  # type: ignore[override]
+    def __add__(self, other: "ConePoint") -> "ConePoint":  # type: ignore[override]  # tuples would be strung together
         return ConePoint(self.heads + other.heads, self.tails + other.tails)
 
     def scaled(self, factor: float) -> "ConePoint":

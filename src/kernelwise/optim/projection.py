@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["box_budget_multiplier", "project_box_budget"]
+__all__ = ["project_box_budget"]
 
 FloatArray = NDArray[np.float64]
 
@@ -78,38 +78,6 @@ def projected(v: Any, upper: Any, budget: float) -> Any:
     trial = _Trial(*_validated(v, upper, budget))
     trial.move_to(_multiplier(trial))
     return trial.point
-
-
-def box_budget_multiplier(v: ArrayLike, *, upper: ArrayLike = 1.0, budget: float) -> float:
-    """Multiplier ``eta >= 0`` of the budget in :func:`project_box_budget`.
-
-    The projection is ``clip(v - eta, 0, upper)``; ``eta`` is 0 when the clipped point keeps the budget by itself.
-
-    Parameters
-    ----------
-    v : array-like of shape (n,)
-        The point to project; finite.
-    upper : float or array-like of shape (n,), default=1.0
-        Upper bounds, non-negative; ``inf`` for none.
-    budget : float
-        Bound of the sum, non-negative; ``inf`` for none.
-
-    Returns
-    -------
-    float
-        The multiplier.
-
-    References
-    ----------
-    Yang et al. (ICML 2012), Lemma 2 and equation (12).
-
-    Examples
-    --------
-    >>> from kernelwise.optim import box_budget_multiplier
-    >>> box_budget_multiplier([2.0, 0.5, 0.25, -1.0], budget=1.5)
-    0.125
-    """
-    return _multiplier(_Trial(*_validated(v, upper, budget)))
 
 
 def _validated(v: ArrayLike, upper: ArrayLike, budget: float) -> tuple[FloatArray, FloatArray, float]:

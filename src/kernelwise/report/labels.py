@@ -7,15 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..supervision import LabelAudit
-from ._figures import chance_histogram, confusions, gap_curve, weight_bars
-from ._plain import Table, cells, fingerprint, number, numbers, read_ids, read_table, text, texts
+from ._plain import Table, cells, fingerprint, number, numbers, read_ids, read_table, texts
+from ._review import MAX_WORDS, review, words
 from .neighbours import trusted_neighbours
 from .settings import PageSettings
 
-#: Numbers say how the page reads the data; a page never meets data of another number.
-SCHEMA = 1
 MAX_CHANCES = 5
-MAX_WORDS = 30
 
 
 def label_report(
@@ -76,61 +73,37 @@ def label_report(
     names, table = read_ids(ids, n_rows), read_table(X, feature_names, n_rows)
     classes = audit.classes.tolist()
     given, suggested = (_codes(labels, classes) for labels in (audit.labels, audit.suggested))
+    values = texts(classes)
+    rates = [
+        {"name": "labels", "n": n_rows, "rate": number(audit.noise_rate), "interval": numbers(audit.noise_interval)}
+    ]
+    page = review(
+        "labels",
+        audit,
+        settings,
+        given=given,
+        suggested=suggested,
+        rates=rates,
+        kernel_weights=kernel_weights,
+        history=history,
+    )
     listed = audit.order[: settings.max_rows]
     top = listed[: settings.max_details]
-    near = _near(audit, table, top, neighbours)
-    to_check = audit.worth_checking(settings.precision)
-    values = texts(classes)
-    rate = {
-        "name": "labels",
-        "n": n_rows,
-        "rate": number(audit.noise_rate),
-        "interval": numbers(audit.noise_interval),
+    page["suspects"] |= {
+        "id": [names[row] for row in listed],
+        "features": _shown(table, listed, settings.max_columns),
     }
-    return {
-        "schema": SCHEMA,
-        "kind": "labels",
+    return page | {
         "key": fingerprint(["labels"], names, [values[code] for code in given]),
-        "title": settings.title,
-        "id_name": settings.id_name,
-        "label_name": settings.label_name,
-        "summary": summarise(audit.quality, to_check, [rate], n_listed=len(listed)),
         "values": values,
         "names": values,
         "columns": _describe_columns(table, given, audit.quality, len(classes), settings.max_columns),
         "n_columns": len(table.names) if table else 0,
-        "suspects": {
-            "row": listed.tolist(),
-            "id": [names[row] for row in listed],
-            "quality": numbers(audit.quality[listed]),
-            "given": given[listed].tolist(),
-            "suggested": suggested[listed].tolist(),
-            "features": _shown(table, listed, settings.max_columns),
-        },
         "details": [
             {"chances": _chances(audit.probabilities[row])}
             | _compare(table, row, [at for at in others if at >= 0], names, audit.quality, settings.max_columns)
-            for row, others in zip(top, near, strict=True)
+            for row, others in zip(top, _near(audit, table, top, neighbours), strict=True)
         ],
-        "figures": {
-            "chances": chance_histogram(audit.quality, to_check),
-            "confusions": confusions(given, suggested),
-            "weights": weight_bars(kernel_weights),
-            "gap": gap_curve(history),
-        },
-    }
-
-
-def summarise(
-    quality: NDArray[np.float64], to_check: int, rates: list[dict[str, Any]], *, n_listed: int
-) -> dict[str, Any]:
-    """The numbers of the headline: how many there are, how many are wrong, how many to check, what that should find."""
-    return {
-        "n": len(quality),
-        "n_listed": n_listed,
-        "rates": rates,
-        "to_check": to_check,
-        "expected_wrong": number((1 - np.sort(quality)[:to_check]).sum()),
     }
 
 
@@ -218,11 +191,3 @@ def _compare(
         theirs = words(table, at)
         neighbour["shared"] = [word for word in own if word in theirs][:MAX_WORDS]
     return {"near": near, "words": [[word, own[word]] for word in list(own)[:MAX_WORDS]], "n_words": len(own)}
-
-
-def words(table: Table, row: int) -> dict[str, float | None]:
-    """The non-zero entries of a sparse row by name, the largest first."""
-    assert table.sparse is not None
-    entries = table.sparse[[row], :].tocoo()
-    order = np.argsort(-np.abs(entries.data), kind="stable")
-    return {text(table.names[entries.col[k]]): number(entries.data[k]) for k in order}

@@ -1,16 +1,15 @@
 """The review page of pairs, as data."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from ..supervision import PairAudit, Pairs
-from ._figures import chance_histogram, confusions, gap_curve, weight_bars
 from ._plain import Table, cells, fingerprint, number, numbers, read_ids, read_table
-from .labels import MAX_WORDS, SCHEMA, summarise, words
+from ._review import MAX_WORDS, review, words
 from .settings import PageSettings
 
 #: How many neighbours of either kind the drawing of a link has room for.
@@ -67,56 +66,73 @@ def pair_report(
         raise ValueError("the audit holds no pairs, so there is nothing to review")
     names, table = read_ids(ids, pairs.n_samples), read_table(X, feature_names, pairs.n_samples)
     given, suggested = ((labels > 0).astype(np.intp) for labels in (pairs.labels, audit.suggested))
-    listed = audit.order[: settings.max_rows]
-    top = listed[: settings.max_details]
-    to_check = audit.worth_checking(settings.precision)
     left, right = ([names[row] for row in rows] for rows in (pairs.rows, pairs.cols))
+    page = review(
+        "pairs",
+        audit,
+        settings,
+        given=given,
+        suggested=suggested,
+        rates=_rates(audit),
+        kernel_weights=kernel_weights,
+        history=history,
+    )
+    listed = audit.order[: settings.max_rows]
+    page["suspects"] |= {
+        "id": [left[at] for at in listed],
+        "other": [right[at] for at in listed],
+        "features": [],
+    }
     links = _links(pairs)
-    return {
-        "schema": SCHEMA,
-        "kind": "pairs",
+    return page | {
         "key": fingerprint(["pairs"], left, right, pairs.labels.astype(str).tolist()),
-        "title": settings.title,
-        "id_name": settings.id_name,
-        "label_name": settings.label_name,
-        "summary": summarise(audit.quality, to_check, _rates(audit), n_listed=len(listed)),
         "values": ["-1", "1"],
         "names": ["different", "same"],
         "columns": [{"name": name} for name in _shown_names(table, settings.max_columns)],
         "n_columns": len(table.names) if table else 0,
-        "suspects": {
-            "row": listed.tolist(),
-            "id": [left[at] for at in listed],
-            "other": [right[at] for at in listed],
-            "quality": numbers(audit.quality[listed]),
-            "given": given[listed].tolist(),
-            "suggested": suggested[listed].tolist(),
-            "features": [],
-        },
         "details": [
             {"graph": _surroundings(links, int(pairs.rows[at]), int(pairs.cols[at]), names)}
             | _compare_ends(table, int(pairs.rows[at]), int(pairs.cols[at]), settings.max_columns)
-            for at in top
+            for at in listed[: settings.max_details]
         ],
-        "figures": {
-            "chances": chance_histogram(audit.quality, to_check),
-            "confusions": confusions(given, suggested),
-            "weights": weight_bars(kernel_weights),
-            "gap": gap_curve(history),
-        },
     }
 
 
-def _rates(audit: PairAudit) -> list[dict[str, Any]]:
-    """How many of the pairs given as same, and as different, are wrong; those that were not given are left out."""
-    rates = []
+class WrongShare(NamedTuple):
+    """How many pairs of one kind were given, the share of them that is wrong, and its interval where it is known."""
+
+    n_given: int
+    rate: float
+    interval: tuple[float, float] | None
+
+
+def wrong_shares(audit: PairAudit) -> dict[str, WrongShare]:
+    """How many of the pairs given as same, and as different, are wrong; a kind that was not given is left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import PairAudit, PairNoise, Pairs
+    >>> from kernelwise.report.pairs import wrong_shares
+    >>> pairs = Pairs([0, 0], [1, 2], [1, 1], n_samples=3)
+    >>> noise = PairNoise(0.5, 0.75, 0.8)
+    >>> wrong_shares(PairAudit(pairs, np.ones(2), pairs.labels, noise, {"precision_positive": (0.5, 1.0)}))
+    {'same': WrongShare(n_given=2, rate=0.25, interval=(0.0, 0.5))}
+    """
+    shares = {}
     for sign, name, field in ((1, "same", "precision_positive"), (-1, "different", "precision_negative")):
-        count = int(np.count_nonzero(audit.pairs.labels == sign))
-        low, high = audit.intervals.get(field, (np.nan, np.nan))
-        rate = number(1 - getattr(audit.noise, field))
-        if count:
-            rates.append({"name": name, "n": count, "rate": rate, "interval": numbers((1 - high, 1 - low))})
-    return rates
+        if count := int(np.count_nonzero(audit.pairs.labels == sign)):
+            right = audit.intervals.get(field)
+            interval = None if right is None else (1.0 - right[1], 1.0 - right[0])
+            shares[name] = WrongShare(count, 1.0 - getattr(audit.noise, field), interval)
+    return shares
+
+
+def _rates(audit: PairAudit) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "n": count, "rate": number(rate), "interval": numbers(interval or (np.nan, np.nan))}
+        for name, (count, rate, interval) in wrong_shares(audit).items()
+    ]
 
 
 def _links(pairs: Pairs) -> csr_array:

@@ -25,7 +25,7 @@ _DENSE_SIZE = 200  # up to here a full decomposition is quicker than Lanczos
 _MAX_RESTARTS = 50
 #: One product in this many more goes into the search for what the single-vector iteration left out.
 _SEARCH_SHARE = 10
-#: Before SciPy 1.16 the iteration drew its random vectors from a fixed seed.
+#: Before SciPy 1.17 the iteration drew its random vectors from a state of its own, the same in every new process.
 _TAKES_GENERATOR = "rng" in inspect.signature(eigsh).parameters
 
 

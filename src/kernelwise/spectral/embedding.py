@@ -231,9 +231,9 @@ def checked_degrees(degrees: Any) -> Any:
     return np.where(degrees > rounding, degrees, 0.0)
 
 
-def inverse_root(degrees: FloatArray) -> FloatArray:
-    """``d^-1/2``, and 0 for isolated samples."""
-    return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0.0)
+def inverse_root(degrees: FloatArray, least: float = 0.0) -> FloatArray:
+    """``d^-1/2``, and 0 for isolated samples, whose degree is no more than ``least``: nothing, or rounding."""
+    return np.divide(1.0, np.sqrt(np.abs(degrees)), out=np.zeros_like(degrees), where=degrees > least)
 
 
 def _unit_rows(rows: FloatArray) -> FloatArray:

@@ -34,6 +34,8 @@ FloatArray = NDArray[np.float64]
 
 #: A direction whose singular value is smaller than this fraction of the largest is rounding.
 NEGLIGIBLE = 1e-13
+#: Columns of a sketch beyond the vectors that are asked for.
+OVERSAMPLES = 10
 
 
 class SingularTriplets(NamedTuple):
@@ -44,9 +46,7 @@ class SingularTriplets(NamedTuple):
     right: FloatArray
 
 
-def randomised_svd(
-    factor: Any, k: int, *, n_oversamples: int = 10, n_power: int = 4, random_state: RandomState = None
-) -> SingularTriplets:
+def randomised_svd(factor: Any, k: int, *, n_power: int = 4, random_state: RandomState = None) -> SingularTriplets:
     r"""The k largest singular values of a tall matrix and their vectors, by randomised subspace iteration.
 
     .. math:: F \approx U \operatorname{diag}(\sigma) V^\top
@@ -54,14 +54,12 @@ def randomised_svd(
     Parameters
     ----------
     factor : ndarray, sparse matrix or array in row blocks, of shape (n, d)
-        F. A d x (k + n_oversamples) matrix is held here.
+        F. A d x (k + :data:`OVERSAMPLES`) matrix is held here.
     k : int
         Number of triplets; fewer are returned where the rank is lower.
-    n_oversamples : int, default=10
-        Columns of the sketch beyond k.
     n_power : int, default=4
         Steps of the iteration, one pass over the rows each. Where the singular values fall slowly, more of them give
-        more digits; with ``k + n_oversamples >= d`` the result is exact without any.
+        more digits; with ``k + OVERSAMPLES >= d`` the result is exact without any.
     random_state : int, RandomState or None, default=None
         Draws the sketch, as :func:`sklearn.utils.extmath.randomized_svd` does.
 
@@ -81,8 +79,8 @@ def randomised_svd(
     """
     n, d = factor.shape
     check_count(k, min(n, d), "k")
-    width = min(k + n_oversamples, n, d)
-    sketch = check_random_state(random_state).normal(size=(d, k + n_oversamples))[:, :width]
+    width = min(k + OVERSAMPLES, n, d)
+    sketch = check_random_state(random_state).normal(size=(d, k + OVERSAMPLES))[:, :width]
     directions = np.linalg.qr(sketch)[0]
     for _ in range(n_power if width < d else 0):
         directions = np.linalg.qr(np.asarray(factor.T @ (factor @ directions)))[0]

@@ -15,8 +15,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from ._validation import MAX_SAMPLES, IntArray, check_count, check_ends
+
+# All pairs of labels beyond this number (1.6 GB) are rarely what is wanted.
+MAX_ALL_PAIRS = 50_000_000
 
 
 def count_pairs(n_samples: int) -> int:
@@ -102,6 +106,25 @@ def distinct_integers(total: int, count: int, rng: np.random.RandomState) -> Int
     while missing := count - sample.size:
         sample = sorted_distinct(np.concatenate([sample, rng.randint(total, size=missing, dtype=np.int64)]))
     return sample
+
+
+def keys_of_labelled(n_labelled: int, n_pairs: int | None, random_state: Any) -> IntArray:
+    """Keys of ``n_pairs`` distinct pairs of labelled samples, uniformly, sorted; of all of them for None.
+
+    >>> keys_of_labelled(3, None, 0), len(keys_of_labelled(9, 4, 0))
+    (array([0, 1, 2]), 4)
+    """
+    total = count_pairs(n_labelled)
+    if total == 0:
+        raise ValueError(f"y has {n_labelled} known labels, but a pair needs two")
+    if n_pairs is None:
+        if total > MAX_ALL_PAIRS:
+            raise ValueError(f"{n_labelled} labels make {total} pairs; set n_pairs to draw some of them")
+        return np.arange(total)
+    n_pairs = check_count("n_pairs", n_pairs)
+    if n_pairs > total:
+        raise ValueError(f"n_pairs={n_pairs}, but {n_labelled} known labels make only {total} pairs")
+    return distinct_integers(total, n_pairs, check_random_state(random_state))
 
 
 def unlinked_keys(links: IntArray, n_samples: int, count: int, rng: np.random.RandomState) -> IntArray:

@@ -23,9 +23,8 @@ from ._validation import (
 )
 from .graph import (
     count_negatives,
-    count_pairs,
-    distinct_integers,
     key_pairs,
+    keys_of_labelled,
     pair_keys,
     read_links,
     sorted_distinct,
@@ -33,9 +32,6 @@ from .graph import (
     unlinked_keys,
 )
 from .noise import RandomState, Rate, flip_codes
-
-# All pairs of labels beyond this number (1.6 GB) are rarely what is wanted.
-MAX_ALL_PAIRS = 50_000_000
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -181,19 +177,7 @@ class Pairs:
         """
         codes = known_codes(y)
         known = np.flatnonzero(codes >= 0)
-        total = count_pairs(len(known))
-        if total == 0:
-            raise ValueError(f"y has {len(known)} known labels, but a pair needs two")
-        if n_pairs is None and total > MAX_ALL_PAIRS:
-            raise ValueError(f"{len(known)} labels make {total} pairs; set n_pairs to draw some of them")
-        if n_pairs is None:
-            keys = np.arange(total)
-        else:
-            n_pairs = check_count("n_pairs", n_pairs)
-            if n_pairs > total:
-                raise ValueError(f"n_pairs={n_pairs}, but {len(known)} known labels make only {total} pairs")
-            keys = distinct_integers(total, n_pairs, check_random_state(random_state))
-        low, high = key_pairs(keys)
+        low, high = key_pairs(keys_of_labelled(len(known), n_pairs, random_state))
         rows, cols = known[low], known[high]
         labels = np.where(codes[rows] == codes[cols], 1, -1)
         return cls._valid(rows, cols, labels, np.ones(len(rows)), len(codes))

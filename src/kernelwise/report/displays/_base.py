@@ -1,6 +1,6 @@
 """What all displays share."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...experiments.figures import COLOURS, DASHES, MARKERS
 
@@ -25,7 +25,7 @@ class Display:
         ax.set(xlabel=xlabel, ylabel=ylabel)
         ax.set_title(title, loc="left", fontsize=10)
         ax.spines[["top", "right"]].set_visible(False)
-        self.ax_, self.figure_ = ax, ax.get_figure(root=True)  # type: ignore[assignment]
+        self.ax_, self.figure_ = ax, cast("Figure", ax.get_figure(root=True))
         return ax
 
 
