@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     one = commands.add_parser("reader", help="fuzz one reader in this process")
     one.add_argument("target", choices=TARGETS)
     for command in (readers, one):
-        command.add_argument("--seconds", type=float, default=300.0, help="for each target")
+        command.add_argument("--seconds", type=float, default=300.0, help="of processor time for each target")
     lines = commands.add_parser("commands", help="run bad command lines")
     lines.add_argument("--count", type=int, default=10_000)
     lines.add_argument("--seed", type=int, default=0)
