@@ -1,5 +1,10 @@
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# The clock of a busy machine says nothing of the code.
+settings.register_profile("kernelwise", deadline=None)
+settings.load_profile("kernelwise")
 
 
 @pytest.fixture

@@ -130,7 +130,7 @@ def test_rowwise_functions(vectors):
     np.testing.assert_allclose(whole(blocks), np.hypot(vectors[0], vectors[1]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.floats(-5, 5), min_size=10, max_size=10),
     st.lists(st.floats(0, 2), min_size=10, max_size=10),

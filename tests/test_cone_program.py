@@ -10,7 +10,7 @@ from kernelwise.optim.cone_program import ConeProgram, solve_cone_program
 from kernelwise.optim.cones import ConePoint, Cones, Scaling
 
 seeds = st.integers(0, 2**32 - 1)
-quick = settings(max_examples=50, deadline=None)
+quick = settings(max_examples=50)
 
 
 def random_cones(rng):

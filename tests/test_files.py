@@ -50,7 +50,7 @@ def test_delimiter_line_ends_and_byte_order_mark(tmp_path, delimiter, ending, ma
 cell = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rows=st.lists(st.tuples(cell, cell), min_size=1, max_size=6))
 def test_cells_kept_as_written_are_those_that_a_csv_writer_wrote(tmp_path_factory, rows):
     rows = [("v" + a, "w" + b) for a, b in rows]

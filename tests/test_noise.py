@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kernelwise import PairNoise, Pairs, flip_labels
 
-quick = settings(deadline=None, max_examples=60)
+quick = settings(max_examples=60)
 probability = st.floats(0, 1)
 
 labels = st.one_of(

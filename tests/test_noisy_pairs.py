@@ -204,7 +204,7 @@ def test_bounds_enclose_the_optimum_at_every_iteration(rng, bias):
         assert 0.5e-4 * distance <= stopped.certificate.gap + 1e-12
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10_000))
 def test_the_gap_bounds_the_excess_of_any_feasible_point(seed):
     rng = np.random.default_rng(seed)

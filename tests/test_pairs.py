@@ -16,7 +16,7 @@ from kernelwise import Pairs
 from kernelwise.supervision.graph import distinct_integers, key_pairs, pair_keys
 from kernelwise.supervision.resolve import resolve_pairs
 
-quick = settings(deadline=None, max_examples=60)
+quick = settings(max_examples=60)
 
 
 @st.composite

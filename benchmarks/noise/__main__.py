@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     commands = outer.add_subparsers(dest="command", required=True)
     commands.add_parser("build", help="download and write the data sets")
     commands.add_parser("methods", help="print the methods and their grids")
-    commands.add_parser("figures", help="draw the figures of the page on noise, from the records of the fresh sets")
+    commands.add_parser("figures", help="draw the figures of the page on noise, from the records of the final sets")
     running = commands.add_parser("run", help="fill the records; cells that are there are not run again")
     tabling = commands.add_parser("table", help="print the tables of the records in Markdown")
     for command in (running, tabling):
