@@ -279,11 +279,13 @@ class TestLostClusters:
             time.sleep(2.0)
             os.kill(os.getpid(), signal.SIGINT)
 
+        handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background, shells have it ignored
         thread = threading.Thread(target=interrupt)
         thread.start()
         with pytest.raises(KeyboardInterrupt):
             self.fit_for_ever(model, in_chunks(X, y, weight))
         thread.join()
+        signal.signal(signal.SIGINT, handler)
         wait_until(lambda: not any(client.processing().values()), seconds=20)
         wait_until(lambda: not [key for key in client.who_has() if str(key).startswith("kernelwise")], seconds=20)
 
