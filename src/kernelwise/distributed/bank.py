@@ -144,7 +144,6 @@ def _function_values(X: Any, maps: Maps, *, blocks: dict[int, Array]) -> Array:
     return values
 
 
-@by_rows
 def _columns(block: Array, index: NDArray[np.intp]) -> Array:
     return block.T[index].T
 
