@@ -377,7 +377,13 @@ def test_reproduce_and_demo_as_processes(folder):
 @pytest.mark.skipif(os.name != "posix", reason="signals as on POSIX systems")
 def test_ctrl_c_ends_with_130_and_no_traceback(folder):
     command = [sys.executable, "-m", "kernelwise", "reproduce", "stpmkl-figure1-accuracy"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # shells have it ignored in the background
+    )
     try:
         deadline = time.monotonic() + 60
         while not (folder / "results").exists() and time.monotonic() < deadline:

@@ -157,6 +157,7 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_on_the_cluster(tmp_pat
         [sys.executable, program, "tiny", "--cluster", address, "--output", tmp_path],
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # shells have it ignored in the background
     )
     with process:
         process.stderr.readline()  # the first cell is done

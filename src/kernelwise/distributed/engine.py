@@ -123,12 +123,16 @@ class ClusterEngine(Engine):
     def __init__(self, client: Any) -> None:
         self.client = client
         self._futures: WeakSet[Any] = WeakSet()
+        # What was sent since the last result: a block that is given back before the scheduler has read the work that
+        # needs it takes that work with it.
+        self._sent: list[Any] = []
 
     def map(self, function: Callable[..., Any], blocks: Sequence[Sequence[Handle]], **shared: Any) -> list[Handle]:
         name = f"kernelwise-{getattr(function, '__name__', 'work').strip('_')}-{uuid4().hex}"
         keys = [f"{name}-{k}" for k in range(len(blocks[0]))]
         futures = list(self.client.map(function, *blocks, key=keys, pure=False, **shared))
         self._futures.update(futures)
+        self._sent.append(blocks)
         return futures
 
     def total(
@@ -142,6 +146,7 @@ class ClusterEngine(Engine):
         while len(parts) > FAN_IN:
             groups = [parts[k : k + FAN_IN] for k in range(0, len(parts), FAN_IN)]
             parts = [self.client.submit(merge, group, pure=False) for group in groups]
+            self._sent.append(groups)
         return merge(self.fetch(parts))
 
     def start(self, delayed: Sequence[Any]) -> list[Handle]:
@@ -156,6 +161,7 @@ class ClusterEngine(Engine):
 
     def fetch(self, handles: Sequence[Handle]) -> list[Any]:
         self._wait(handles)
+        self._sent.clear()
         return list(self.client.gather(list(handles)))
 
     def _wait(self, futures: Sequence[Any]) -> None:
