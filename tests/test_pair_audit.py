@@ -139,10 +139,13 @@ def test_wrong_links_of_documents_are_found(within, rng):
     check_rates(audit, y, 0.06)
 
 
-@pytest.mark.parametrize("nearness", [2, 4])
-def test_links_of_similar_samples_are_counted_where_there_are_classes(nearness, rng):
+MISSED = pytest.mark.xfail(strict=True, reason="known limit: no number of classes is found here, d+ is .56 for .89")
+
+
+@pytest.mark.parametrize(("k", "nearness"), [(2, 2), (2, 4), pytest.param(3, 2, marks=MISSED), (3, 4)])
+def test_links_of_similar_samples_are_counted_where_there_are_classes(k, nearness, rng):
     """Clusters within a class look like classes, and most right links would cross them."""
-    X, y = blobs(rng, k=2, spread=0.4)
+    X, y = blobs(rng, k=k, spread=0.4)
     pairs = Pairs.from_graph(similar_links(rng, X, y, 450, nearness), n_samples=len(y), random_state=0)
     check_rates(audited(X, pairs, random_state=0), y, 0.08)
 

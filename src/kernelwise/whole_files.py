@@ -20,7 +20,7 @@ from typing import BinaryIO
 try:
     import fcntl
 except ImportError:  # Windows, where an open file can be neither renamed nor removed: that is lock enough
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # asked for before every use
 
 __all__ = ["alone_in", "whole_file", "write_together", "write_whole"]
 

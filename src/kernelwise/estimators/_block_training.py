@@ -81,6 +81,7 @@ def prepare_blocks(
     samples, target, weight = cut_to_fit([samples, target, weight], [one.rank for one in maps])
     bank = BlockBank(samples, maps, residuals)
     n = len(samples)
+    # Blocks answer to what the solvers ask of arrays; where the samples stood is asked in memory only.
     return TrainingSet(bank, classes, target, weight, None, n, scaler)  # type: ignore[arg-type]
 
 

@@ -60,7 +60,7 @@ class _Suspects:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]  # every subclass is a dataclass
         return all(_equal(getattr(self, name), getattr(other, name)) for name in names)
 
 
