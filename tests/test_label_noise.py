@@ -33,8 +33,10 @@ def brute_force(score, given, n_draws, rng):
         kept = rng.random(free.size) < np.exp(-np.abs(pair[:, 0] - pair[:, 1]) / label_noise.DIFFERENCE)
         e_0[free[kept]], e_1[free[kept]] = pair[kept].T
         free = free[~kept]
-    a = np.exp(rng.normal(label_noise.SLOPE[0], label_noise.SLOPE[1], n_draws))
-    c = rng.normal(size=n_draws) * np.sqrt(1 + (label_noise.ODDS / a) ** 2)
+    e = (e_0 + e_1) / 2
+    (mean, mean_change), (spread, spread_change) = label_noise.SLOPE_MEAN, label_noise.SLOPE_SPREAD
+    a = np.exp(rng.normal(mean + mean_change * e, spread + spread_change * e))
+    c = rng.normal(0, np.hypot(label_noise.THRESHOLD * a, label_noise.ODDS)) / a  # a c are log-odds
     true = expit(a * (z[:, None] - c))
     positive = np.clip(e_0 + (1 - e_0 - e_1) * true, 1e-4, 1 - 1e-4)
     logs = np.where(given[:, None] == 1, np.log(positive), np.log1p(-positive)).sum(axis=0)

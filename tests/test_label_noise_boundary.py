@@ -21,8 +21,9 @@ def sharpened(p):
     return p**power / (p**power + (1 - p) ** power)
 
 
-def one_setting(slope=1.0, flip=0.1):
-    transition = np.array([[1 - flip, flip], [flip, 1 - flip]])
+def one_setting(slope=1.0, flip=0.1, other=None):
+    back = flip if other is None else other
+    transition = np.array([[1 - flip, flip], [back, 1 - back]])
     return NoisePosterior(
         np.ones(1), np.array([slope]), np.zeros((1, 2)), transition[None], np.full((1, 2), 0.5), counting_error=0.0
     )
@@ -65,10 +66,29 @@ def test_a_label_is_judged_by_bayes_under_both_explanations():
     assert noise.label_posterior(score, given)[0, 1] == pytest.approx(expected)
 
 
+def test_if_errors_are_near_the_boundary_unequal_rates_do_not_move_it():
+    """Rates .05 and .45: where P(given = 1 | s) < 1/2 < P(true = 1 | s), the second explanation says class 0."""
+    overlap = one_setting(flip=0.05, other=0.45)
+    score = columns(np.array([-1.0, 0.5, 6.0]))
+    noise = explained(overlap, columns(np.linspace(-2, 2, 9)))
+    p = expit(score[:, 1])
+    g = 0.05 * (1 - p) + 0.55 * p
+    assert p[1] > 0.5
+    assert g[1] < 0.5
+    rate = overlap.noise_rate
+    kept = boundary.KEPT
+    up, down = np.maximum(g - rate, kept * g), np.maximum(1 - g - rate, kept * (1 - g))
+    errors = sharpened(up / (up + down))
+    np.testing.assert_allclose(
+        noise.true_probabilities(score)[:, 1], (1 - noise.boundary_share) * p + noise.boundary_share * errors
+    )
+    assert list(errors > 0.5) == [False, False, True]
+
+
 def test_flips_among_several_classes_are_probabilities(rng):
     belief = rng.dirichlet(np.ones(4), 30)
     labels = belief @ (0.6 * np.eye(4) + 0.1)
-    wrong, per_label = boundary._boundary_flips(belief, labels)
+    wrong, per_label = boundary._boundary_flips(labels)
     flips = per_label[:, :, None] * labels[:, None, :]
     flips[:, range(4), range(4)] = 1 - wrong[:, None]
     assert flips.min() >= 0

@@ -10,11 +10,15 @@ threshold. With a few hundred labels neither is sharp, so everything is averaged
 of the prior: asymmetry of the scores must not pass for asymmetry of the noise.
 
 ============  ==============================================================================================
-``slope``     a, in units of the spread of the scores; log-normal prior (:data:`SLOPE`)
-``offset``    c, in the same units; normal prior of variance 1 + (:data:`ODDS` / a)^2: where scores say little, one
-              class may be the likelier everywhere
 ``flips``     (e_0, e_1); uniform on [0, 1/2), unequal rates weighed by ``exp(-|e_0 - e_1| / 0.2)``
+``slope``     a, in units of the spread of the scores; log-normal prior that depends on the mean rate
+              (:data:`SLOPE_MEAN`, :data:`SLOPE_SPREAD`): scores that learned from more noise say less
+``offset``    c, in the same units; the log-odds a c of the classes at a mean score are normal with variance
+              :data:`ODDS`^2 + (:data:`THRESHOLD` a)^2: where scores say little, one class may be the likelier
+              everywhere
 ============  ==============================================================================================
+
+The priors of slope and offset are those of the true labels on the sets of ``benchmarks/noise``.
 """
 
 from collections.abc import Sequence
@@ -27,12 +31,12 @@ from scipy.stats import norm
 
 Array = NDArray[np.float64]
 
-#: Mean and standard deviation of the logarithm of the slope, from development sets with known truth.
-SLOPE = (0.8, 0.7)
-#: Standard deviation of the log-odds of the classes where scores say nothing.
-ODDS = 2.0
+#: Mean and standard deviation of the logarithm of the slope: at no noise, and how much they change per unit of rate.
+SLOPE_MEAN, SLOPE_SPREAD = (0.7, -2.1), (1.05, 0.7)
+#: Standard deviation of the log-odds of the classes where scores say nothing, and of the offset where they say all.
+ODDS, THRESHOLD = 1.2, 0.5
 #: Prior weight of equal flip rates, and the scale of a difference.
-EQUAL, DIFFERENCE = 0.9, 0.2
+EQUAL, DIFFERENCE = 0.85, 0.2
 #: For single labels, transitions are drawn this far towards symmetric noise of the same rate.
 SYMMETRY = 0.8
 #: Scores are gathered in this many bins of equal weight before the likelihood is evaluated.
@@ -222,11 +226,10 @@ class BinnedScores:
         return cls(centres, np.stack(counts))
 
     def log_likelihood(self, flips: Array, slopes: Array, offsets: Array) -> Array:
-        """Return the log-likelihood of every pair of flip rates with every pair of slope and offset."""
-        true = expit(slopes * (self.centres[:, None] - offsets))
-        found = np.empty((len(flips), len(slopes)))
+        """Return the log-likelihood of every pair of flip rates with each slope and offset of its row."""
+        found = np.empty_like(slopes)
         for row, (e_0, e_1) in enumerate(flips):
-            positive = e_0 + (1 - e_0 - e_1) * true
+            positive = e_0 + (1 - e_0 - e_1) * expit(slopes[row] * (self.centres[:, None] - offsets[row]))
             np.clip(positive, FLOOR, 1 - FLOOR, out=positive)
             found[row] = self.counts[1] @ np.log(positive) + self.counts[0] @ np.log1p(-positive)
         return found
@@ -246,7 +249,7 @@ def _explore(binned: BinnedScores, *, equal: bool) -> ExploredModel:
     """Evaluate the model on a grid that zooms in on the posterior."""
     rates = np.linspace(0.0, LARGEST_RATE, N_RATES)
     axes = [rates] if equal else [rates, rates]
-    axes += [np.linspace(np.log(0.35), np.log(20.0), N_SLOPES), np.linspace(-1.8, 1.8, N_OFFSETS)]
+    axes += [np.linspace(-2.6, 2.6, N_SLOPES), np.linspace(-2.2, 2.2, N_OFFSETS)]
     limits = [(axis[0], axis[-1]) for axis in axes]
     for _ in range(ZOOMS):
         points, log_mass = _evaluate(binned, axes, equal)
@@ -254,13 +257,15 @@ def _explore(binned: BinnedScores, *, equal: bool) -> ExploredModel:
         axes, finer = _zoomed(axes, limits, points, posterior)
         if not finer:
             break
-    flips, slopes = points[:, [0, 0]] if equal else points[:, :2], np.exp(points[:, -2])
-    return ExploredModel(flips, slopes, _offsets(points[:, -1], slopes), log_mass)
+    flips = points[:, [0, 0]] if equal else points[:, :2]
+    return ExploredModel(flips, *_slopes_and_offsets(flips, points[:, -2], points[:, -1]), log_mass)
 
 
-def _offsets(standard: Array, slopes: Array) -> Array:
-    """Offsets from standard normal ones."""
-    return standard * np.sqrt(1 + (ODDS / slopes) ** 2)
+def _slopes_and_offsets(flips: Array, slopes: Array, offsets: Array) -> tuple[Array, Array]:
+    """Slopes and offsets at these flip rates from standard normal ones."""
+    rate = flips.mean(axis=-1)
+    slopes = np.exp(SLOPE_MEAN[0] + SLOPE_MEAN[1] * rate + (SLOPE_SPREAD[0] + SLOPE_SPREAD[1] * rate) * slopes)
+    return slopes, offsets * np.sqrt(THRESHOLD**2 + (ODDS / slopes) ** 2)
 
 
 def _evaluate(binned: BinnedScores, axes: Sequence[Array], equal: bool) -> tuple[Array, Array]:
@@ -270,10 +275,9 @@ def _evaluate(binned: BinnedScores, axes: Sequence[Array], equal: bool) -> tuple
     flips = rates[:, [0, 0]] if equal else rates
     prior_rates = np.zeros(len(flips)) if equal else -np.abs(flips[:, 0] - flips[:, 1]) / DIFFERENCE - LOG_NORMALISER
     prior_rates -= n_flips * np.log(LARGEST_RATE)
-    prior_shape = -0.5 * ((shape[:, 0] - SLOPE[0]) / SLOPE[1]) ** 2 - 0.5 * shape[:, 1] ** 2
+    prior_shape = -0.5 * np.sum(shape**2, axis=1)
     volume = np.log(_product([_trapezoid(axis) for axis in axes])).sum(axis=1)
-    slopes = np.exp(shape[:, 0])
-    found = binned.log_likelihood(flips, slopes, _offsets(shape[:, 1], slopes))
+    found = binned.log_likelihood(flips, *_slopes_and_offsets(flips[:, None], *shape.T))
     found += prior_rates[:, None] + prior_shape
     points = np.hstack([np.repeat(rates, len(shape), axis=0), np.tile(shape, (len(rates), 1))])
     return points, found.ravel() + volume
