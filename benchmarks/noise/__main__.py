@@ -3,6 +3,7 @@
 python -m benchmarks.noise build
 python -m benchmarks.noise run --half development --methods logistic kernelwise --noises sym30 class --seeds 3
 python -m benchmarks.noise table --half development
+python -m benchmarks.noise demands --half development
 python -m benchmarks.noise figures
 """
 
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from . import datasets
 from .competitors import GRIDS, METHODS
+from .demands import demands
 from .noise import NOISES
 from .run import FOLDER, run
 from .tables import table
@@ -33,6 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command == "table":
         print(table(options.half, options.methods, options.records, options.ours))
         return 0
+    if options.command == "demands":
+        print(demands(options.half, options.records, options.ours))
+        return 0
     wrong = sorted(set(options.sets) - set(datasets.names_of(options.half)))
     if wrong:
         raise SystemExit(f"{wrong[0]!r} is not one of the {options.half} sets")
@@ -50,15 +55,18 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("figures", help="draw the figures of the page on noise, from the records of the final sets")
     running = commands.add_parser("run", help="fill the records; cells that are there are not run again")
     tabling = commands.add_parser("table", help="print the tables of the records in Markdown")
-    for command in (running, tabling):
+    demanding = commands.add_parser("demands", help="print what was demanded and what the records show, in Markdown")
+    for command in (running, tabling, demanding):
         command.add_argument("--half", choices=datasets.HALVES, required=True)
-        command.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), metavar="METHOD")
         command.add_argument("--records", type=Path, default=FOLDER, help="folder of the records")
+    for command in (running, tabling):
+        command.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), metavar="METHOD")
     running.add_argument("--noises", nargs="+", choices=NOISES, default=list(NOISES), metavar="NOISE")
     running.add_argument("--sets", nargs="+", default=[], metavar="SET", help="only these of the sets")
     running.add_argument("--seeds", type=int, default=3, help="run the seeds below this number")
     running.add_argument("--first-seed", type=int, default=0, help="and from this one on")
-    tabling.add_argument("--ours", type=Path, default=None, help="another folder for the records of kernelwise")
+    for command in (tabling, demanding):
+        command.add_argument("--ours", type=Path, default=None, help="another folder for the records of kernelwise")
     return outer
 
 

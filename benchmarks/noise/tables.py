@@ -89,6 +89,12 @@ def means(records: Records, metric: str) -> str:
 
 
 def ranks(records: Records) -> str:
+    """The mean ranks, best first."""
+    rows = sorted((rank, error, method) for method, (rank, error) in mean_ranks(records).items())
+    return markdown(["method", "mean rank", "s.e."], [[m, f"{rank:.2f}", f"{se:.2f}"] for rank, se, m in rows])
+
+
+def mean_ranks(records: Records) -> dict[str, tuple[float, float]]:
     """Mean rank of the accuracies (mean over seeds) over sets and noises, with its standard error over sets."""
     per_method = {method: by_noise_and_set(cells, "accuracy") for method, cells in records.items()}
     ranked: dict[str, list[np.ndarray]] = defaultdict(list)
@@ -97,8 +103,7 @@ def ranks(records: Records) -> str:
             ranked[name].append(rankdata([-found[noise][name] for found in per_method.values()]))
     per_set = np.array([np.mean(found, axis=0) for found in ranked.values()])
     error = per_set.std(axis=0, ddof=1) / np.sqrt(len(per_set)) if len(per_set) > 1 else np.full(len(records), np.nan)
-    rows = sorted(zip(per_set.mean(axis=0), error, records, strict=True))
-    return markdown(["method", "mean rank", "s.e."], [[m, f"{rank:.2f}", f"{se:.2f}"] for rank, se, m in rows])
+    return {method: (float(r), float(e)) for method, r, e in zip(records, per_set.mean(axis=0), error, strict=True)}
 
 
 def differences(records: Records, metric: str, scale: float) -> str:
