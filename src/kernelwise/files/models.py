@@ -125,6 +125,7 @@ TRUSTED = frozenset(
         "kernelwise.kernels.specs.UnitDiagonal",
         "kernelwise.optim.result.Certificate",
         "kernelwise.optim.result.HistoryRow",
+        "kernelwise.problems.fading_errors.FadingErrors",
         "kernelwise.problems.label_noise.NoisePosterior",
         "kernelwise.problems.label_noise_boundary.ExplainedNoise",
         "kernelwise.problems.matrix_completion.Completion",

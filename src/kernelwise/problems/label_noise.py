@@ -21,7 +21,7 @@ of the prior: asymmetry of the scores must not pass for asymmetry of the noise.
 The priors of slope and offset are those of the true labels on the sets of ``benchmarks/noise``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +36,7 @@ SLOPE_MEAN, SLOPE_SPREAD = (0.7, -2.1), (1.05, 0.7)
 #: Standard deviation of the log-odds of the classes where scores say nothing, and of the offset where they say all.
 ODDS, THRESHOLD = 1.2, 0.5
 #: Prior weight of equal flip rates, and the scale of a difference.
-EQUAL, DIFFERENCE = 0.85, 0.2
+EQUAL, DIFFERENCE = 0.75, 0.2
 #: For single labels, transitions are drawn this far towards symmetric noise of the same rate.
 SYMMETRY = 0.8
 #: Scores are gathered in this many bins of equal weight before the likelihood is evaluated.
@@ -60,7 +60,8 @@ class NoisePosterior:
 
     Scores have one column per class. ``transitions[m, k, j]`` is the probability under setting ``m`` that a label ``k``
     is given as ``j``; ``shares[m]`` are the class proportions under that setting. ``counting_error`` is the standard
-    error of the noise rate that remains where settings are fitted rather than integrated over.
+    error of the noise rate that remains where settings are fitted rather than integrated over; ``log_evidence`` is the
+    logarithm of the mean likelihood, known where they are integrated over.
 
     Examples
     --------
@@ -80,6 +81,7 @@ class NoisePosterior:
     transitions: Array
     shares: Array
     counting_error: float = 0.0
+    log_evidence: float = 0.0
 
     @property
     def rates(self) -> Array:
@@ -172,15 +174,14 @@ def fit_label_noise(scores: Array, given: NDArray[np.intp], weight: Array | None
 
 
 def _fit_two_classes(score: Array, given: NDArray[np.intp], weight: Array) -> NoisePosterior:
-    mean = float(weight @ score / weight.sum())
-    spread = float(np.sqrt(weight @ (score - mean) ** 2 / weight.sum())) or 1.0
+    mean, spread = mean_and_spread(score, weight)
     binned = BinnedScores.gather((score - mean) / spread, given, weight)
     models = [_explore(binned, equal=True), _explore(binned, equal=False)]
     logs = np.concatenate([np.log(EQUAL) + models[0].log_mass, np.log(1 - EQUAL) + models[1].log_mass])
     flips, slopes, offsets = (
         np.concatenate([getattr(model, part) for model in models]) for part in ("flips", "slopes", "offsets")
     )
-    likely = logs >= logs.max() + np.log(NEGLIGIBLE)
+    evidence, likely = float(logsumexp(logs)), logs >= logs.max() + np.log(NEGLIGIBLE)
     logs, flips, slopes, offsets = logs[likely], flips[likely], slopes[likely], offsets[likely]
     positive = expit(slopes * (binned.centres[:, None] - offsets)).T @ binned.counts.sum(axis=0) / weight.sum()
     rates = flips[:, 0] * (1 - positive) + flips[:, 1] * positive
@@ -194,7 +195,14 @@ def _fit_two_classes(score: Array, given: NDArray[np.intp], weight: Array) -> No
         np.column_stack([np.zeros_like(constant), constant]),
         np.stack([np.column_stack([1 - flips[:, 0], flips[:, 0]]), np.column_stack([flips[:, 1], 1 - flips[:, 1]])], 1),
         np.column_stack([1 - positive, positive]),
+        log_evidence=evidence,
     )
+
+
+def mean_and_spread(score: Array, weight: Array) -> tuple[float, float]:
+    """Return the weighted mean and standard deviation of scores; one instead of zero."""
+    mean = float(weight @ score / weight.sum())
+    return mean, float(np.sqrt(weight @ (score - mean) ** 2 / weight.sum())) or 1.0
 
 
 def _evenly_drawn(weights: Array, rates: Array) -> NDArray[np.intp]:
@@ -250,15 +258,21 @@ def _explore(binned: BinnedScores, *, equal: bool) -> ExploredModel:
     rates = np.linspace(0.0, LARGEST_RATE, N_RATES)
     axes = [rates] if equal else [rates, rates]
     axes += [np.linspace(-2.6, 2.6, N_SLOPES), np.linspace(-2.2, 2.2, N_OFFSETS)]
+    points, log_mass = zoom_in(axes, lambda axes: _evaluate(binned, axes, equal))
+    flips = points[:, [0, 0]] if equal else points[:, :2]
+    return ExploredModel(flips, *_slopes_and_offsets(flips, points[:, -2], points[:, -1]), log_mass)
+
+
+def zoom_in(axes: Sequence[Array], evaluate: Callable[[Sequence[Array]], tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Return the points of a grid around the posterior, and the logarithm of the joint mass at each."""
     limits = [(axis[0], axis[-1]) for axis in axes]
     for _ in range(ZOOMS):
-        points, log_mass = _evaluate(binned, axes, equal)
+        points, log_mass = evaluate(axes)
         posterior = np.exp(log_mass - logsumexp(log_mass))
         axes, finer = _zoomed(axes, limits, points, posterior)
         if not finer:
             break
-    flips = points[:, [0, 0]] if equal else points[:, :2]
-    return ExploredModel(flips, *_slopes_and_offsets(flips, points[:, -2], points[:, -1]), log_mass)
+    return points, log_mass
 
 
 def _slopes_and_offsets(flips: Array, slopes: Array, offsets: Array) -> tuple[Array, Array]:
@@ -271,16 +285,20 @@ def _slopes_and_offsets(flips: Array, slopes: Array, offsets: Array) -> tuple[Ar
 def _evaluate(binned: BinnedScores, axes: Sequence[Array], equal: bool) -> tuple[Array, Array]:
     """Return the grid points and the logarithms of likelihood times prior times cell volume."""
     n_flips = 1 if equal else 2
-    rates, shape = _product(axes[:n_flips]), _product(axes[n_flips:])
+    rates, shape = grid_points(axes[:n_flips]), grid_points(axes[n_flips:])
     flips = rates[:, [0, 0]] if equal else rates
     prior_rates = np.zeros(len(flips)) if equal else -np.abs(flips[:, 0] - flips[:, 1]) / DIFFERENCE - LOG_NORMALISER
     prior_rates -= n_flips * np.log(LARGEST_RATE)
-    prior_shape = -0.5 * np.sum(shape**2, axis=1)
-    volume = np.log(_product([_trapezoid(axis) for axis in axes])).sum(axis=1)
+    prior_shape = -0.5 * np.sum(shape**2, axis=1) - np.log(2 * np.pi)
     found = binned.log_likelihood(flips, *_slopes_and_offsets(flips[:, None], *shape.T))
     found += prior_rates[:, None] + prior_shape
     points = np.hstack([np.repeat(rates, len(shape), axis=0), np.tile(shape, (len(rates), 1))])
-    return points, found.ravel() + volume
+    return points, found.ravel() + log_volumes(axes)
+
+
+def log_volumes(axes: Sequence[Array]) -> Array:
+    """The logarithms of the cells around the points of a grid."""
+    return np.log(grid_points([_trapezoid(axis) for axis in axes])).sum(axis=1)
 
 
 def _trapezoid(axis: Array) -> Array:
@@ -290,7 +308,8 @@ def _trapezoid(axis: Array) -> Array:
     return weights
 
 
-def _product(axes: Sequence[Array]) -> Array:
+def grid_points(axes: Sequence[Array]) -> Array:
+    """All combinations of the points on the axes, one per row; the last axis runs fastest."""
     return np.stack([part.ravel() for part in np.meshgrid(*axes, indexing="ij")], axis=1)
 
 
