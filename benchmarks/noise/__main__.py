@@ -6,6 +6,7 @@ python -m benchmarks.noise table --half development
 python -m benchmarks.noise demands --half development
 python -m benchmarks.noise figures
 python -m benchmarks.noise truth
+python -m benchmarks.noise told --half development
 """
 
 import argparse
@@ -33,6 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         print("\n".join(str(path) for path in draw_all()))
         return 0
+    if options.command == "told":
+        from .told import told
+
+        print(told(options.half, range(options.seeds)))
+        return 0
     if options.command == "truth":
         from .truth import truth
 
@@ -58,9 +64,12 @@ def parser() -> argparse.ArgumentParser:
     commands = outer.add_subparsers(dest="command", required=True)
     commands.add_parser("build", help="download and write the data sets")
     commands.add_parser("methods", help="print the methods and their grids")
-    commands.add_parser("figures", help="draw the figures of the page on noise, from the records of the final sets")
+    commands.add_parser("figures", help="draw the figures of the page on noise, from the records of the spare sets")
     priors = commands.add_parser("truth", help="print what true labels say of the priors; 69 sets, half an hour")
-    priors.add_argument("--seeds", type=int, default=2, help="splits per set")
+    oracle = commands.add_parser("told", help="print what could be reached if the true noise rates were told")
+    oracle.add_argument("--half", choices=datasets.HALVES, required=True)
+    for command in (priors, oracle):
+        command.add_argument("--seeds", type=int, default=2, help="splits per set")
     running = commands.add_parser("run", help="fill the records; cells that are there are not run again")
     tabling = commands.add_parser("table", help="print the tables of the records in Markdown")
     demanding = commands.add_parser("demands", help="print what was demanded and what the records show, in Markdown")

@@ -23,7 +23,7 @@ def draw_all() -> list[Path]:
     """Write every figure and return where."""
     fits = bundled_fits()
     figures = {
-        "noise-estimates": (draw_estimates(), "Estimated against true share of wrong labels, final sets"),
+        "noise-estimates": (draw_estimates(), "Estimated against true share of wrong labels, spare sets"),
         "audit-precision": (draw_precision(fits), "Audit: precision against the share reviewed, five bundled sets"),
         "noise-bracket": (draw_bracket(fits), "The true share between the least and the largest noise rate"),
     }
@@ -36,8 +36,8 @@ def draw_all() -> list[Path]:
 
 
 def draw_estimates() -> Figure:
-    """Estimates of kernelwise and of cleanlab against the truth, one point per cell of the final sets."""
-    records = common(load("final", ["kernelwise", "cleanlab_svc"], FOLDER, FOLDER))
+    """Estimates of kernelwise and of cleanlab against the truth, one point per cell of the spare sets."""
+    records = common(load("spare", ["kernelwise", "cleanlab_svc"], FOLDER, FOLDER))
     figure = Figure(figsize=(8.4, 3.6), layout="constrained")
     grid = figure.subplots(1, 2, sharex=True, sharey=True)
     for axes, method, title in zip(

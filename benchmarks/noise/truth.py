@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from kernelwise.estimators._samples import distinct_samples
+from kernelwise.estimators._samples import DistinctSamples, distinct_samples
 from kernelwise.estimators.noisy_label import _columns_per_class, _signs, _Standardiser
-from kernelwise.estimators.noisy_label_scores import fit_pool
+from kernelwise.estimators.noisy_label_scores import ScorePool, fit_pool
 
 from .datasets import MULTICLASS, names_of
 from .noise import Cell, make_cell
@@ -58,8 +58,14 @@ def slope_and_odds(cell: Cell) -> tuple[float, float]:
 
 def out_of_sample_scores(cell: Cell) -> Floats:
     """The pool's scores of the training rows, one column per class; equal rows with equal labels are scored as one."""
+    pool, _, merged = fitted_pool(cell)
+    return _columns_per_class(pool.out_of_sample)[merged.group]
+
+
+def fitted_pool(cell: Cell) -> tuple[ScorePool, _Standardiser, DistinctSamples]:
+    """The classifier's views, fitted to the given labels of a cell and weighed."""
     merged = distinct_samples(cell.X_train, cell.y_given, np.ones(len(cell.y_given)))
     X, given = cell.X_train[merged.first], cell.y_given[merged.first]
-    Z, Y = _Standardiser.fit(X, merged.weight)(X), _signs(given, int(cell.y_true.max()) + 1)
-    pool = fit_pool(Z, Y, merged.weight, np.random.RandomState(cell.seed))
-    return _columns_per_class(pool.out_of_sample)[merged.group]
+    standardise = _Standardiser.fit(X, merged.weight)
+    Y = _signs(given, int(cell.y_true.max()) + 1)
+    return fit_pool(standardise(X), Y, merged.weight, np.random.RandomState(cell.seed)), standardise, merged

@@ -72,9 +72,12 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Labels near the boundary between classes that are wrong more often than others look like classes that overlap. No
-    method can tell the two apart from the data alone, so both explanations are averaged (see
+    Labels near the boundary between classes that are wrong more often than others look like classes that overlap. The
+    data tell the two apart in part at best, so both explanations are averaged (see
     :mod:`kernelwise.problems.label_noise_boundary`), and the truth may lie anywhere between their noise rates.
+
+    Equal rows are taken for different samples that look alike: each is scored by the others. If they are copies of one
+    record, with one error copied, they vouch for each other; then give every record once.
 
     Examples
     --------
