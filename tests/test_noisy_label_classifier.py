@@ -221,3 +221,25 @@ def test_a_view_that_the_sample_speaks_against_still_points_somewhere(rng):
     mixture, loss = average_path([against], Y, np.ones(100), np.ones(1))
     assert mixture[0] > 0
     assert loss == pytest.approx(np.mean((mixture[0] * against - (Y - Y.mean())) ** 2))
+
+
+def test_a_copy_with_another_label_is_outvoted(rng):
+    """Sixty places with five samples each, and nothing to learn from neighbours: only copies tell what is wrong."""
+    place = rng.normal(size=(60, 3))
+    true = np.repeat(rng.integers(0, 2, 60), 5)
+    given = true.copy()
+    wrong = rng.choice(60, 30, replace=False) * 5  # one of five, at half of the places
+    given[wrong] = 1 - given[wrong]
+    model = NoisyLabelClassifier(random_state=0).fit(np.repeat(place, 5, axis=0), given)
+    assert model.score(np.repeat(place, 5, axis=0), true) > 0.95
+    assert set(np.argsort(model.label_quality_)[:25]) <= set(wrong)
+    assert model.noise_rate_ == pytest.approx(0.1, abs=0.05)
+
+
+@pytest.mark.parametrize(("n", "weight", "rows"), [(10, 3.0, 30), (10, 2.5, 30), (10, 0.2, 10), (10, 1e6, 200)])
+def test_samples_are_given_as_often_as_their_weight_says_within_bounds(n, weight, rows):
+    from kernelwise.estimators.noisy_label import MOST_ROWS, _copies
+
+    assert _copies(np.full(n, weight)).sum() == rows
+    assert _copies(np.full(5000, weight)).sum() <= MOST_ROWS
+    assert _copies(np.full(100_000, weight)).sum() == 100_000

@@ -27,8 +27,8 @@ CUT = 4.0
 IMPORTANCE_ROWS = 100
 #: Below this separability, or above this width of the interval, the diagnostic says to doubt.
 WEAK_SCORES, WIDE_INTERVAL = 0.55, 0.3
-#: Equal samples are left out one at a time; no more than so many of them, the rest is weight.
-MOST_COPIES = 20
+#: Equal samples are left out one at a time: up to so many of them, and up to so many rows in all; the rest is weight.
+MOST_COPIES, MOST_ROWS = 20, 14_000
 #: Below this estimate of the noise rate, support vector machines join the views.
 LOW_NOISE = 0.15
 
@@ -121,7 +121,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         merged = distinct_samples(X[used], target, weight[used])
         Z = X[used[merged.first]]
         self._scaler = None if is_sparse(Z) else _Standardiser.fit(Z, merged.weight)
-        copies = np.minimum(np.ceil(merged.weight), MOST_COPIES).astype(np.intp)
+        copies = _copies(merged.weight)
         sample = np.repeat(np.arange(len(copies)), copies)
         Z, given, weight = self._standardised(Z)[sample], target[merged.first][sample], (merged.weight / copies)[sample]
         pool = self._fit_scores(Z, given, weight, rng)
@@ -272,6 +272,12 @@ class _Standardiser(NamedTuple):
         with np.errstate(over="ignore"):  # new samples may be beyond all bounds of the training data
             Z = np.clip(X / self.unit, -LARGEST, LARGEST)
             return np.clip((Z - self.mean) / self.spread, -CUT, CUT)
+
+
+def _copies(weight: Array) -> NDArray[np.intp]:
+    """How often each distinct sample is given: as often as its weight says, within bounds."""
+    most = np.clip(MOST_ROWS // len(weight), 1, MOST_COPIES)
+    return np.minimum(np.ceil(weight), most).astype(np.intp)
 
 
 def _signs(target: NDArray[np.intp], n_classes: int) -> Array:
