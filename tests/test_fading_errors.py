@@ -14,6 +14,11 @@ def faded(rng, score, boundary=0.0, far=0.0):
     return true, np.where(rng.random(len(score)) < far + (0.5 - far) * (1 - nearer), 1 - true, true)
 
 
+def rate_of(found, score):
+    """The share of labels that differ from the more probable one."""
+    return np.mean(found.probabilities(score)[1].min(axis=1))
+
+
 def brute_force(score, given, n_draws, rng):
     """Evidence and P(given = 1 | s) by drawing from the prior and weighing by the likelihood."""
     z = (score - score.mean()) / score.std()
@@ -41,7 +46,7 @@ def test_many_labels_tell_rate_and_boundary(rng):
     score = rng.normal(size=40_000)
     true, given = faded(rng, score, boundary=1.0)
     found = fit_fading_errors(score, given, np.ones(40_000))
-    assert found.rate == pytest.approx(np.mean(given != true), abs=0.01)
+    assert rate_of(found, score) == pytest.approx(np.mean(given != true), abs=0.01)
     belief, _ = found.probabilities(np.array([0.85, 1.15]))
     assert belief[0, 1] < 0.5 < belief[1, 1]
 
@@ -60,7 +65,7 @@ def test_weights_count_like_repetitions(rng):
     weight = rng.integers(1, 4, 100)
     weighted = fit_fading_errors(score, given, weight.astype(float))
     repeated = fit_fading_errors(np.repeat(score, weight), np.repeat(given, weight), np.ones(weight.sum()))
-    assert weighted.rate == pytest.approx(repeated.rate, abs=0.01)
+    assert rate_of(weighted, score) == pytest.approx(rate_of(repeated, score), abs=0.01)
 
 
 @pytest.mark.parametrize("given", [0, 1])

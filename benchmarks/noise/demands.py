@@ -25,12 +25,8 @@ def demands(half: str, folder: Path = FOLDER, ours_folder: Path | None = None) -
         return f"The {half} sets have no record of {', '.join(missing)} that the other methods share."
     rows = [rank(records), *accuracies(records), *audits(records), rates(records)]
     rows += [probabilities(records, "log_loss", "log-loss"), probabilities(records, "ece", "calibration error")]
-    return markdown(
-        ["demand", "met", "found"], [[demand, "yes" if met else "**no**", found] for demand, met, found in rows]
-    )
-
-
-Finding = tuple[str, bool, str]
+    cells = [[demand, "yes" if met else "**no**", found] for demand, met, found in rows]
+    return markdown(["demand", "met", "found"], cells)
 
 
 def rank(records: Records) -> Finding:

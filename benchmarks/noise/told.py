@@ -14,13 +14,13 @@ from kernelwise.problems.label_noise import BinnedScores, _slopes_and_offsets, g
 
 from .competitors import METHODS
 from .datasets import MULTICLASS, names_of
+from .demands import STRONG
 from .noise import Cell, make_cell
 from .run import FOLDER, audit_area
 from .tables import OURS, load, markdown
 from .truth import fitted_pool
 
 Floats = NDArray[np.float64]
-STRONG = ("sym30", "sym40", "class")
 
 
 def told(half: str, seeds: Sequence[int]) -> str:

@@ -48,8 +48,6 @@ class FadingErrors:
         The logarithm of the mean likelihood.
     scores, true, given : arrays of shape (n_points,)
         P(true = 1 | s) and P(given = 1 | s) at scores in increasing order.
-    rate : float
-        The share of labels that differ from the more probable one.
 
     Examples
     --------
@@ -58,7 +56,8 @@ class FadingErrors:
     >>> score = np.linspace(-3, 1, 400)
     >>> wrong = np.random.default_rng(0).random(400) < 0.5 - np.argsort(np.argsort(np.abs(score))) / 800
     >>> errors = fit_fading_errors(score, np.where(wrong, score < 0, score > 0).astype(int), np.ones(400))
-    >>> bool(abs(errors.rate - wrong.mean()) < 0.05), bool(errors.probabilities(np.array([-2.0]))[0][0, 1] < 0.3)
+    >>> belief, labels = errors.probabilities(np.array([-2.0]))
+    >>> bool(belief[0, 1] < 0.3), bool(labels[0, 1] < 0.3)
     (True, True)
     """
 
@@ -66,7 +65,6 @@ class FadingErrors:
     scores: Array
     true: Array
     given: Array
-    rate: float
 
     def probabilities(self, score: Array) -> tuple[Array, Array]:
         """Return P(true | s) and P(given | s), one column per class."""
@@ -85,13 +83,12 @@ def fit_fading_errors(score: Array, given: NDArray[np.intp], weight: Array) -> F
     ]
     points, log_mass = zoom_in(axes, lambda axes: _evaluate(binned, axes))
     evidence = float(logsumexp(log_mass))
-    posterior, mass = np.exp(log_mass - evidence), binned.counts.sum(axis=0)
+    posterior = np.exp(log_mass - evidence)
     likely = posterior > 1e-6 * posterior.max()
     posterior, points = posterior[likely] / posterior[likely].sum(), points[likely]
     curves = _true(binned, *points[:, 1:].T)
     labels = posterior @ (points[:, :1] + (1 - 2 * points[:, :1]) * curves)
-    rate = float(mass @ np.minimum(labels, 1 - labels) / mass.sum())
-    return FadingErrors(evidence, mean + spread * binned.centres, posterior @ curves, labels, rate)
+    return FadingErrors(evidence, mean + spread * binned.centres, posterior @ curves, labels)
 
 
 def _true(binned: BinnedScores, log_powers: Array, boundaries: Array) -> Array:

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 RATES = (0.003, 0.03, 0.07, 0.12, 0.18, 0.25, 0.32, 0.4, 0.48, 0.56, 0.64)
 #: The prior of a row of T is worth this many labels.
 ROWS = 120.0
-#: Mean and standard deviation of the logarithm of the slope: what truth gives on 23 sets, at every noise alike.
+#: Mean and standard deviation of the logarithm of the slope: about what truth gives on 23 sets, at every noise.
 SLOPE = (0.57, 0.6)
 #: Precision of the prior on the offsets.
 RIDGE = 1.0
