@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelwise.distributed.block_array import BlockArray
-from kernelwise.distributed.engine import FAN_IN, ClusterEngine
+from kernelwise.cluster.block_array import BlockArray
+from kernelwise.cluster.engine import FAN_IN, ClusterEngine
 from kernelwise.optim.sample_arrays import weighted_gram
 
 from .measure import median_seconds, record

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from kernelwise import LinkedClustering, Pairs
 from kernelwise.datasets import load_citeseer, load_cora
-from kernelwise.estimators.linked_clustering import two_stage_k_means
+from kernelwise.links.clustering import two_stage_k_means
 from kernelwise.metrics import normalized_mutual_info
 
 from .measure import Fresh, in_fresh_process, record

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelwise.kernels import FactorBank, RankWarning, build_bank, gaussian_kernels
-from kernelwise.problems import NoisyLabelProblem, solve_by_column_generation
+from kernelwise.mkl.column_generation import solve_by_column_generation
+from kernelwise.mkl.problem import NoisyLabelProblem
 
 from .measure import Fresh, in_fresh_process, record
 

@@ -8,13 +8,11 @@ import numpy as np
 from kernelwise import flip_labels
 from kernelwise.datasets import load_ionosphere
 from kernelwise.kernels import build_bank, gaussian_kernels
+from kernelwise.mkl.column_generation import solve_by_column_generation
+from kernelwise.mkl.paper_solvers.mirror_prox import solve_by_mirror_prox
+from kernelwise.mkl.paper_solvers.primal_dual import solve_by_primal_dual
+from kernelwise.mkl.problem import NoisyLabelProblem
 from kernelwise.optim import HistoryRow, SolverResult
-from kernelwise.problems import (
-    NoisyLabelProblem,
-    solve_by_column_generation,
-    solve_by_mirror_prox,
-    solve_by_primal_dual,
-)
 
 from .measure import record
 

@@ -8,8 +8,8 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from kernelwise.experiments import Cell
-from kernelwise.experiments.__main__ import main
+from kernelwise.reproduction import Cell
+from kernelwise.reproduction.__main__ import main
 from tiny_experiment import sample_mean, slow_sample_mean, tiny
 
 #: The cell that kills its worker.

@@ -28,7 +28,7 @@ RESIDENT_MB = 2048
 INSTRUMENTED = [
     "kernelwise.files",
     "kernelwise.report.corrections",
-    "kernelwise.experiments.records",
+    "kernelwise.reproduction.records",
     "zipfile",
     "skops",
 ]
@@ -133,9 +133,9 @@ def fuzz_here(name: str, seconds: float, folder: Path) -> None:
 
 
 def _import_readers() -> None:
-    import kernelwise.experiments.records
     import kernelwise.files
     import kernelwise.report.corrections
+    import kernelwise.reproduction.records
 
     for name in kernelwise.files.__all__:
         getattr(kernelwise.files, name)

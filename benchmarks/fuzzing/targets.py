@@ -86,7 +86,7 @@ def _corrections(path: Path) -> None:
 
 
 def _records(path: Path) -> None:
-    from kernelwise.experiments import RecordFile
+    from kernelwise.reproduction import RecordFile
 
     file = RecordFile(path, spec="0123")
     for record in file.read().values():
@@ -124,8 +124,8 @@ TARGETS = {
 
 def documented_errors() -> tuple[type[Exception], ...]:
     """What may come of a file that cannot be used."""
-    from kernelwise.experiments.records import RecordError
     from kernelwise.files import FileError
+    from kernelwise.reproduction.records import RecordError
 
     return (FileError, RecordError)
 

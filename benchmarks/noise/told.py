@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from kernelwise.problems.label_noise import BinnedScores, _slopes_and_offsets, grid_points, mean_and_spread
+from kernelwise.labels.noise_model.posterior import BinnedScores, _slopes_and_offsets, grid_points, mean_and_spread
 
 from .competitors import METHODS
 from .datasets import MULTICLASS, names_of

@@ -1,7 +1,7 @@
 """What true labels say of the noise model: slope and log-odds of the classes given the scores, per noise.
 
 The scores are those of the classifier's pool, out of sample and made from noisy labels. The truth is used here only, to
-read off the priors of ``kernelwise.problems.label_noise`` (two classes) and ``label_noise_classes`` (more).
+read off the priors of ``kernelwise.labels.noise_model.posterior`` (two classes) and ``label_noise_classes`` (more).
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from kernelwise.estimators._samples import DistinctSamples, distinct_samples
-from kernelwise.estimators.noisy_label import _columns_per_class, _signs, _Standardiser
-from kernelwise.estimators.noisy_label_scores import ScorePool, fit_pool
+from kernelwise.labels.classifier import _columns_per_class, _signs, _Standardiser
+from kernelwise.labels.views.pool import ScorePool, fit_pool
+from kernelwise.samples import DistinctSamples, distinct_samples
 
 from .datasets import MULTICLASS, names_of
 from .noise import Cell, make_cell

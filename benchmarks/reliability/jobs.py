@@ -14,8 +14,8 @@ import kernelwise as kw
 from kernelwise import files, report
 from kernelwise.cli import main
 from kernelwise.datasets import make_block_similarity
-from kernelwise.experiments import Cell, Experiment, Line, Record, Table, grouped, line_panels, mean_std, publish, run
 from kernelwise.kernels import Gaussian, gaussian_kernels
+from kernelwise.reproduction import Cell, Experiment, Line, Record, Table, grouped, line_panels, mean_std, publish, run
 
 from .inputs import COMMANDS, write_inputs, write_model
 

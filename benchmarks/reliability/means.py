@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelwise.experiments import Cell, Experiment, Record, run
+from kernelwise.reproduction import Cell, Experiment, Record, run
 
 
 def _cells(quick: bool) -> list[Cell]:

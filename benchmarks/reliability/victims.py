@@ -23,11 +23,11 @@ import numpy as np
 
 from kernelwise import NoisyLabelClassifier, RobustMKLClassifier, audit_labels
 from kernelwise.datasets import _gisette as gisette
-from kernelwise.experiments import Cell, Record, RecordFile, run
 from kernelwise.files import SavedModel, TableFeatures, corrected_file, load_model, make_card, read_table, save_model
 from kernelwise.files import write_file as write_data
 from kernelwise.kernels import gaussian_kernels
 from kernelwise.report import Correction, label_report, read_corrections, write_corrections, write_report
+from kernelwise.reproduction import Cell, Record, RecordFile, run
 
 from .inputs import write_inputs
 from .means import MEANS, run_means, without_times

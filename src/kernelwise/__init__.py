@@ -1,47 +1,49 @@
 """Learning from supervision that cannot be trusted.
 
-The public names are loaded on first use, so that ``import kernelwise`` stays as quick as ``import sklearn``.
+Each public name is loaded on its first use, together with the modules that the name needs and no others. So ``import
+kernelwise`` stays quick, and a program that uses one estimator loads the package of one situation.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from . import datasets as datasets
     from . import kernels as kernels
     from . import metrics as metrics
-    from .baselines import ITML as ITML
-    from .baselines import MMC as MMC
-    from .baselines import ConstrainedSpectralClustering as ConstrainedSpectralClustering
-    from .baselines import MPCKMeans as MPCKMeans
-    from .baselines import NonparametricKernelLearner as NonparametricKernelLearner
-    from .baselines import SpectralKernelLearner as SpectralKernelLearner
-    from .baselines import UniformKernel as UniformKernel
-    from .estimators import BestCaseMKLClassifier as BestCaseMKLClassifier
-    from .estimators import LinkedClustering as LinkedClustering
-    from .estimators import LinkSmoother as LinkSmoother
-    from .estimators import NoisyLabelClassifier as NoisyLabelClassifier
-    from .estimators import PairCompleter as PairCompleter
-    from .estimators import PairCompletionClustering as PairCompletionClustering
-    from .estimators import PairKernelClustering as PairKernelClustering
-    from .estimators import PairKernelLearner as PairKernelLearner
-    from .estimators import RobustMKLClassifier as RobustMKLClassifier
-    from .estimators import RobustMKLClassifierCV as RobustMKLClassifierCV
-    from .estimators import SimpleMKLClassifier as SimpleMKLClassifier
-    from .estimators import SimpleMKLClassifierCV as SimpleMKLClassifierCV
-    from .estimators import audit_labels as audit_labels
-    from .estimators import audit_pairs as audit_pairs
-    from .estimators import estimate_label_noise as estimate_label_noise
-    from .estimators import plan_labelling as plan_labelling
-    from .problems import complete_matrix as complete_matrix
+    from .baselines.constrained_spectral import ConstrainedSpectralClustering as ConstrainedSpectralClustering
+    from .baselines.itml import ITML as ITML
+    from .baselines.mmc import MMC as MMC
+    from .baselines.mpckmeans import MPCKMeans as MPCKMeans
+    from .baselines.nonparametric_kernel import NonparametricKernelLearner as NonparametricKernelLearner
+    from .baselines.spectral_kernel import SpectralKernelLearner as SpectralKernelLearner
+    from .baselines.uniform_kernel import UniformKernel as UniformKernel
+    from .completion.clustering import PairCompletionClustering as PairCompletionClustering
+    from .completion.completer import PairCompleter as PairCompleter
+    from .completion.matrix.complete import complete_matrix as complete_matrix
+    from .completion.plan import plan_labelling as plan_labelling
+    from .labels.audit import audit_labels as audit_labels
+    from .labels.audit import estimate_label_noise as estimate_label_noise
+    from .labels.classifier import NoisyLabelClassifier as NoisyLabelClassifier
+    from .links.clustering import LinkedClustering as LinkedClustering
+    from .links.smoothing import LinkSmoother as LinkSmoother
+    from .mkl.best_case import BestCaseMKLClassifier as BestCaseMKLClassifier
+    from .mkl.classifiers import RobustMKLClassifier as RobustMKLClassifier
+    from .mkl.classifiers import SimpleMKLClassifier as SimpleMKLClassifier
+    from .mkl.paths import RobustMKLClassifierCV as RobustMKLClassifierCV
+    from .mkl.paths import SimpleMKLClassifierCV as SimpleMKLClassifierCV
+    from .pairs.audit.wrong_pairs import audit_pairs as audit_pairs
+    from .pairs.clustering import PairKernelClustering as PairKernelClustering
+    from .pairs.learner import PairKernelLearner as PairKernelLearner
     from .supervision import LabelAudit as LabelAudit
     from .supervision import PairAudit as PairAudit
     from .supervision import PairNoise as PairNoise
     from .supervision import Pairs as Pairs
     from .supervision import flip_labels as flip_labels
 
+#: The module that each public name is loaded from; None for a public module.
 _HOME = {
     "datasets": None,
     "kernels": None,
@@ -50,31 +52,31 @@ _HOME = {
     "PairAudit": "supervision",
     "PairNoise": "supervision",
     "Pairs": "supervision",
-    "RobustMKLClassifier": "estimators",
-    "SimpleMKLClassifier": "estimators",
-    "BestCaseMKLClassifier": "estimators",
-    "RobustMKLClassifierCV": "estimators",
-    "SimpleMKLClassifierCV": "estimators",
-    "LinkSmoother": "estimators",
-    "LinkedClustering": "estimators",
-    "PairCompleter": "estimators",
-    "plan_labelling": "estimators",
-    "PairCompletionClustering": "estimators",
-    "PairKernelClustering": "estimators",
-    "PairKernelLearner": "estimators",
-    "audit_pairs": "estimators",
-    "UniformKernel": "baselines",
-    "ITML": "baselines",
-    "ConstrainedSpectralClustering": "baselines",
-    "MMC": "baselines",
-    "MPCKMeans": "baselines",
-    "NonparametricKernelLearner": "baselines",
-    "SpectralKernelLearner": "baselines",
-    "complete_matrix": "problems",
     "flip_labels": "supervision",
-    "NoisyLabelClassifier": "estimators",
-    "audit_labels": "estimators",
-    "estimate_label_noise": "estimators",
+    "NoisyLabelClassifier": "labels.classifier",
+    "audit_labels": "labels.audit",
+    "estimate_label_noise": "labels.audit",
+    "RobustMKLClassifier": "mkl.classifiers",
+    "SimpleMKLClassifier": "mkl.classifiers",
+    "BestCaseMKLClassifier": "mkl.best_case",
+    "RobustMKLClassifierCV": "mkl.paths",
+    "SimpleMKLClassifierCV": "mkl.paths",
+    "LinkSmoother": "links.smoothing",
+    "LinkedClustering": "links.clustering",
+    "PairKernelClustering": "pairs.clustering",
+    "PairKernelLearner": "pairs.learner",
+    "audit_pairs": "pairs.audit.wrong_pairs",
+    "PairCompleter": "completion.completer",
+    "PairCompletionClustering": "completion.clustering",
+    "plan_labelling": "completion.plan",
+    "complete_matrix": "completion.matrix.complete",
+    "UniformKernel": "baselines.uniform_kernel",
+    "ITML": "baselines.itml",
+    "ConstrainedSpectralClustering": "baselines.constrained_spectral",
+    "MMC": "baselines.mmc",
+    "MPCKMeans": "baselines.mpckmeans",
+    "NonparametricKernelLearner": "baselines.nonparametric_kernel",
+    "SpectralKernelLearner": "baselines.spectral_kernel",
 }
 
 __all__ = sorted(_HOME)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..completion.matrix.entry_checks import check_count, check_observations, check_positive
+from ..completion.matrix.observed import ObservedEntries
 from ..kernels.magnitudes import check_magnitude
-from ..problems._observation_checks import check_count, check_observations, check_positive
-from ..problems.observed_entries import ObservedEntries
 
 Array = NDArray[np.float64]
 

@@ -9,10 +9,10 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags, check_random_state
 
+from ..completion.known_block import known_block
+from ..completion.similarity import is_operator, n_samples_of, symmetric_part
 from ..kernels import build_bank, resolve_kernels
 from ..kernels.reading import read_samples
-from ..problems.known_block import known_block
-from ..problems.pair_similarity import is_operator, n_samples_of, symmetric_part
 from ..spectral import GramFactor, assign_clusters, spectral_basis
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs

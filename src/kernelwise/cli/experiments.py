@@ -59,7 +59,7 @@ def reproduce(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")] = Path("results"),
 ) -> None:
     """Run a published table or figure again. A run that was stopped continues where it was."""
-    from ..experiments import catalogue, cluster_executor, publish, run
+    from ..reproduction import catalogue, cluster_executor, publish, run
 
     known = catalogue()
     if list_all:

@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..estimators.column_encoders import MAX_CATEGORIES, MISSING_CATEGORY, Categories, Numbers, Words
 from ..memory import require
+from ..tables.encoders import MAX_CATEGORIES, MISSING_CATEGORY, Categories, Numbers, Words
 from .errors import FileError
 from .table import Column, Table, is_number, mostly_numbers, numeric_values
 

@@ -236,7 +236,7 @@ def kkt_residual(point: BoundedPoint) -> float:
     --------
     >>> import numpy as np
     >>> from kernelwise.optim.bounded_newton import kkt_residual, minimize_bounded
-    >>> from kernelwise.problems.noisy_pairs import statistic_problem
+    >>> from kernelwise.optim.statistic_likelihood import statistic_problem
     >>> problem = statistic_problem(np.eye(2), np.ones(2), np.array([0.4, -0.4]), penalty=1e-3)
     >>> kkt_residual(problem.at(np.zeros(2))), kkt_residual(minimize_bounded(problem).point) < 1e-6
     (1.0, True)

@@ -6,13 +6,7 @@ A report is data first, a plain dictionary, and then a page::
     write_report(report, "review.html")
 """
 
-from .corrections import (
-    Correction,
-    CorrectionsError,
-    apply_corrections,
-    read_corrections,
-    write_corrections,
-)
+from .corrections import Correction, CorrectionsError, apply_corrections, read_corrections, write_corrections
 from .displays import (
     ConvergenceDisplay,
     EmbeddingDisplay,

@@ -10,7 +10,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from ...experiments.figures import COLOURS
+from ...reproduction.figures import COLOURS
 from ...supervision import flip_labels
 from ._base import Display, line_style
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ...experiments.figures import COLOURS, MARKERS
+from ...reproduction.figures import COLOURS, MARKERS
 from ...supervision import LabelAudit, PairAudit
 from ._base import Display
 

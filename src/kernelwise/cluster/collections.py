@@ -1,0 +1,210 @@
+"""From Dask arrays and frames to block arrays; nothing is gathered."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..kernels.specs import is_sparse
+from .block_array import BlockArray
+from .engine import ClusterEngine, Engine, LocalEngine
+
+#: Blocks per thread of the cluster: enough to share the work evenly, few enough for the scheduler not to matter.
+BLOCKS_PER_THREAD = 2
+#: Samples below which it does not pay to cut a block in two.
+SMALL_BLOCK = 2000
+#: The share of a worker's memory that one block of the features may take.
+BLOCK_SHARE = 1 / 32
+#: The share of a worker's memory that a chunk of the user's may take, as it has to be read whole.
+CHUNK_SHARE = 1 / 4
+
+
+def is_dask(collection: Any) -> bool:
+    """Whether this is a Dask array or frame, without importing Dask.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.cluster.collections import is_dask
+    >>> is_dask(np.ones(3))
+    False
+    """
+    return hasattr(collection, "__dask_graph__") and hasattr(collection, "__dask_keys__")
+
+
+def refuse_dask(estimator: Any, X: Any, instead: str) -> None:
+    """Raise where a Dask collection is given to an estimator that works in memory alone."""
+    if is_dask(X):
+        raise TypeError(
+            f"{type(estimator).__name__} works on data in memory, got a {type(X).__name__} of Dask; use {instead}, or "
+            "X.compute() where it fits"
+        )
+
+
+@contextmanager
+def working_engine() -> Iterator[Engine]:
+    """Give the engine of the current Dask client, or the calling process where there is none.
+
+    Whatever interrupts the work also cancels it on the cluster.
+    """
+    engine = _current_engine()
+    try:
+        yield engine
+    except BaseException:
+        engine.cancel()
+        raise
+
+
+def _current_engine() -> Engine:
+    if "distributed" not in sys.modules:
+        return LocalEngine()
+    from distributed import get_client
+
+    try:
+        client = get_client()
+    except ValueError:
+        return LocalEngine()
+    return ClusterEngine(client)
+
+
+def read_rows(engine: Engine, **collections: Any) -> list[BlockArray | None]:
+    """Return block arrays over the same samples: the first given sets the blocks, the others follow it.
+
+    Parameters
+    ----------
+    engine : Engine
+    **collections : Dask array or frame, NumPy array, or None
+        By the names that messages are to use; the first one is the features. Frames may have blocks of unknown length.
+    """
+    (name, first), *others = collections.items()
+    first = _with_suitable_blocks(engine, first, name)
+    parts = _parts(engine, first, name)
+    lengths = _lengths(engine, parts)
+    arrays: list[BlockArray | None] = [_block_array(engine, parts, lengths, first)]
+    for other_name, other in others:
+        arrays.append(None if other is None else _aligned(engine, other, other_name, lengths, name))
+    filled = [k for k, length in enumerate(lengths) if length]
+    if not filled:
+        raise ValueError(f"{name} has no rows; a fit needs samples")
+    return [None if array is None else array.blocks(filled) for array in arrays]
+
+
+def _with_suitable_blocks(engine: Engine, X: Any, name: str) -> Any:
+    """Cut a Dask array into a few row blocks per worker; say so where a chunk cannot be read by any of them."""
+    if not hasattr(X, "chunks"):
+        return X
+    limit = min(engine.memory_limits, default=0)
+    row_bytes = X.dtype.itemsize * int(np.prod(X.shape[1:], dtype=np.int64))
+    if sp.issparse(getattr(X, "_meta", None)):  # nobody knows how much is stored
+        row_bytes = 0
+    if np.isnan(X.shape[0]):
+        return X.rechunk({1: -1}) if X.ndim > 1 and len(X.chunks[1]) > 1 else X
+    longest = max(X.chunks[0])
+    if limit and longest * row_bytes > CHUNK_SHARE * limit:
+        rows = max(1, int(BLOCK_SHARE * limit / row_bytes))
+        raise ValueError(
+            f"a chunk of {name} has {longest} rows, {longest * row_bytes / 1e9:.3g} GB, too much for a worker with "
+            f"{limit / 1e9:.3g} GB; use {name}.rechunk({{0: {rows}}}) where it is made, or larger workers"
+        )
+    n = X.shape[0]
+    wanted = min(BLOCKS_PER_THREAD * engine.n_workers, max(1, n // SMALL_BLOCK))
+    if limit:
+        wanted = max(wanted, int(np.ceil(n * row_bytes / (BLOCK_SHARE * limit))))
+    rows = int(np.ceil(n / max(wanted, 1)))
+    chunks = {0: max(rows, 1)} | ({1: -1} if X.ndim > 1 else {})
+    return X.rechunk(chunks)
+
+
+def _parts(engine: Engine, collection: Any, name: str) -> list[Any]:
+    """Start the computation of the blocks and return their handles."""
+    if not hasattr(collection, "to_delayed"):
+        raise TypeError(f"{name} must be a Dask array or frame, got {type(collection).__name__}")
+    delayed = np.ravel(np.asarray(collection.to_delayed(), dtype=object)).tolist()
+    return engine.map(_plain_block, [engine.start(delayed)])
+
+
+def _plain_block(part: Any) -> Any:
+    """Return a block as a NumPy array, or as a CSR array where it is sparse."""
+    if is_sparse(part):
+        return sp.csr_array(part)
+    return part.to_numpy() if hasattr(part, "to_numpy") else np.asarray(part)
+
+
+def _lengths(engine: Engine, parts: Sequence[Any]) -> list[int]:
+    return [int(length) for length in engine.fetch(engine.map(_n_rows, [parts]))]
+
+
+def _n_rows(block: Any) -> int:
+    return int(block.shape[0])
+
+
+def _block_array(engine: Engine, parts: Sequence[Any], lengths: Sequence[int], collection: Any) -> BlockArray:
+    dtype = getattr(collection, "dtype", np.float64)
+    columns = () if collection.ndim == 1 else (int(collection.shape[1]),)
+    plain = dtype if isinstance(dtype, np.dtype) else np.dtype(object)
+    return BlockArray.of(engine, lengths, parts, np.empty((0, *columns), dtype=plain))
+
+
+def _aligned(engine: Engine, other: Any, name: str, lengths: Sequence[int], first_name: str) -> BlockArray:
+    """Return ``other`` in the blocks of the first collection."""
+    if not is_dask(other):
+        whole = np.asarray(other)
+        if whole.shape[:1] != (sum(lengths),):
+            raise ValueError(
+                f"{name} has shape {whole.shape}, but {first_name} has {sum(lengths)} rows; one entry per row is needed"
+            )
+        cuts = np.split(whole, np.cumsum(lengths)[:-1])
+        return BlockArray.of(engine, lengths, [engine.share(cut) for cut in cuts], whole[:0])
+    if hasattr(other, "chunks") and not np.isnan(other.shape[0]):
+        if other.shape[0] != sum(lengths):
+            raise ValueError(
+                f"{name} has {other.shape[0]} rows, but {first_name} has {sum(lengths)}; one entry per row is needed"
+            )
+        other = other.rechunk({0: tuple(length for length in lengths if length)}) if sum(lengths) else other
+        filled = iter(_parts(engine, other, name))
+        nothing = np.empty((0, *other.shape[1:]), dtype=other.dtype)
+        parts = [next(filled) if length else engine.share(nothing) for length in lengths]
+        return _block_array(engine, parts, lengths, other)
+    parts = _parts(engine, other, name)
+    own = _lengths(engine, parts)
+    if own != list(lengths):
+        raise ValueError(
+            f"the partitions of {name} have {own[:5]}... rows, those of {first_name} {list(lengths)[:5]}...; make both "
+            "from one frame, or use to_dask_array(lengths=True) on both"
+        )
+    return _block_array(engine, parts, lengths, other)
+
+
+def sample_rows(arrays: Sequence[BlockArray], count: int, random_state: np.random.RandomState) -> list[Any]:
+    """Return the same rows of several arrays, in memory: all where there are at most ``count``, else about that many.
+
+    Every block gives its share, in the order of the samples.
+    """
+    lengths = arrays[0].lengths
+    share = min(1.0, count / sum(lengths))
+    seeds = random_state.randint(2**31 - 1, size=len(lengths)).tolist()
+    handles = arrays[0].engine.map(_some, [array.handles for array in arrays] + [seeds], share=share)
+    parts = arrays[0].engine.fetch(handles)
+    return [stacked([part[k] for part in parts]) for k in range(len(arrays))]
+
+
+def _some(*blocks: Any, share: float) -> list[Any]:
+    *arrays, seed = blocks
+    n = arrays[0].shape[0]
+    if share >= 1.0:
+        return list(arrays)
+    index = np.sort(np.random.RandomState(seed).choice(n, size=int(np.ceil(share * n)), replace=False))
+    return [array[index] for array in arrays]
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Return rows one below the other, sparse where they are."""
+    return sp.csr_array(sp.vstack(parts)) if is_sparse(parts[0]) else np.concatenate(parts)
+
+
+def merged(array: BlockArray, function: Callable[[Any], Any], merge: Callable[[Sequence[Any]], Any]) -> Any:
+    """Return what is left of ``function(block)`` over all blocks after merging."""
+    return array.engine.total(function, [array.handles], merge)

@@ -1,0 +1,210 @@
+"""Clusters from a similarity and a few known pairs: spectral clustering of the estimated label matrix."""
+
+import warnings
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from ..kernels.reading import read_samples
+from ..pairs.clustering import _settle
+from ..spectral import GramFactor, SpectralBasis, assign_clusters
+from ..supervision import Pairs
+from ..supervision.resolve import resolve_pairs
+from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_similarity
+from .completer import PairCompleter
+from .similarity import is_operator, n_samples_of
+
+__all__ = ["PairCompletionClustering"]
+
+Array = NDArray[np.float64]
+
+#: A degree below this fraction of the largest is rounding.
+ROUNDING = 1e-10
+
+
+class PairCompletionClustering(ClusterMixin, BaseEstimator):
+    r"""Estimate which pairs share a class, then cluster by the leading eigenvectors of the estimate.
+
+    With the factor F of :class:`PairCompleter`, :math:`Z' = F F^\top`, and degrees :math:`d = Z' 1`,
+
+    .. math:: D^{-1/2} F F^\top D^{-1/2} u_j = \lambda_j u_j,
+
+    and k-means on the rows of the eigenvectors, scaled to unit length. No matrix of size n x n is formed.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    completer : PairCompleter or None, default=None
+        A copy of it is fitted; None: ``PairCompleter("auto")``, which chooses the number of eigenvectors by pairs held
+        out.
+    normalize : {"auto", "symmetric", "none"}, default="auto"
+        "symmetric" as above, which needs degrees that are not negative; "none" takes eigenvectors of Z' itself;
+        "auto" the first where it is possible.
+    n_init : int, default=10
+        Number of starts of k-means.
+    random_state : int, RandomState or None, default=None
+        Also that of the completer, where it has none.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    embedding_ : ndarray of shape (n_samples, n_coordinates)
+    cluster_centers_ : ndarray of shape (n_clusters, n_coordinates)
+    completer_ : PairCompleter or None
+        None where there was no supervision, or it agreed with no core, and the similarity itself was clustered.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    T. Yang, R. Jin. Extracting certainty from uncertainty: transductive pairwise classification from pairwise
+    similarities. NIPS 2014, section 5.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import PairCompletionClustering, Pairs
+    >>> from kernelwise.datasets import make_block_similarity
+    >>> from kernelwise.metrics import clustering_accuracy
+    >>> S, y = make_block_similarity(200, 4, random_state=0)
+    >>> known = Pairs.from_labels(np.where(np.arange(200) % 10 < 3, y, -1), n_pairs=600, random_state=0)
+    >>> model = PairCompletionClustering(4, random_state=0).fit(S, pairs=known)
+    >>> clustering_accuracy(y, model.labels_)
+    1.0
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        completer: PairCompleter | None = None,
+        normalize: Literal["auto", "symmetric", "none"] = "auto",
+        n_init: int = 10,
+        random_state: Any = None,
+    ):
+        self.n_clusters = n_clusters
+        self.completer = completer
+        self.normalize = normalize
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Complete and cluster.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, LinearOperator or GramFactor of shape (n_samples, n_samples)
+            The similarity; features where the completer has kernels.
+        y : array-like of shape (n_samples,), optional
+            Known classes, -1 for unknown, of which pairs are made if none are given.
+        pairs : Pairs, optional
+            With neither ``pairs`` nor ``y`` the similarity itself is clustered.
+
+        Returns
+        -------
+        self
+        """
+        self._check_options()
+        n_samples = self._read(X)
+        if self.n_clusters > n_samples:
+            raise ValueError(f"n_clusters={self.n_clusters} is more than the {n_samples} samples")
+        rng = check_random_state(self.random_state)
+        known = resolve_pairs(pairs, y, n_samples, random_state=rng, required=False)
+        completer = clone(self._completer)
+        if completer.random_state is None:
+            completer.random_state = rng
+        self.completer_ = None if known is None else completer.fit(X, pairs=known)
+        completer.random_state = self._completer.random_state  # as given: the generator has done its work
+        if self.completer_ is not None and not self.completer_.factor_.any():
+            warnings.warn(
+                "the estimated label matrix is zero; the similarity itself is clustered instead", stacklevel=2
+            )
+            self.completer_ = None
+        if self.completer_ is None:
+            basis = self._basis(read_similarity(completer, X), rng)
+        else:
+            factor = self.completer_.factor_
+            basis = self._basis(Similarity(GramFactor(factor), factor), rng)
+        self._extended, self._unit_rows = basis, basis.vectors.shape[1] > 1
+        self.embedding_ = self._rows(basis.vectors)
+        labels = assign_clusters(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=rng)
+        self.labels_, self.cluster_centers_ = _settle(self.embedding_, labels, self.n_clusters)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """Clusters of new samples, by the nearest centre in the embedding.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_new, n_samples)
+            Similarities of new samples to those of ``fit``; features where the completer has kernels.
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+        """
+        return pairwise_distances_argmin(self.embed(X), self.cluster_centers_).astype(np.intp)
+
+    def embed(self, X: Any) -> Array:
+        """Place samples in the embedding by Nystroem's formula; those of ``fit`` are placed where they were."""
+        check_is_fitted(self)
+        checked = read_samples(self, X, reset=False)
+        rows = checked if self.completer_ is None else self.completer_.transform(X)
+        return self._rows(self._extended.extend(rows))
+
+    def _basis(self, similarity: Similarity, rng: np.random.RandomState) -> ExtendedBasis:
+        normalize: Any = self.normalize
+        if normalize == "auto":
+            degrees = _degrees(similarity)
+            possible = degrees.min() >= -ROUNDING * np.abs(degrees).max()
+            normalize = "symmetric" if possible else "none"
+        return leading_basis(similarity, self.n_clusters, normalize=normalize, tol=0.0, random_state=rng)
+
+    def _rows(self, vectors: Array) -> Array:
+        """Rows of unit length; of a single coordinate that would leave nothing but the sign."""
+        if not self._unit_rows:
+            return vectors
+        return SpectralBasis(np.ones(vectors.shape[1]), vectors, None).embedding()
+
+    def _read(self, X: Any) -> int:
+        """Validate; the completer then gets what was given, so that it sees the names of the columns."""
+        if is_in_blocks(X):
+            return read_similarity(self._completer, X).n_samples  # which refuses it
+        if is_operator(X):
+            self.n_features_in_ = n_samples_of(X)
+            return self.n_features_in_
+        checked = read_samples(self, X, ensure_min_samples=2)
+        return int(checked.shape[0])
+
+    @property
+    def _completer(self) -> PairCompleter:
+        return PairCompleter("auto") if self.completer is None else self.completer
+
+    def _check_options(self) -> None:
+        if self.completer is not None and not isinstance(self.completer, PairCompleter):
+            raise TypeError(f"completer must be a PairCompleter or None, got {self.completer!r}")
+        if self.normalize not in ("auto", "symmetric", "none"):
+            raise ValueError(f'normalize must be "auto", "symmetric" or "none", got {self.normalize!r}')
+        for name, count in {"n_clusters": self.n_clusters, "n_init": self.n_init}.items():
+            if not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
+                raise ValueError(f"{name} must be an integer of at least 1, got {count!r}")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self._completer).input_tags
+        return tags
+
+
+def _degrees(similarity: Similarity) -> Array:
+    """Row sums."""
+    ones = np.ones(similarity.n_samples)
+    if isinstance(similarity.matrix, GramFactor):
+        factor = similarity.matrix.factor
+        return np.asarray(factor @ (factor.T @ ones))
+    return np.asarray(similarity.matrix @ ones)

@@ -1,0 +1,380 @@
+r"""The label matrix of all samples from known pairs of a few: ``Z' = U M U^T`` with a core matrix M of size s x s.
+
+The labelled samples are the m rows :math:`\hat U` of the basis :math:`U` (n x s); :math:`\hat Z` is their m x m label
+matrix, 1 for pairs of one class and 0 for others, known in the entries :math:`\Sigma`. Two ways to the core:
+
+.. math::
+
+    \text{reconstruction (5):} \quad & M = \hat U^\dagger \hat Z (\hat U^\dagger)^\top
+        = \arg\min_M \|\hat U M \hat U^\top - \hat Z\|_F^2 \quad\text{with $\hat Z$ completed first} \\
+    \text{direct:} \quad & \min_{M \succeq 0}\ \tfrac12 \sum_{(i,j) \in \Sigma} w_{ij}
+        (\hat u_i^\top M \hat u_j - \hat Z_{ij})^2 + c\, \mathrm{tr}(\hat U M \hat U^\top)
+
+The second is the penalised completion of :math:`\hat Z` within the span of the basis: its penalty is the nuclear norm
+of the fitted block. It is not in the paper; its cost is linear in the known pairs and nothing is of size m x m.
+
+Both are solved in coordinates in which the labelled rows are orthonormal, :math:`\hat U = V \Sigma W^\top`,
+:math:`M = (W \Sigma^{-1}) C (W \Sigma^{-1})^\top`: (5) is then :math:`C = V^\top \hat Z V`, and the Hessian of the
+direct problem is close to a multiple of the identity where pairs are known at random, so that a gradient method needs
+some twenty iterations.
+
+========================  ====================================
+here                      in the paper
+========================  ====================================
+``basis``                 :math:`U_s`
+``core``                  :math:`\sum_k a_k a_k^\top`, M above
+``KnownBlock``            :math:`\hat Z_\Sigma`
+``index``                 :math:`\hat{\mathcal D}_m`
+========================  ====================================
+
+References
+----------
+T. Yang, R. Jin. Extracting certainty from uncertainty: transductive pairwise classification from pairwise similarities.
+NIPS 2014, section 3.
+M. Xu, R. Jin, Z.-H. Zhou. Speedup matrix completion with side information. NIPS 2013.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..optim import Certificate, HistoryRow, SolverResult, Status
+from .known_block import KnownBlock, flip_variance
+
+__all__ = [
+    "BlockBasis",
+    "CoreProblem",
+    "block_basis",
+    "fit_core",
+    "fit_core_to_noise",
+    "reconstruct_core",
+    "refit_core",
+    "symmetric_root",
+]
+
+Array = NDArray[np.float64]
+
+#: Singular values of the labelled rows below this fraction of the largest count as zero.
+RANK_TOLERANCE = 1e-8
+#: Share of the entries from which on whole rows are computed.
+MANY_KNOWN = 0.03
+#: Entries are evaluated in pieces of about this many numbers, so that memory does not grow with the pairs.
+CHUNK_VALUES = 2**21
+#: The norm of a symmetric matrix of independent noise is twice its standard deviation times the square root of its
+#: size. A penalty somewhat above removes every direction that is noise.
+NOISE_MULTIPLE = 2.5
+#: With few pairs per unknown of the core, such a penalty would remove the classes too: the multiple is then lower, as
+#: many times the pairs per unknown as this, and at least the number below. Found by simulation.
+PER_UNKNOWN, LEAST_MULTIPLE = 0.25, 0.8
+#: Of the penalty, what is left for the refit in the directions found, so that it is still certified.
+REFIT = 1e-3
+#: Rounds of the fit with an unknown noise level; where there is none it falls geometrically to its floor.
+MAX_ROUNDS = 20
+
+
+class BlockBasis(NamedTuple):
+    r"""The labelled rows of a basis, :math:`\hat U = V \Sigma W^\top`: V (m x k), and the way back W / Sigma."""
+
+    left: Array
+    lift: Array
+
+    @property
+    def rank(self) -> int:
+        """The number k of directions that the labelled rows determine, at most s."""
+        return self.left.shape[1]
+
+
+def block_basis(rows: Array) -> BlockBasis:
+    """Orthonormal coordinates of the labelled rows; directions that they do not determine are left out (pinv).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.completion.core import block_basis
+    >>> block_basis(np.array([[3.0, 0.0], [4.0, 0.0]])).rank
+    1
+    """
+    left, values, right = scipy.linalg.svd(rows, full_matrices=False)
+    kept = values > RANK_TOLERANCE * values.max(initial=0.0)
+    return BlockBasis(left[:, kept], right[kept].T / values[kept])
+
+
+def reconstruct_core(block: BlockBasis, completed_factor: Array) -> Array:
+    r"""Equation (5) in orthonormal coordinates: :math:`C = V^\top L L^\top V` for a completed block :math:`L L^\top`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.completion.core import block_basis, reconstruct_core
+    >>> rows = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+    >>> block = block_basis(rows)
+    >>> factor = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> (block.lift @ reconstruct_core(block, factor) @ block.lift.T).round(6)
+    array([[1.  , 0.  ],
+           [0.  , 0.25]])
+    """
+    projected = block.left.T @ completed_factor
+    return projected @ projected.T
+
+
+def symmetric_root(core: Array) -> Array:
+    """L with ``L L^T`` equal to a positive semi-definite matrix, of as many columns as its rank.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.completion.core import symmetric_root
+    >>> symmetric_root(np.diag([4.0, 0.0]))
+    array([[2.],
+           [0.]])
+    """
+    values, vectors = scipy.linalg.eigh(core)
+    kept = values > 1e-12 * max(float(values[-1]), 0.0)
+    root = vectors[:, kept] * np.sqrt(values[kept])
+    peaks = np.take_along_axis(root, np.abs(root).argmax(axis=0)[None, :], axis=0)
+    return root[:, ::-1] * np.where(peaks < 0, -1.0, 1.0)[:, ::-1]
+
+
+@dataclass(frozen=True, eq=False)
+class CoreProblem:
+    r"""The direct fit in orthonormal coordinates.
+
+    .. math:: \min_{C \succeq 0} P(C) = \sum_t w_t (v_{i_t}^\top C v_{j_t} - z_t)^2 + c\, \mathrm{tr}\, C
+
+    (every known pair stands for two entries, hence no half). With ``A*(y)`` the symmetric part of
+    :math:`\sum_t y_t v_{i_t} v_{j_t}^\top`, the dual is
+
+    .. math:: \max_y\ \sum_t y_t z_t - \tfrac14 \sum_t y_t^2 / w_t \quad\text{s.t.}\quad A^*(y) \preceq c\, I
+
+    Parameters
+    ----------
+    left : array of shape (m, k)
+        V, with orthonormal columns.
+    block : KnownBlock
+    penalty : float
+        c, positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import Pairs
+    >>> from kernelwise.completion.known_block import known_block
+    >>> from kernelwise.completion.core import CoreProblem, fit_core
+    >>> block = known_block(Pairs([0, 0], [1, 2], [1, -1], n_samples=3))
+    >>> left = np.array([[0.6, 0.0], [0.8, 0.0], [0.0, 1.0]])
+    >>> problem = CoreProblem(left, block, penalty=0.048)
+    >>> fit_core(problem, tol=1e-9).point.round(3)
+    array([[1.979, 0.   ],
+           [0.   , 0.   ]])
+    """
+
+    left: Array
+    block: KnownBlock
+    penalty: float
+
+    def entries(self, core: Array) -> Array:
+        """The values of ``V C V^T`` on the known entries."""
+        rows, cols, moved = self.block.rows, self.block.cols, self.left @ core
+        found = np.empty(len(rows))
+        if self._many_per_row:  # then whole rows at the speed of the BLAS cost less than gathering single entries
+            size = max(1, CHUNK_VALUES // len(self.left))
+            for first in range(0, len(self.left), size):
+                part = slice(*np.searchsorted(rows, [first, first + size]))
+                found[part] = (moved[first : first + size] @ self.left.T)[rows[part] - first, cols[part]]
+            return found
+        size = max(1, CHUNK_VALUES // self.left.shape[1])
+        for start in range(0, len(rows), size):
+            part = slice(start, start + size)
+            found[part] = np.einsum("tk,tk->t", moved[rows[part]], self.left[cols[part]])
+        return found
+
+    @cached_property
+    def _many_per_row(self) -> bool:
+        return self.block.share >= MANY_KNOWN and bool(np.all(np.diff(self.block.rows) >= 0))
+
+    def with_penalty(self, penalty: float) -> "CoreProblem":
+        """The same problem with another penalty; what does not depend on it is not computed again."""
+        other = replace(self, penalty=penalty)
+        kept = {name: value for name, value in vars(self).items() if name in ("curvature", "_many_per_row")}
+        vars(other).update(kept)
+        return other
+
+    def adjoint(self, multipliers: Array) -> Array:
+        """``A*(y)``."""
+        n_labelled = len(self.left)
+        sparse = sp.csr_array((multipliers, (self.block.rows, self.block.cols)), shape=(n_labelled, n_labelled))
+        moved: Array = self.left.T @ np.asarray(sparse @ self.left)
+        return 0.5 * (moved + moved.T)
+
+    def value(self, core: Array, residual: Array) -> float:
+        """P(C), given the residual ``v_i^T C v_j - z``."""
+        return float(self.block.weights @ residual**2) + self.penalty * float(np.trace(core))
+
+    def gradient(self, residual: Array) -> Array:
+        """The gradient of the loss alone."""
+        return self.adjoint(2.0 * self.block.weights * residual)
+
+    def dual_value(self, residual: Array, gradient: Array) -> float:
+        """The dual value of the residual, scaled to be feasible and then as well as possible."""
+        multipliers = -2.0 * self.block.weights * residual
+        largest = float(scipy.linalg.eigvalsh(-gradient, subset_by_index=[len(gradient) - 1] * 2)[0])
+        linear = float(multipliers @ self.block.values)
+        quadratic = 0.5 * float(multipliers @ (multipliers / self.block.weights))
+        if linear <= 0.0:
+            return 0.0
+        best = linear / quadratic
+        scale = min(best, self.penalty / largest) if largest > 0 else best
+        return scale * linear - 0.5 * scale**2 * quadratic
+
+    @cached_property
+    def curvature(self) -> float:
+        """The largest eigenvalue of the Hessian of the loss, by power iteration, with a margin."""
+        rank = self.left.shape[1]
+        direction = np.eye(rank) + 0.1 * np.cos(np.add.outer(np.arange(rank), np.arange(rank)))
+        length = 0.0
+        for _ in range(30):
+            direction = self.gradient(self.entries(direction / np.linalg.norm(direction)))
+            previous, length = length, float(np.linalg.norm(direction))
+            if abs(length - previous) <= 1e-3 * length:
+                break
+        return 1.05 * length
+
+
+def fit_core(
+    problem: CoreProblem, *, start: Array | None = None, tol: float = 1e-4, max_iter: int = 1000
+) -> SolverResult[Array]:
+    """Solve the direct problem by accelerated projected gradients with restarts, to a relative duality gap.
+
+    Parameters
+    ----------
+    problem : CoreProblem
+    start : array of shape (k, k), optional
+        A positive semi-definite matrix; zero by default.
+    tol : float, default=1e-4
+    max_iter : int, default=1000
+
+    Returns
+    -------
+    SolverResult
+        Its point is C; the certificate bounds the optimum of ``problem`` from both sides.
+
+    References
+    ----------
+    B. O'Donoghue, E. Candes. Adaptive restart for accelerated gradient schemes. Foundations of Computational
+    Mathematics, 2015.
+    """
+    began, step, momentum = perf_counter(), 1.0 / max(problem.curvature, np.finfo(float).tiny), 1.0
+    shrinkage = step * problem.penalty
+    rank = problem.left.shape[1]
+    core = np.zeros((rank, rank)) if start is None else start
+    residual = problem.entries(core) - problem.block.values
+    ahead, ahead_residual = core, residual
+    best, certificate, history = core, Certificate(math.inf, -math.inf), []
+    status = Status.MAX_ITER
+    for iteration in range(1, max_iter + 1):
+        gradient = problem.gradient(ahead_residual)
+        new = _shrink(ahead - step * gradient, shrinkage)
+        new_residual = problem.entries(new) - problem.block.values
+        primal = problem.value(new, new_residual)
+        best = new if primal <= certificate.primal else best
+        certificate = certificate.merge(Certificate(primal, problem.dual_value(ahead_residual, gradient)))
+        history.append(HistoryRow(iteration, perf_counter() - began, certificate.primal, certificate.dual))
+        if certificate.gap <= tol * max(abs(certificate.primal), np.finfo(float).tiny):
+            status = Status.CONVERGED
+            break
+        if np.vdot(ahead - new, new - core) > 0.0:
+            momentum = 1.0
+        next_momentum = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum**2))
+        carry = (momentum - 1.0) / next_momentum
+        ahead, ahead_residual = new + carry * (new - core), new_residual + carry * (new_residual - residual)
+        core, residual, momentum = new, new_residual, next_momentum
+    return SolverResult(best, certificate, status, len(history), tuple(history))
+
+
+def _shrink(matrix: Array, amount: float) -> Array:
+    """The prox of ``amount * trace`` over the positive semi-definite matrices."""
+    values, vectors = scipy.linalg.eigh(matrix)
+    kept = values > amount
+    return (vectors[:, kept] * (values[kept] - amount)) @ vectors[:, kept].T
+
+
+def fit_core_to_noise(
+    left: Array, block: KnownBlock, *, noise_rate: float = 0.0, tol: float = 1e-4, max_iter: int = 1000
+) -> tuple[SolverResult[Array], CoreProblem]:
+    r"""The direct fit with the penalty that goes with the noise it finds.
+
+    Noise of variance :math:`\sigma^2` on a share p of the entries becomes, in k orthonormal coordinates, a symmetric
+    matrix of norm about :math:`2 \sigma \sqrt{p k}`. What the basis cannot express acts as noise too, so the level is
+    found together with the core, by alternating until it settles (the scaled lasso), and is never below what the flips
+    account for.
+
+    Parameters
+    ----------
+    left : array of shape (m, k)
+        V, with orthonormal columns.
+    block : KnownBlock
+        Already corrected for ``noise_rate``.
+    noise_rate : float, default=0.0
+        The fraction of flipped labels.
+    tol, max_iter
+        As in :func:`fit_core`.
+
+    Returns
+    -------
+    result : SolverResult
+    problem : CoreProblem
+        With the penalty that was found.
+
+    References
+    ----------
+    T. Sun, C.-H. Zhang. Scaled sparse linear regression. Biometrika, 2012.
+    """
+    mean = np.average(block.values, weights=block.weights)
+    deviation = float(np.sqrt(np.average((block.values - mean) ** 2, weights=block.weights)))
+    floor = max(math.sqrt(flip_variance(noise_rate)), 1e-3 * deviation, 1e-6)
+    level, core = max(deviation, floor), None
+    n_unknowns = left.shape[1] * (left.shape[1] + 1) / 2
+    multiple = float(np.clip(PER_UNKNOWN * len(block.values) / n_unknowns, LEAST_MULTIPLE, NOISE_MULTIPLE))
+    problem = CoreProblem(left, block, 1.0)
+    for _ in range(MAX_ROUNDS):
+        problem = problem.with_penalty(multiple * level * math.sqrt(block.share * left.shape[1]))
+        result = fit_core(problem, start=core, tol=max(tol, 1e-3), max_iter=max_iter)
+        core = result.point
+        residual = problem.entries(core) - block.values
+        found = max(float(np.sqrt(np.average(residual**2, weights=block.weights))), floor)
+        if abs(found - level) <= 0.02 * level:
+            break
+        level = found
+    return fit_core(problem, start=core, tol=tol, max_iter=max_iter), problem
+
+
+def refit_core(problem: CoreProblem, core: Array, *, tol: float = 1e-4, max_iter: int = 1000) -> Array:
+    """Undo the shrinkage: fit again, with hardly any penalty, within the directions that the penalised fit found.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import Pairs
+    >>> from kernelwise.completion.known_block import known_block
+    >>> from kernelwise.completion.core import CoreProblem, fit_core, refit_core
+    >>> block = known_block(Pairs([0, 0], [1, 2], [1, -1], n_samples=3))
+    >>> problem = CoreProblem(np.array([[0.6, 0.0], [0.8, 0.0], [0.0, 1.0]]), block, penalty=0.048)
+    >>> refit_core(problem, fit_core(problem).point).round(3)
+    array([[2.083, 0.   ],
+           [0.   , 0.   ]])
+    """
+    values, vectors = scipy.linalg.eigh(core)
+    kept = values > RANK_TOLERANCE * max(float(values[-1]), 0.0)
+    if not kept.any():
+        return core
+    directions = vectors[:, kept]
+    narrow = CoreProblem(problem.left @ directions, problem.block, REFIT * problem.penalty)
+    found = fit_core(narrow, start=np.diag(values[kept]), tol=tol, max_iter=max_iter).point
+    return directions @ found @ directions.T

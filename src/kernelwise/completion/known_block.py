@@ -1,0 +1,96 @@
+"""What known pairs say of the label matrix of the labelled samples, with or without flips."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..supervision import Pairs
+
+__all__ = ["KnownBlock", "flip_variance", "known_block"]
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class KnownBlock:
+    """What is known of the label matrix of the labelled samples.
+
+    Parameters
+    ----------
+    index : int array of shape (m,)
+        The labelled samples, those that occur in a pair, in ascending order.
+    rows, cols : int array of shape (n_known,)
+        Positions in ``index`` of known entries, ``rows < cols``, each once; the diagonal is known to be one.
+    values : array of shape (n_known,)
+        1 same class, 0 different; in between where the evidence is contradictory.
+    weights : array of shape (n_known,)
+        Summed weights of the pairs, with a mean of one.
+
+    Examples
+    --------
+    >>> from kernelwise import Pairs
+    >>> from kernelwise.completion.known_block import known_block
+    >>> block = known_block(Pairs([4, 7, 7, 9], [7, 4, 9, 4], [1, 1, -1, -1], n_samples=10))
+    >>> block.index, block.values, block.share
+    (array([4, 7, 9]), array([1., 0., 0.]), 1.0)
+    """
+
+    index: IntArray
+    rows: IntArray
+    cols: IntArray
+    values: Array
+    weights: Array
+
+    @property
+    def share(self) -> float:
+        """The fraction of the entries off the diagonal that is known."""
+        m = len(self.index)
+        return 2.0 * len(self.rows) / (m * (m - 1))
+
+    def corrected(self, noise_rate: float) -> "KnownBlock":
+        r"""Values whose mean is right though a fraction e of the labels is flipped: :math:`(z - e) / (1 - 2 e)`."""
+        values = (self.values - noise_rate) / (1.0 - 2.0 * noise_rate)
+        return KnownBlock(self.index, self.rows, self.cols, values, self.weights)
+
+    def among(self, kept: NDArray[np.bool_]) -> "KnownBlock":
+        """The entries marked, of the samples that occur in them."""
+        present = np.zeros(len(self.index), dtype=bool)
+        present[self.rows[kept]] = present[self.cols[kept]] = True
+        position = np.cumsum(present) - 1
+        rows, cols = position[self.rows[kept]], position[self.cols[kept]]
+        return KnownBlock(self.index[present], rows, cols, self.values[kept], self.weights[kept])
+
+
+def known_block(pairs: Pairs) -> KnownBlock:
+    """The known entries of the label matrix of the samples that occur in pairs; repeated evidence is averaged.
+
+    Examples
+    --------
+    >>> from kernelwise import Pairs
+    >>> from kernelwise.completion.known_block import known_block
+    >>> known_block(Pairs([0, 0, 2], [1, 1, 1], [1, -1, 1], n_samples=3)).values
+    array([0.5, 1. ])
+    """
+    index, position = np.unique(np.concatenate([pairs.rows, pairs.cols]), return_inverse=True)
+    first, second = position[: len(pairs)], position[len(pairs) :]
+    keys, entry = np.unique(
+        np.minimum(first, second) * np.int64(len(index)) + np.maximum(first, second), return_inverse=True
+    )
+    weights = np.bincount(entry, pairs.weights)
+    values = np.bincount(entry, pairs.weights * (pairs.labels > 0)) / weights
+    rows, cols = np.divmod(keys, len(index))
+    return KnownBlock(index, rows, cols, values, weights / weights.mean())
+
+
+def flip_variance(noise_rate: float) -> float:
+    r"""The variance that flips add to a corrected value: :math:`e (1 - e) / (1 - 2 e)^2`.
+
+    Examples
+    --------
+    >>> from kernelwise.completion.known_block import flip_variance
+    >>> round(flip_variance(0.1), 4)
+    0.1406
+    """
+    return noise_rate * (1.0 - noise_rate) / (1.0 - 2.0 * noise_rate) ** 2

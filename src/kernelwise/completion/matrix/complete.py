@@ -1,0 +1,208 @@
+"""The function that users call: checks the observations, solves, and hands back factors with a certificate."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from ...memory import require
+from ...optim import Certificate, HistoryRow, Status
+from .entry_checks import check_count, check_indices, check_observations, check_positive
+from .factors import refit, solve_by_factors
+from .observed import sample_product
+from .problem import CompletionProblem
+
+Array = NDArray[np.float64]
+
+__all__ = ["Completion", "complete_matrix"]
+
+#: ``to_dense`` refuses to make a matrix that takes more than this.
+DENSE_BYTES = 2**31
+#: A debiased matrix may miss exact observations by this much, relatively, or by as much as the convex solution does.
+GOOD_FIT = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Completion:
+    r"""A completed matrix :math:`M = L R^\top` and how far it is from the optimum. Made by :func:`complete_matrix`.
+
+    Parameters
+    ----------
+    left, right : arrays of shapes (m, rank) and (n, rank)
+        The factors; one and the same array for a symmetric matrix.
+    certificate : Certificate
+        Bounds around the optimum of the convex problem.
+    status : Status
+        Why the solver stopped.
+    n_iter : int
+        Iterations done.
+    history : tuple of HistoryRow
+        The bounds after every iteration; row 0 is the zero matrix.
+    residual : float
+        The largest error on an observed entry, relative to the largest observed value.
+
+    Attributes
+    ----------
+    rank : int
+    shape : tuple of two ints
+    converged : bool
+
+    Examples
+    --------
+    >>> import kernelwise
+    >>> completion = kernelwise.complete_matrix([0, 0, 1], [0, 1, 1], [1.0, 2.0, 4.0], (2, 2), debias=True)
+    >>> completion.rank, completion.entries([1], [0]).round(2)
+    (1, array([2.]))
+    """
+
+    left: Array
+    right: Array
+    certificate: Certificate
+    status: Status
+    n_iter: int
+    history: tuple[HistoryRow, ...]
+    residual: float
+
+    @property
+    def rank(self) -> int:
+        """Number of columns of the factors."""
+        return self.left.shape[1]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the matrix."""
+        return len(self.left), len(self.right)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the gap that was asked for is reached."""
+        return self.status is Status.CONVERGED
+
+    @property
+    def nuclear_norm(self) -> float:
+        """Nuclear norm of M: the factors are balanced, so half their squared norms."""
+        return 0.5 * float(np.sum(self.left**2) + np.sum(self.right**2))
+
+    def entries(self, rows: ArrayLike, cols: ArrayLike) -> Array:
+        """Return ``M[rows, cols]``, in time proportional to the rank for each."""
+        rows, cols = check_indices("rows", rows, self.shape[0]), check_indices("cols", cols, self.shape[1])
+        if len(rows) != len(cols):
+            raise ValueError(f"rows and cols must be of equal length, got {len(rows)} and {len(cols)}")
+        return sample_product(self.left, self.right, rows, cols)
+
+    def to_dense(self) -> Array:
+        """Return M; refuse where it would take more than 2 GB."""
+        n_bytes = 8 * self.shape[0] * self.shape[1]
+        if n_bytes > DENSE_BYTES:
+            raise MemoryError(
+                f"a dense matrix of shape {self.shape} takes {n_bytes / 1e9:.1f} GB; use entries(rows, cols), or the"
+                " factors: M = left @ right.T"
+            )
+        require(n_bytes, f"a dense matrix of shape {self.shape}", "use entries(rows, cols), or the factors")
+        return self.left @ self.right.T
+
+
+def complete_matrix(
+    rows: ArrayLike,
+    cols: ArrayLike,
+    values: ArrayLike,
+    shape: tuple[int, int],
+    *,
+    symmetric: bool = False,
+    penalty: float | None = None,
+    weights: ArrayLike | None = None,
+    max_rank: int | None = None,
+    debias: bool = False,
+    tol: float = 1e-4,
+    max_iter: int = 200,
+    random_state: int | np.random.RandomState | None = None,
+) -> Completion:
+    r"""Complete a matrix from some of its entries: the one of smallest nuclear norm.
+
+    .. math::
+        \min_M \|M\|_* \;\; \text{s.t.} \; M_{ij} = v_{ij}
+        \qquad \text{or, with a penalty,} \qquad
+        \min_M \; \tfrac12 \sum w_{ij} (M_{ij} - v_{ij})^2 + c \, \|M\|_*
+
+    over the observed entries. Neither a dense matrix nor a full singular value decomposition is ever made: an
+    iteration takes time and memory linear in the number of observed entries, times the rank. The rank need not be
+    known. Rows and columns without any observation are zero in the solution.
+
+    Parameters
+    ----------
+    rows, cols : arrays of ints
+        Which entries are observed.
+    values : array
+        Their values.
+    shape : tuple of two ints
+        Shape of the matrix.
+    symmetric : bool, default=False
+        Ask for a symmetric positive semi-definite matrix. An entry, given once, stands for both triangles, also in
+        the sum over errors; the diagonal is observed only where it is given.
+    penalty : float, default=None
+        c. None for exact observations.
+    weights : array, default=None
+        w, one per observation; 1 if None. A weight of zero is no observation; else, weights matter with a penalty only.
+        Repeated observations are merged: weights add up and values are averaged with them. Exact observations
+        must agree.
+    max_rank : int, default=None
+        Limit on the rank of the factors. One that is too small keeps the gap from closing.
+    debias : bool, default=False
+        Fit exact observations once more at the rank found, where the spectrum falls sharply, without the norm:
+        recovers matrices of low rank from entries that are a little too few for the nuclear norm. The certificate is
+        still that of the convex problem, the result not its solution any more. Kept only if it fits as well.
+    tol : float, default=1e-4
+        Relative duality gap to reach and, for exact observations, relative residual.
+    max_iter : int, default=200
+        Limit on iterations.
+    random_state : int, RandomState or None, default=None
+        For the start vectors of Lanczos.
+
+    Returns
+    -------
+    Completion
+
+    References
+    ----------
+    Candès and Recht, Exact matrix completion via convex optimization, 2009. Burer and Monteiro, A nonlinear
+    programming algorithm for solving semidefinite programs via low-rank factorization, 2003.
+
+    Examples
+    --------
+    Who shares a class with whom, from a few pairs (0 and 2 are never compared) and the diagonal:
+
+    >>> from kernelwise import complete_matrix
+    >>> rows, cols, same = [0, 1, 0, 0, 1, 2, 3], [1, 2, 3, 0, 1, 2, 3], [1, 1, 0, 1, 1, 1, 1]
+    >>> completion = complete_matrix(rows, cols, same, (4, 4), symmetric=True, random_state=0)
+    >>> completion.rank, completion.converged
+    (2, True)
+    >>> completion.entries([0, 1], [2, 3]).round(2) + 0.0
+    array([1., 0.])
+    """
+    observed = check_observations(rows, cols, values, shape, symmetric, weights, exact=penalty is None)
+    limit = check_count("max_rank", min(observed.shape) if max_rank is None else max_rank, min(observed.shape))
+    if debias and penalty is not None:
+        raise ValueError("debias=True is for exact observations: leave penalty=None, or debias=False")
+    problem = CompletionProblem(observed, None if penalty is None else check_positive("penalty", penalty))
+    result = solve_by_factors(
+        problem,
+        tol=check_positive("tol", tol),
+        max_iter=check_count("max_iter", max_iter),
+        max_rank=limit,
+        rng=check_random_state(random_state),
+    )
+    if result.certificate.gap < -tol * result.certificate.primal:  # that bound takes for granted that there is one
+        raise ValueError(
+            "no positive semi-definite matrix has these entries: the trace would be"
+            f" {result.certificate.primal:g} and at least {result.certificate.dual:g}; pass a penalty for noisy"
+            " observations, or symmetric=False"
+        )
+    factors = result.point
+    residual = problem.misfit(observed.sample(factors.left, factors.right))
+    if debias and factors.rank > 0:
+        factors = refit(problem, factors, min(tol, max(residual, GOOD_FIT)))
+        residual = problem.misfit(observed.sample(factors.left, factors.right))
+    return Completion(
+        factors.left, factors.right, result.certificate, result.status, result.n_iter, result.history, residual
+    )

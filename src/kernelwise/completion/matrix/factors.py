@@ -1,0 +1,243 @@
+r"""Nuclear-norm completion by descent on factors whose rank grows as the dual asks for it.
+
+With :math:`M = L R^\top` the nuclear norm is the least :math:`\frac12 (\|L\|^2 + \|R\|^2)`, so the penalised problem is
+smooth:
+
+.. math::
+    \min_{L, R} \; \frac{c}{2} \big( \|L\|^2 + \|R\|^2 \big)
+    + \frac12 \sum_\Omega w_{ij} \big( (L R^\top)_{ij} - t_{ij} \big)^2
+
+Every iteration
+
+1. descends on the factors (L-BFGS; values and gradients take time linear in the observed entries),
+2. asks the sparse residual :math:`Y = w (t - M)` for its largest singular values (Lanczos): those above c are the
+   directions in which a larger rank lowers the objective, and Y, scaled, is the dual point of the certificate,
+3. adds these directions and drops those that have vanished.
+
+For noisy observations t = v, and c comes down to the penalty in a few steps. For exact ones this is the method of
+multipliers: t = v + c y with y = Y / c from the iteration before, which converges for every c, the quicker the smaller.
+"""
+
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from ...optim import Certificate, HistoryRow, SolverResult, Status
+from .observed import ObservedEntries, Triples
+from .problem import CompletionProblem, Factors
+
+Array = NDArray[np.float64]
+
+#: The first ridge c, as a share of the largest singular value of the data; a smaller one starts at a higher rank.
+FIRST_RIDGE = 0.15
+#: The method of multipliers does not take c below this share of the first: factors are found slowly where c is small.
+LAST_RIDGE = 0.02
+#: L-BFGS steps per iteration, and how many of them it remembers.
+DESCENT_STEPS = 50
+MEMORY = 6
+#: Directions asked for at first.
+FIRST_DIRECTIONS = 8
+#: Singular values below this share of the largest one are dropped.
+NEGLIGIBLE = 1e-6
+#: Iterations without a better gap after which the solver gives up.
+PATIENCE = 20
+#: A spectrum that falls by this factor from one value to the next has ended there.
+CLEAR_FALL = 5.0
+#: Ridges of the refit, as shares of the largest singular value.
+REFIT_RIDGES = (1e-4, 1e-9)
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """The penalised problem that one iteration descends on."""
+
+    weights: Array
+    targets: Array
+    ridge: float
+
+
+@dataclass(frozen=True, eq=False)
+class Iterate:
+    """Factors, what the certificate needs of them, and the directions in which their rank should grow."""
+
+    factors: Factors
+    residual: Array
+    triples: Triples
+    certificate: Certificate
+    misfit: float
+
+
+def solve_by_factors(
+    problem: CompletionProblem,
+    *,
+    tol: float,
+    max_iter: int,
+    max_rank: int,
+    rng: np.random.RandomState,
+) -> SolverResult[Factors]:
+    """Solve until the gap, and the misfit of exact observations, are below ``tol``, relatively.
+
+    The point returned is the best in this sense.
+    """
+    observed, exact = problem.observed, problem.penalty is None
+    record, wanted = Record(problem, tol), min(FIRST_DIRECTIONS, max_rank)
+    stage = Stage(np.ones(observed.size) if exact else observed.weights, observed.values, np.inf)
+    iterate = evaluate(problem, _zero(observed.shape), stage, wanted, rng=rng, tol=record.spectral_tol)
+    status = record.add(iterate)
+    stage = replace(stage, ridge=max(problem.penalty or 0.0, FIRST_RIDGE * iterate.triples.bound))
+    last_ridge, excess = LAST_RIDGE * stage.ridge, iterate.triples.values - stage.ridge
+    while status is None and record.n_iter < max_iter:
+        grown = grow(observed, stage, iterate, excess, max_rank)
+        accuracy = min(1e-2, 0.1 * iterate.misfit) if exact else 0.1 * tol
+        factors, finished = descend(observed, stage, grown, accuracy)
+        found, before = int(np.sum(excess > 0)), iterate
+        wanted = min(2 * found if found == wanted else max(2, found), max_rank)
+        iterate = evaluate(problem, factors, stage, wanted, rng=rng, tol=record.spectral_tol)
+        status = record.add(iterate)
+        if exact:
+            slow = finished and iterate.misfit > 0.25 * before.misfit
+            ridge = max(stage.ridge / 3, last_ridge) if slow else stage.ridge
+            multipliers, values = iterate.residual / stage.ridge, ridge / stage.ridge * iterate.triples.values
+            stage = replace(stage, targets=observed.values + ridge * multipliers, ridge=ridge)
+        else:
+            stage, values = replace(stage, ridge=max(problem.penalty or 0.0, stage.ridge / 4)), iterate.triples.values
+        excess = values - (1 + 0.5 * tol) * stage.ridge
+    return SolverResult(
+        record.best, record.certificate, status or Status.MAX_ITER, record.n_iter, tuple(record.history)
+    )
+
+
+class Record:
+    """The best bounds and the best factors so far, and whether they are good enough."""
+
+    def __init__(self, problem: CompletionProblem, tol: float) -> None:
+        self.exact, self.tol, self.start = problem.penalty is None, tol, perf_counter()
+        self.certificate = Certificate(np.inf, -np.inf)
+        self.best = _zero(problem.observed.shape)
+        self.history: list[HistoryRow] = []
+        self.shortfall, self.since = np.inf, 0
+
+    @property
+    def n_iter(self) -> int:
+        return len(self.history) - 1
+
+    @property
+    def spectral_tol(self) -> float:
+        """Accuracy that singular values need: a hundredth of the gap so far, no more than the final gap asks for."""
+        return float(np.clip(0.01 * self.shortfall, 0.1 * self.tol, 1e-2))
+
+    def add(self, iterate: Iterate) -> Status | None:
+        """Take the bounds of an iterate, and return why to stop, if so."""
+        self.certificate = self.certificate.merge(iterate.certificate)
+        primal, dual = self.certificate.primal, self.certificate.dual
+        self.history.append(HistoryRow(len(self.history), perf_counter() - self.start, primal, dual))
+        shortfall = self._shortfall(iterate)
+        self.since = 0 if shortfall < 0.99 * self.shortfall else self.since + 1
+        if shortfall <= self.shortfall:
+            self.shortfall, self.best = shortfall, iterate.factors
+        if shortfall <= self.tol:
+            return Status.CONVERGED
+        return Status.STALLED if self.since >= PATIENCE else None
+
+    def _shortfall(self, iterate: Iterate) -> float:
+        """Return the relative gap of an iterate, or its misfit of exact observations where that is larger.
+
+        Where infeasible factors cannot be repaired, their own value stands in for the bound.
+        """
+        primal = iterate.certificate.primal
+        primal = primal if np.isfinite(primal) else iterate.factors.norm
+        gap = abs(Certificate(primal, self.certificate.dual).relative_gap)
+        return max(gap, iterate.misfit) if self.exact else gap
+
+
+def grow(observed: ObservedEntries, stage: Stage, iterate: Iterate, excess: Array, max_rank: int) -> Factors:
+    """Add the directions whose singular value exceeds the ridge, each with its best step, shared among them."""
+    factors, triples = iterate.factors, iterate.triples
+    chosen = np.flatnonzero(excess > 0)[: max_rank - factors.rank]
+    left, right = triples.left[:, chosen], triples.right[:, chosen]
+    curvature = [
+        observed.inner(stage.weights, observed.sample(u[:, None], v[:, None]) ** 2)
+        for u, v in zip(left.T, right.T, strict=True)
+    ]
+    steps = excess[chosen] / np.maximum(curvature, np.finfo(float).tiny) / max(len(chosen), 1)
+    roots, spectrum = np.sqrt(steps), np.concatenate([factors.spectrum, steps])
+    left, right = np.hstack([factors.left, left * roots]), np.hstack([factors.right, right * roots])
+    return Factors(left, right, spectrum)
+
+
+def descend(observed: ObservedEntries, stage: Stage, factors: Factors, accuracy: float) -> tuple[Factors, bool]:
+    """Minimise over the factors; return them balanced, and whether the gradient became small."""
+    (m, n), rank = observed.shape, factors.rank
+    if rank == 0:
+        return factors, True
+    size = m if observed.symmetric else m + n
+
+    def half_value_and_gradient(x: Array) -> tuple[float, Array]:
+        X = unit * x.reshape(size, rank)
+        left, right = (X, X) if observed.symmetric else (X[:m], X[m:])
+        error = observed.sample(left, right) - stage.targets
+        weighted = stage.weights * error
+        T = observed.matrix(weighted)
+        share = 0.25 if observed.symmetric else 0.5  # of a symmetric matrix, L and R are one: half of everything
+        value = share * observed.inner(weighted, error) / (stage.ridge * unit**2) + 0.5 * float(x @ x)
+        pull = T @ X + T.T @ X if observed.symmetric else np.vstack([T @ right, T.T @ left])
+        return value, x + pull.ravel() / (stage.ridge * unit)
+
+    X = factors.left if observed.symmetric else np.vstack([factors.left, factors.right])
+    unit = float(np.max(np.abs(X)))  # L-BFGS-B works with numbers of the order of one
+    options: Any = {"maxiter": DESCENT_STEPS, "maxcor": MEMORY, "gtol": accuracy, "ftol": 1e-15}
+    found = minimize(half_value_and_gradient, X.ravel() / unit, jac=True, method="L-BFGS-B", options=options)
+    X = unit * found.x.reshape(size, rank)
+    return (balance(X, X) if observed.symmetric else balance(X[:m], X[m:])), bool(found.nit < DESCENT_STEPS)
+
+
+def balance(left: Array, right: Array) -> Factors:
+    """Return balanced factors of the same product, without its negligible singular values."""
+    if left is right:
+        U, root, _ = np.linalg.svd(left, full_matrices=False)
+        kept = root**2 > NEGLIGIBLE * np.max(root**2, initial=0.0)
+        left = U[:, kept] * root[kept]
+        return Factors(left, left, root[kept] ** 2)
+    (P, A), (Q, B) = np.linalg.qr(left), np.linalg.qr(right)
+    U, spectrum, Vt = np.linalg.svd(A @ B.T)
+    kept = spectrum > NEGLIGIBLE * np.max(spectrum, initial=0.0)
+    root = np.sqrt(spectrum[kept])
+    return Factors(P @ (U[:, kept] * root), Q @ (Vt[kept].T * root), spectrum[kept])
+
+
+def refit(problem: CompletionProblem, factors: Factors, tolerance: float) -> Factors:
+    """Fit exact observations without the norm that shrinks, at the smallest sufficient rank where the spectrum falls.
+
+    The factors are returned as they are if no such rank fits within ``tolerance``.
+    """
+    observed, spectrum = problem.observed, factors.spectrum
+    falls = np.append(spectrum[:-1] > CLEAR_FALL * spectrum[1:], True)
+    for rank in np.flatnonzero(falls) + 1:
+        left = factors.left[:, :rank]
+        right = left if observed.symmetric else factors.right[:, :rank]
+        fitted = Factors(left, right, spectrum[:rank])
+        for ridge in REFIT_RIDGES:
+            stage = Stage(np.ones(observed.size), observed.values, ridge * float(spectrum[0]))
+            fitted, _ = descend(observed, stage, fitted, 1e-2)
+        if problem.misfit(observed.sample(fitted.left, fitted.right)) <= tolerance:
+            return fitted
+    return factors
+
+
+def _zero(shape: tuple[int, int]) -> Factors:
+    return Factors(np.zeros((shape[0], 0)), np.zeros((shape[1], 0)), np.zeros(0))
+
+
+def evaluate(
+    problem: CompletionProblem, factors: Factors, stage: Stage, count: int, *, rng: np.random.RandomState, tol: float
+) -> Iterate:
+    """Return the bounds that factors and their residual give, and ``count`` directions to grow in."""
+    entries = problem.observed.sample(factors.left, factors.right)
+    residual = stage.weights * (stage.targets - entries)
+    triples = problem.observed.top(residual, count, rng, tol)
+    bounds = Certificate(problem.primal_bound(factors, entries, rng), problem.dual_bound(residual, triples))
+    return Iterate(factors, residual, triples, bounds, problem.misfit(entries))

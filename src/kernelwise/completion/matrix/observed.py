@@ -1,0 +1,166 @@
+r"""Observed entries of a matrix: merged once, then products, spectra and samples in time linear in their number.
+
+The entries are kept in the order of a CSR matrix, so a vector with one number per entry *is* a sparse matrix. Of a
+symmetric matrix the upper triangle is kept: with T the triangle and half its diagonal, :math:`S x = T x + T^\top x`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.linalg import ArpackError, LinearOperator
+
+from ...spectral.eigenpairs import repeatable_eigsh
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+#: Entries computed at once: the gathered rows of both factors stay in the cache of the processor.
+ENTRIES_AT_ONCE = 2**13
+#: Below this many rows or columns all eigenvalues cost less than a few of them by Lanczos.
+SMALL = 100
+#: Lanczos is restarted so many times before less is asked of it.
+RESTARTS = 100
+
+
+@dataclass(frozen=True)
+class Triples:
+    """The largest singular triples (eigenpairs if symmetric) of a sparse matrix, and a bound on the largest value.
+
+    Lanczos sees the largest value from below. The bound adds the residual of its vector, within which an eigenvalue
+    must lie; that no larger one hides elsewhere is certain up to the random start.
+    """
+
+    values: Array
+    left: Array
+    right: Array
+    bound: float
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedEntries:
+    """Distinct observed entries in CSR order, their values and weights. Made by :meth:`merge`."""
+
+    rows: IntArray
+    cols: IntArray
+    values: Array
+    weights: Array
+    shape: tuple[int, int]
+    symmetric: bool
+
+    @classmethod
+    def merge(
+        cls, rows: IntArray, cols: IntArray, values: Array, weights: Array, shape: tuple[int, int], symmetric: bool
+    ) -> "ObservedEntries":
+        """Give repeated observations the sum of their weights and the weighted mean of their values."""
+        kept = weights > 0
+        rows, cols, values, weights = rows[kept], cols[kept], values[kept], weights[kept]
+        if symmetric:
+            rows, cols = np.minimum(rows, cols), np.maximum(rows, cols)
+        keys, position = np.unique(rows * shape[1] + cols, return_inverse=True)
+        total = np.bincount(position, weights=weights, minlength=len(keys)).astype(np.float64)
+        mean = np.bincount(position, weights=weights * values, minlength=len(keys)) / total
+        return cls(keys // shape[1], keys % shape[1], mean, total, shape, symmetric)
+
+    @property
+    def size(self) -> int:
+        """Number of distinct entries; of a symmetric matrix, in one triangle."""
+        return len(self.values)
+
+    @cached_property
+    def _pattern(self) -> tuple[NDArray[np.int32 | np.int64], NDArray[np.int32 | np.int64]]:
+        pattern = sp.csr_array((self.values, (self.rows, self.cols)), shape=self.shape)
+        return pattern.indices, pattern.indptr
+
+    @cached_property
+    def multiplicity(self) -> Array:
+        """How often an entry stands in the matrix: twice off the diagonal of a symmetric one."""
+        return np.where(self.symmetric & (self.rows != self.cols), 2.0, 1.0)
+
+    @cached_property
+    def has_diagonal(self) -> bool:
+        """Whether a diagonal entry of a symmetric matrix is observed."""
+        return self.symmetric and bool(np.any(self.rows == self.cols))
+
+    def inner(self, data: Array, other: Array) -> float:
+        """Return the inner product of the matrices with these entries."""
+        return float(np.sum(self.multiplicity * data * other))
+
+    def sample(self, left: Array, right: Array) -> Array:
+        """Return the entries of ``left @ right.T`` at the observed places."""
+        return sample_product(left, right, self.rows, self.cols)
+
+    def matrix(self, data: Array) -> sp.csr_array:
+        """Return the sparse matrix with these entries; of a symmetric one, the triangle with half the diagonal."""
+        indices, indptr = self._pattern
+        if self.symmetric:
+            data = np.where(self.rows == self.cols, 0.5, 1.0) * data if self.has_diagonal else data
+        return sp.csr_array((data, indices, indptr), shape=self.shape)
+
+    def top(self, data: Array, count: int, rng: np.random.RandomState, tol: float) -> Triples:
+        """Return the largest singular triples, or the algebraically largest eigenpairs of a symmetric matrix."""
+        T, frobenius = self.matrix(data), self.inner(data, data) ** 0.5  # never below the largest singular value
+        transposed = T.T.tocsr()
+        if self.symmetric:
+            values, vectors, bound = _top_eigenpairs(lambda x: T @ x + transposed @ x, T.shape[0], count, rng, tol)
+            return Triples(values, vectors, vectors, min(bound, frobenius))
+        wide = T.shape[1] > T.shape[0]  # the smaller Gram matrix is B A
+        A, B = (transposed, T) if wide else (T, transposed)
+        squares, vectors, bound = _top_eigenpairs(lambda x: B @ (A @ x), A.shape[1], count, rng, tol)
+        positive = squares > 0
+        vectors, values = vectors[:, positive], np.sqrt(squares[positive])
+        images = (A @ vectors) / values
+        left, right = (vectors, images) if wide else (images, vectors)
+        return Triples(values, left, right, min(max(bound, 0.0) ** 0.5, frobenius))
+
+    def row_norms(self, data: Array) -> tuple[Array, Array]:
+        """Return the Euclidean norms of the rows and of the columns of the matrix with these entries."""
+        row = np.bincount(self.rows, data**2, self.shape[0])
+        col = np.bincount(self.cols, data**2, self.shape[1])
+        return np.sqrt(row), np.sqrt(col)
+
+
+def sample_product(left: Array, right: Array, rows: IntArray, cols: IntArray) -> Array:
+    """Return ``(left @ right.T)[rows, cols]`` in time proportional to the rank per entry."""
+    entries = np.empty(len(rows))
+    for start in range(0, len(rows), ENTRIES_AT_ONCE):
+        block = slice(start, start + ENTRIES_AT_ONCE)
+        np.einsum("ij,ij->i", left.take(rows[block], axis=0), right.take(cols[block], axis=0), out=entries[block])
+    return entries
+
+
+def _top_eigenpairs(
+    product: Callable[[Array], Array], n: int, count: int, rng: np.random.RandomState, tol: float
+) -> tuple[Array, Array, float]:
+    """Return the largest eigenvalues, descending, their vectors, and an upper bound on the largest.
+
+    Where Lanczos fails there are none, and no bound.
+    """
+    if n <= max(SMALL, 2 * count):
+        values, vectors = np.linalg.eigh(product(np.eye(n)))
+        values, vectors = values[: -count - 1 : -1], vectors[:, : -count - 1 : -1]
+        return values, vectors, float(values[0] + 1e-13 * abs(values[0]))
+    operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
+    attempts = (count, tol, max(2 * count + 1, 20)), (1, 10 * tol, 100)  # many nearly equal values: ask for less
+    for asked, accuracy, space in attempts:
+        try:
+            values, vectors = repeatable_eigsh(
+                operator,
+                k=asked,
+                which="LA",
+                tol=accuracy,
+                v0=rng.standard_normal(n),
+                ncv=min(n, space),
+                maxiter=RESTARTS,
+            )
+            break
+        except ArpackError:
+            continue
+    else:
+        return np.zeros(0), np.zeros((n, 0)), np.inf
+    values, vectors = values[::-1], vectors[:, ::-1]
+    residual = float(np.linalg.norm(product(vectors[:, 0]) - values[0] * vectors[:, 0]))
+    return values, vectors, float(values[0]) + residual

@@ -1,0 +1,106 @@
+r"""Matrix completion by the nuclear norm, with exact or with noisy observations, general or positive semi-definite.
+
+Exact observations :math:`v` of the entries :math:`\Omega`, and the dual:
+
+.. math::
+    \min_M \; \|M\|_* \quad \text{s.t.} \; M_{ij} = v_{ij}, \; (i, j) \in \Omega
+    \qquad = \qquad \max_Y \; \langle Y, v \rangle \quad \text{s.t.} \; \operatorname{supp} Y \subseteq \Omega,
+    \; \|Y\|_2 \le 1
+
+Noisy observations with weights :math:`w` and a penalty :math:`c`:
+
+.. math::
+    \min_M \; \frac12 \sum_\Omega w_{ij} (M_{ij} - v_{ij})^2 + c \, \|M\|_*
+    \qquad = \qquad \max_Y \; \langle Y, v \rangle - \frac12 \sum_\Omega \frac{Y_{ij}^2}{w_{ij}}
+    \quad \text{s.t.} \; \|Y\|_2 \le c
+
+A symmetric M is also positive semi-definite: the norm is the trace and the dual asks for
+:math:`\lambda_{\max}(Y) \le 1` (or c) only. Its sums run over both triangles.
+
+**The lower bound.** Any sparse Y is made feasible by a number, its norm (see :class:`.observed_entries.Triples`).
+
+**The upper bound.** Of noisy observations any M will do. Exact ones are missed by :math:`E = v - M_\Omega`, so the
+bound is that of a matrix that agrees with them. In general this is :math:`M + E`, whose norm is at most
+:math:`\|M\|_*` plus the sum of the row norms of E (or of the column norms). A symmetric M without observed diagonal
+entries becomes :math:`M + E + D`, where D is just large enough a diagonal to make :math:`E + D` positive semi-definite.
+With the diagonal of every observed row known, the trace of every solution is known. With a part of the diagonal known
+there is no such repair: the bound is infinite, and the trace of M and its residual have to do.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .observed import ObservedEntries, Triples
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    r"""A matrix :math:`M = L R^\top` whose factors are balanced: orthogonal columns of norm ``sqrt(spectrum)``."""
+
+    left: Array
+    right: Array
+    spectrum: Array
+
+    @property
+    def rank(self) -> int:
+        return len(self.spectrum)
+
+    @property
+    def norm(self) -> float:
+        """The nuclear norm."""
+        return float(self.spectrum.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class CompletionProblem:
+    """The objective, its dual and what makes a certificate of them; ``penalty=None`` for exact observations."""
+
+    observed: ObservedEntries
+    penalty: float | None
+
+    def misfit(self, entries: Array) -> float:
+        """Return the largest error on observed entries, relative to the largest of them."""
+        scale = float(np.max(np.abs(self.observed.values), initial=0.0))
+        worst = float(np.max(np.abs(entries - self.observed.values), initial=0.0))
+        return worst / scale if scale > 0 else worst
+
+    def primal_bound(self, factors: Factors, entries: Array, rng: np.random.RandomState) -> float:
+        """Return an upper bound on the optimum: the value of M, or of M repaired to agree with exact observations."""
+        error = self.observed.values - entries
+        if self.penalty is not None:
+            return 0.5 * self.observed.inner(self.observed.weights * error, error) + self.penalty * factors.norm
+        if not self.observed.symmetric:
+            rows, cols = self.observed.row_norms(error)
+            return factors.norm + float(min(rows.sum(), cols.sum()))
+        if self.observed.has_diagonal:
+            return self._known_trace()
+        return factors.norm + self._diagonal_repair(error, rng)
+
+    def dual_bound(self, candidate: Array, triples: Triples) -> float:
+        """Return the dual value of the best feasible multiple of Y; ``triples`` are those of Y."""
+        value = self.observed.inner(candidate, self.observed.values)
+        limit = np.inf if triples.bound <= 0 else (self.penalty or 1.0) / triples.bound
+        if self.penalty is None:
+            return max(value, 0.0) * limit if np.isfinite(limit) else 0.0
+        curvature = self.observed.inner(candidate / self.observed.weights, candidate)
+        step = min(max(value, 0.0) / curvature, limit) if curvature > 0 else 0.0
+        return step * value - 0.5 * step**2 * curvature
+
+    def _known_trace(self) -> float:
+        """Return the trace of every solution if each observed row has its diagonal entry observed, else infinity."""
+        on_diagonal = self.observed.rows == self.observed.cols
+        known = np.zeros(self.observed.shape[0], dtype=bool)
+        known[self.observed.rows[on_diagonal]] = True
+        complete = bool(np.all(known[self.observed.rows] & known[self.observed.cols]))
+        return float(self.observed.values[on_diagonal].sum()) if complete else np.inf
+
+    def _diagonal_repair(self, error: Array, rng: np.random.RandomState) -> float:
+        """Return the trace of a diagonal D with E + D positive semi-definite: dominance, or ``-lambda_min(E)``."""
+        touched = np.union1d(self.observed.rows[error != 0], self.observed.cols[error != 0])
+        dominance = 2 * float(np.abs(error).sum())
+        lowest = self.observed.top(-error, 1, rng, tol=1e-2).bound if len(touched) else 0.0
+        return min(dominance, len(touched) * max(lowest, 0.0))

@@ -1,0 +1,242 @@
+"""How many samples and pairs to label, before any is labelled."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from ..metrics import coherence
+from ..spectral import SpectralBasis, assign_clusters
+from ..supervision import Pairs
+from .basis import leading_basis, read_similarity
+from .completer import PairCompleter
+from .core_fit import CoreFitter
+from .entries import inner_products
+from .known_block import known_block
+from .theory import (
+    entries_for_recovery,
+    labelled_for_recovery,
+    reconstruction_bound,
+    recovery_probability,
+    uncovered_energy,
+)
+
+__all__ = ["LabellingPlan", "plan_labelling"]
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+#: Labelled samples tried, as multiples of the number of eigenvectors.
+MULTIPLES = (1.5, 2, 4, 8, 16)
+#: Pairs of either kind that an answer is judged by.
+N_QUESTIONS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class LabellingPlan:
+    """What :func:`plan_labelling` found.
+
+    Parameters
+    ----------
+    rows : tuple of dict
+        One for every number of labelled samples and share of their pairs:
+
+        * ``n_labelled``, ``share``, ``n_pairs``: what would be labelled;
+        * ``accuracy``: of the simulation, the mean of the accuracies on pairs of one and of different classes;
+        * ``reached``: whether that is what was asked for;
+        * ``theorem1_entries``, ``theorem2_labelled``: the sufficient numbers of known entries (a pair is two) and of
+          labelled samples, as printed in the paper;
+        * ``conditions_met``: whether both are met;
+        * ``probability``: with which Theorem 2 then holds;
+        * ``theorem3_bound``: on the error of the label matrix relative to its norm.
+    recommended : dict or None
+        The row with the fewest pairs that reaches the accuracy, of these the one with the fewest samples.
+    coherence : float
+    n_components : int
+    class_shares : ndarray
+        Of the planted classes.
+    uncovered : float
+        What the basis misses of the planted classes, as a fraction of n.
+
+    Examples
+    --------
+    See :func:`plan_labelling`.
+    """
+
+    rows: tuple[dict[str, Any], ...]
+    recommended: dict[str, Any] | None
+    coherence: float
+    n_components: int
+    class_shares: Array
+    uncovered: float
+
+    def to_frame(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.rows))
+
+
+def plan_labelling(
+    similarity: Any,
+    n_clusters: int,
+    *,
+    completer: PairCompleter | None = None,
+    accuracy: float = 0.95,
+    n_labelled: Sequence[int] | None = None,
+    shares: Sequence[float] = (0.02, 0.05, 0.1, 0.2, 0.5),
+    n_repeats: int = 3,
+    random_state: Any = None,
+) -> LabellingPlan:
+    """Answer "how many examples and pairs should I label?" by the paper's theorems and by simulation.
+
+    Classes are planted in the user's own basis, by spectral clustering of the similarity; samples and pairs are drawn,
+    the rest is hidden, and the label matrix is estimated as :class:`PairCompleter` would. The answer is an optimistic
+    one where true classes are not clusters of the similarity. The theorems ask for far more, and rarely can be met.
+
+    Parameters
+    ----------
+    similarity : array, sparse matrix, LinearOperator or GramFactor of shape (n_samples, n_samples)
+        Features where the completer has kernels.
+    n_clusters : int
+        How many classes to expect.
+    completer : PairCompleter or None, default=None
+        Whose settings to plan for: number of eigenvectors, method, normalisation, noise rate. None: the defaults, with
+        fewer eigenvectors where there are few samples.
+    accuracy : float, default=0.95
+        To be reached, between 1/2 and 1: the mean of the accuracies on pairs of one and of different classes.
+    n_labelled : sequence of int, optional
+        Numbers of labelled samples to try; by default 1.5 to 16 times the number of eigenvectors.
+    shares : sequence of float, default=(0.02, 0.05, 0.1, 0.2, 0.5)
+        Fractions of the pairs of labelled samples to try.
+    n_repeats : int, default=3
+        Simulations to average for each.
+    random_state : int, RandomState or None, default=None
+
+    Returns
+    -------
+    LabellingPlan
+
+    References
+    ----------
+    T. Yang, R. Jin. Extracting certainty from uncertainty: transductive pairwise classification from pairwise
+    similarities. NIPS 2014, Theorems 1 to 3.
+
+    Examples
+    --------
+    >>> from kernelwise import PairCompleter, plan_labelling
+    >>> from kernelwise.datasets import make_block_similarity
+    >>> S, _ = make_block_similarity(300, 3, random_state=0)
+    >>> plan = plan_labelling(S, 3, completer=PairCompleter(6), random_state=0)
+    >>> plan.recommended["n_pairs"] <= 60, plan.recommended["conditions_met"]
+    (True, False)
+    """
+    settings = clone(completer) if completer is not None else PairCompleter()
+    rng = check_random_state(random_state)
+    settings.random_state = rng
+    _check_questions(n_clusters, accuracy, shares, n_repeats)
+    read = read_similarity(settings, similarity)
+    count = _component_count(settings, read.n_samples, given=completer is not None)
+    basis = leading_basis(read, count, normalize=settings.normalize, tol=settings.eigen_tol, random_state=rng).vectors
+    planted = _planted_classes(basis, n_clusters, rng)
+    sizes = _labelled_sizes(n_labelled, basis)
+    if settings.noise_rate == "auto":
+        raise ValueError('completer has noise_rate="auto", but there are no pairs yet to find it from; give a number')
+    noise_rate = 0.0 if settings.noise_rate is None else float(settings.noise_rate)
+    limits = settings.penalty, settings.tol, settings.max_iter
+    fitter = CoreFitter(settings.method, noise_rate, *limits, settings.refine)
+    simulation = _Simulation(basis, planted, fitter, rng)
+    theory = _Theory(basis, planted)
+    rows = []
+    for m in sizes:
+        for share in shares:
+            n_pairs = max(1, round(share * m * (m - 1) / 2))
+            reached = float(np.mean([simulation.accuracy(m, n_pairs) for _ in range(n_repeats)]))
+            found = {"n_labelled": m, "share": share, "n_pairs": n_pairs, "accuracy": reached}
+            rows.append(found | {"reached": reached >= accuracy} | theory.row(m, n_pairs))
+    enough = [row for row in rows if row["reached"]]
+    best = min(enough, key=lambda row: (row["n_pairs"], row["n_labelled"])) if enough else None
+    uncovered = theory.uncovered / len(planted)
+    return LabellingPlan(tuple(rows), best, theory.coherence, basis.shape[1], theory.class_shares, uncovered)
+
+
+class _Simulation:
+    """Planted classes, hidden and estimated again."""
+
+    def __init__(self, basis: Array, planted: IntArray, fitter: CoreFitter, rng: np.random.RandomState):
+        self.basis, self.planted, self.fitter, self.rng = basis, planted, fitter, rng
+        rows, cols = rng.randint(0, len(planted), (2, 4 * N_QUESTIONS))
+        same = planted[rows] == planted[cols]
+        self.questions = [(rows[kind][:N_QUESTIONS], cols[kind][:N_QUESTIONS]) for kind in (same, ~same)]
+
+    def accuracy(self, n_labelled: int, n_pairs: int) -> float:
+        labelled = np.full(len(self.planted), -1)
+        chosen = self.rng.choice(len(self.planted), n_labelled, replace=False)
+        labelled[chosen] = self.planted[chosen] + 2  # labels of -1 and 1 alone might be meant as two classes
+        pairs = Pairs.from_labels(labelled, n_pairs=n_pairs, random_state=self.rng)
+        block = known_block(pairs.flip(self.fitter.noise_rate, random_state=self.rng))
+        core = self.fitter.fit(self.basis[block.index], block, self.fitter.complete(block, self.rng), self.rng)
+        factor = core.factor(self.basis, block.index)
+        (same, different) = (inner_products(factor, *ends) for ends in self.questions)
+        return 0.5 * float(np.mean(same >= 0.5) + np.mean(different < 0.5))
+
+
+class _Theory:
+    """The conditions of the theorems for the planted classes."""
+
+    def __init__(self, basis: Array, planted: IntArray):
+        self.n_samples = len(planted)
+        self.class_sizes = np.unique(planted, return_counts=True)[1]
+        self.class_shares = self.class_sizes / self.n_samples
+        self.coherence = coherence(basis)
+        self.uncovered = uncovered_energy(planted, basis)
+        self.labelled = labelled_for_recovery(max(1.0, self.coherence), basis.shape[1])
+
+    def row(self, n_labelled: int, n_pairs: int) -> dict[str, Any]:
+        entries = entries_for_recovery(n_labelled, self.class_shares)
+        norm = float(np.sqrt(np.square(self.class_sizes).sum()))
+        return {
+            "theorem1_entries": entries,
+            "theorem2_labelled": self.labelled,
+            "conditions_met": 2 * n_pairs >= entries and n_labelled >= self.labelled,
+            "probability": recovery_probability(n_labelled, self.class_shares),
+            "theorem3_bound": reconstruction_bound(self.uncovered, self.n_samples, n_labelled) / norm,
+        }
+
+
+def _planted_classes(basis: Array, n_clusters: int, rng: np.random.RandomState) -> IntArray:
+    """Clusters of the rows of the leading eigenvectors."""
+    leading = basis[:, : max(2, n_clusters)]
+    rows = SpectralBasis(np.ones(leading.shape[1]), leading, None).embedding(row_normalize=leading.shape[1] > 1)
+    return assign_clusters(rows, n_clusters, random_state=rng)
+
+
+def _component_count(settings: PairCompleter, n_samples: int, *, given: bool) -> int:
+    if not isinstance(settings.n_components, Integral):
+        raise ValueError(f"completer must have an int for n_components to plan with, got {settings.n_components!r}")
+    return int(settings.n_components) if given else min(int(settings.n_components), max(1, n_samples // 10))
+
+
+def _labelled_sizes(n_labelled: Sequence[int] | None, basis: Array) -> list[int]:
+    n_samples, s = basis.shape
+    if n_labelled is None:
+        return sorted({min(n_samples, max(round(multiple * s), s + 1, 3)) for multiple in MULTIPLES})
+    sizes = sorted({int(m) for m in n_labelled})
+    if not sizes or sizes[0] < 2 or sizes[-1] > n_samples:
+        raise ValueError(f"n_labelled must hold numbers between 2 and the {n_samples} samples, got {list(n_labelled)}")
+    return sizes
+
+
+def _check_questions(n_clusters: Any, accuracy: Any, shares: Sequence[float], n_repeats: Any) -> None:
+    for name, count, least in (("n_clusters", n_clusters, 2), ("n_repeats", n_repeats, 1)):
+        if not isinstance(count, Integral) or isinstance(count, bool) or count < least:
+            raise ValueError(f"{name} must be an integer of at least {least}, got {count!r}")
+    if not 0.5 < accuracy <= 1:
+        raise ValueError(f"accuracy must lie above 1/2, which is chance, and be at most 1, got {accuracy!r}")
+    if not len(shares) or not all(0 < share <= 1 for share in shares):
+        raise ValueError(f"shares must be fractions above 0 and up to 1, got {list(shares)}")

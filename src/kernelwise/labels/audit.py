@@ -1,0 +1,170 @@
+"""How many labels are wrong, and which: two functions for users who want no classifier."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.utils import check_random_state
+
+from ..supervision.audit import LabelAudit
+from .classifier import NoisyLabelClassifier
+from .noise_model.explanations import explain_label_noise
+from .noise_model.posterior import FLOOR
+
+Array = NDArray[np.float64]
+
+N_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class LabelNoiseEstimate:
+    """What :func:`estimate_label_noise` found.
+
+    Parameters
+    ----------
+    noise_rate : float
+        The share of wrong labels.
+    interval : tuple of two floats
+        Where that share lies with 95 % probability, if the noise model holds.
+    transition : ndarray of shape (n_classes, n_classes)
+        P(given | true): rows are true classes, columns given ones.
+    classes : ndarray of shape (n_classes,)
+    diagnostic : dict
+        See :class:`NoisyLabelClassifier`.
+    """
+
+    noise_rate: float
+    interval: tuple[float, float]
+    transition: Array
+    classes: NDArray[Any]
+    diagnostic: dict[str, Any]
+
+    @property
+    def class_rates(self) -> dict[Any, float]:
+        """The share of wrong labels among samples of each true class."""
+        rates = 1 - np.diag(self.transition)
+        return dict(zip(self.classes.tolist(), rates.tolist(), strict=True))
+
+
+def estimate_label_noise(X: Any, y: ArrayLike, *, random_state: Any = None) -> LabelNoiseEstimate:
+    """Estimate the share of wrong labels and the transition matrix; no clean labels are needed.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        Labels of which some may be wrong.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    LabelNoiseEstimate
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from kernelwise import estimate_label_noise, flip_labels
+    >>> X, y = make_moons(400, noise=0.2, random_state=0)
+    >>> found = estimate_label_noise(X, flip_labels(y, 0.3, random_state=0), random_state=0)
+    >>> found.interval[0] < 0.3 < found.interval[1]
+    True
+    """
+    model = NoisyLabelClassifier(random_state=random_state).fit(X, y)
+    return LabelNoiseEstimate(
+        model.noise_rate_, model.noise_interval_, model.transition_, model.classes_, model.diagnostic_
+    )
+
+
+def audit_labels(
+    X: Any,
+    y: ArrayLike,
+    *,
+    estimator: Any = None,
+    probabilities: ArrayLike | None = None,
+    random_state: Any = None,
+) -> LabelAudit:
+    """Say how wrong labels are, and which of them to check first.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or DataFrame of shape (n_samples, n_features), or None
+        May be None where ``probabilities`` are given.
+    y : array-like of shape (n_samples,)
+    estimator : classifier, optional
+        Any scikit-learn classifier with ``predict_proba``; scored out of sample in five folds. By default
+        :class:`NoisyLabelClassifier`.
+    probabilities : array-like of shape (n_samples, n_classes), optional
+        Out-of-sample probabilities of the *given* labels by a model of your own, one column per class in sorted order.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    LabelAudit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_moons
+    >>> from kernelwise import audit_labels
+    >>> X, y = make_moons(300, noise=0.1, random_state=0)
+    >>> y[:5] = 1 - y[:5]
+    >>> audit = audit_labels(X, y, random_state=0)
+    >>> sorted(audit.order[:5].tolist())
+    [0, 1, 2, 3, 4]
+    """
+    if estimator is not None and probabilities is not None:
+        raise ValueError("give estimator or probabilities, not both: probabilities already are an estimator's answer")
+    if estimator is None and probabilities is None:
+        model = NoisyLabelClassifier(random_state=random_state).fit(X, y)
+        return _audit(
+            y, model.classes_, model.label_probabilities_, model.noise_rate_, model.noise_interval_, model.transition_
+        )
+    labels = np.asarray(y)
+    classes, given = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"an audit needs two classes or more, got one class: {classes}")
+    if probabilities is None:
+        folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=check_random_state(random_state).randint(2**31))
+        probabilities = cross_val_predict(clone(estimator), X, labels, cv=folds, method="predict_proba")
+    belief = _check_probabilities(probabilities, len(labels), classes)
+    scores = np.log(np.clip(belief, FLOOR, None))
+    posterior = explain_label_noise(scores, given)
+    found = posterior.label_posterior(scores, given)
+    return _audit(labels, classes, found, posterior.noise_rate, posterior.interval(0.95), posterior.transition)
+
+
+def _check_probabilities(probabilities: ArrayLike, n_samples: int, classes: NDArray[Any]) -> Array:
+    belief = np.asarray(probabilities, dtype=np.float64)
+    if belief.shape != (n_samples, len(classes)):
+        raise ValueError(
+            f"probabilities must have shape {(n_samples, len(classes))}, one column for each of {classes}, "
+            f"got {belief.shape}"
+        )
+    if not np.isfinite(belief).all() or belief.min() < 0 or np.abs(belief.sum(axis=1) - 1).max() > 1e-3:
+        raise ValueError("probabilities must be finite, not negative and sum to one in each row")
+    return belief
+
+
+def _audit(
+    y: ArrayLike,
+    classes: NDArray[Any],
+    found: Array,
+    noise_rate: float,
+    noise_interval: tuple[float, float],
+    transition: Array,
+) -> LabelAudit:
+    labels = np.asarray(y)
+    quality = found[np.arange(len(labels)), np.searchsorted(classes, labels)]
+    return LabelAudit(
+        labels=labels,
+        quality=quality,
+        suggested=classes[found.argmax(axis=1)],
+        probabilities=found,
+        classes=classes,
+        noise_rate=noise_rate,
+        noise_interval=noise_interval,
+        transition=transition,
+    )

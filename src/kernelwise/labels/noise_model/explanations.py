@@ -1,0 +1,197 @@
+r"""Classes that overlap, or labels that are wrong near the boundary? Average over both explanations.
+
+The model of :mod:`.posterior` reads the noise rate ``r`` where scores are clear, and takes what
+they leave open in the middle for *overlap* of the classes. *Errors near the boundary* explain the middle as well: then
+classes do not overlap, no class has more errors than another at the same place, and every label that differs from the
+most probable one is wrong, a share ``q > r`` of all. How much there is to explain, ``b = q - r``, says which to expect:
+
+=================  =====================================================================================
+explanation        density of ``b``
+=================  =====================================================================================
+overlap            exponential with mean :data:`OVERLAP`: most classes overlap little, some a lot
+errors             ``48 b (1/2 - b)`` on [0, 1/2]: few need no telling, and no label is wrong more often than
+                   right; times ``exp(-r / SCARCE)``, since errors of both kinds at once are rarer
+=================  =====================================================================================
+
+With even odds before, the probability of errors follows by Bayes' rule, and everything is averaged with it. With two
+classes the shape of P(given | s) speaks, too: errors have a curve of their own
+(:mod:`.fading_errors`), overlap that of the noise model or, with probability :data:`ALIKE`, the same
+as errors. Rates follow the explanation, and beliefs the shape: both readings of one curve have one boundary.
+"""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+from scipy.stats import norm
+
+from .fading_errors import FadingErrors, fit_fading_errors
+from .posterior import NoisePosterior, fit_label_noise, interval_of
+
+Array = NDArray[np.float64]
+Value = TypeVar("Value", float, Array)
+
+#: The mean of ``b`` on 69 sets with clean labels (benchmarks/noise).
+OVERLAP = 0.118
+#: The rate of other errors at which errors near the boundary become e times rarer.
+SCARCE = 0.15
+#: The share of overlap that looks like errors: with many labels a shape is clear, and what it means is not.
+ALIKE = 0.1
+#: If classes do not overlap, probabilities are sharper than labels let them look: they are raised to this power.
+SHARPER = 1.25
+#: The normal error of counting, as so many equally likely values.
+N_ATOMS = 9
+#: No class loses all of its probability when errors are taken off: it keeps this share at least.
+KEPT = 0.02
+
+
+@dataclass(frozen=True)
+class ExplainedNoise:
+    """The noise under both explanations.
+
+    Parameters
+    ----------
+    overlap : NoisePosterior
+        The noise if classes overlap.
+    boundary_share : float
+        The probability that labels are wrong near the boundary instead.
+    largest_rate, largest_transition : float, array of shape (n_classes, n_classes)
+        The share of wrong labels, and P(given | true), if they are.
+    counting_error : float
+        The standard error of ``largest_rate``.
+    shape_share : float
+        The probability that P(given | s) has the shape of errors near the boundary, whatever the reason.
+    fading : FadingErrors or None
+        The curves of errors near the boundary between two classes; of more classes, they are read off ``overlap``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.labels.noise_model.explanations import explain_label_noise
+    >>> score = np.linspace(-1, 1, 400)
+    >>> chance = np.random.default_rng(0).random(400)
+    >>> given = (chance < 0.5 + 0.5 * score).astype(int)  # overlap, or errors near zero?
+    >>> noise = explain_label_noise(np.column_stack([np.zeros(400), score]), given)
+    >>> bool(noise.overlap.noise_rate < 0.1), bool(0.2 < noise.largest_rate < 0.3), bool(noise.boundary_share > 0.5)
+    (True, True, True)
+    """
+
+    overlap: NoisePosterior
+    boundary_share: float
+    largest_rate: float
+    largest_transition: Array
+    counting_error: float
+    shape_share: float
+    fading: FadingErrors | None = None
+
+    @property
+    def noise_rate(self) -> float:
+        """The mean share of wrong labels."""
+        return _mean(self.overlap.noise_rate, self.largest_rate, self.boundary_share)
+
+    @property
+    def transition(self) -> Array:
+        """The mean of P(given | true): rows are true classes, columns given ones."""
+        return _mean(self.overlap.transition, self.largest_transition, self.boundary_share)
+
+    def interval(self, mass: float = 0.9) -> tuple[float, float]:
+        """Return the bounds that the share of wrong labels lies between with this probability."""
+        atoms = self.largest_rate + self.counting_error * norm.ppf((np.arange(N_ATOMS) + 0.5) / N_ATOMS)
+        rates = np.concatenate([self.overlap.rates, atoms])
+        shares = (1 - self.boundary_share) * self.overlap.weights, np.full(N_ATOMS, self.boundary_share / N_ATOMS)
+        return interval_of(rates, np.concatenate(shares), mass, self.overlap.counting_error)
+
+    def true_probabilities(self, scores: Array) -> Array:
+        """Return P(true = k | scores) for samples whose label was not seen."""
+        belief, _ = _if_errors(self.overlap, self.fading, scores)
+        return _mean(self.overlap.true_probabilities(scores), belief, self.shape_share)
+
+    def label_posterior(self, scores: Array, given: NDArray[np.intp]) -> Array:
+        """Return P(true = k | scores, given label) for scores that the given label had no part in."""
+        belief, labels = _if_errors(self.overlap, self.fading, scores)
+        rows = np.arange(len(given))
+        wrong, per_label = _boundary_flips(labels)
+        flips = per_label * labels[rows, given][:, None]
+        flips[rows, given] = 1 - wrong
+        found = belief * flips
+        found /= found.sum(axis=1, keepdims=True)
+        return _mean(self.overlap.label_posterior(scores, given), found, self.shape_share)
+
+
+def explain_label_noise(scores: Array, given: NDArray[np.intp], weight: Array | None = None) -> ExplainedNoise:
+    """Fit the noise model and return it with its other explanation; parameters as in :func:`fit_label_noise`."""
+    return explained(fit_label_noise(scores, given, weight), scores, given, weight)
+
+
+def explained(
+    overlap: NoisePosterior, scores: Array, given: NDArray[np.intp], weight: Array | None = None
+) -> ExplainedNoise:
+    """Return a fitted noise model with its other explanation."""
+    weight = np.ones(len(scores)) if weight is None else weight
+    fading = fit_fading_errors(scores[:, 1] - scores[:, 0], given, weight) if scores.shape[1] == 2 else None
+    own = overlap.true_probabilities(scores) @ overlap.transition
+    unexplained = float(weight @ (1 - own.max(axis=1)) / weight.sum()) - overlap.noise_rate
+    log_ratio = None if fading is None else fading.log_evidence - overlap.log_evidence
+    boundary_share, shape_share = _shares(unexplained, overlap.noise_rate, log_ratio)
+    belief, labels = _if_errors(overlap, fading, scores)
+    labels = _mean(own, labels, shape_share)  # a curve that nobody believes in says nothing of the rate either
+    wrong, per_label = _boundary_flips(labels)
+    transition = (weight[:, None] * belief * per_label).T @ labels
+    np.fill_diagonal(transition, (weight * (1 - wrong)) @ belief + np.finfo(float).tiny)  # nobody: keeps its label
+    transition /= transition.sum(axis=1, keepdims=True)
+    rate = float(weight @ wrong / weight.sum())
+    return ExplainedNoise(
+        overlap,
+        boundary_share,
+        rate,
+        transition,
+        float(np.sqrt(rate * (1 - rate) / weight.sum())),
+        shape_share,
+        fading,
+    )
+
+
+def _shares(unexplained: float, rate: float, log_ratio: float | None) -> tuple[float, float]:
+    """The probability of errors, for ``b`` left to explain at a rate ``r`` of others, and that of their shape.
+
+    ``log_ratio`` is what the labels say of the shape, or None where it has no curve.
+    """
+    b = float(np.clip(unexplained, 0.0, 0.5))
+    with np.errstate(divide="ignore"):
+        errors, overlap = np.log(48 * b * (0.5 - b)) - rate / SCARCE, -b / OVERLAP - np.log(OVERLAP)
+    if log_ratio is None:
+        share = float(expit(errors - overlap))
+        return share, share
+    logs = [errors + log_ratio, overlap + np.log(ALIKE) + log_ratio, overlap + np.log(1 - ALIKE)]
+    shares = softmax(logs)
+    return float(shares[0]), float(shares[0] + shares[1])
+
+
+def _mean(first: Value, second: Value, share: float) -> Value:
+    return (1 - share) * first + share * second
+
+
+def _if_errors(overlap: NoisePosterior, fading: FadingErrors | None, scores: Array) -> tuple[Array, Array]:
+    """P(true | s) and P(given | s) if classes do not overlap.
+
+    Of more than two classes, the first is P(given | s) without errors of one rate for all. It is sharpened either way.
+    """
+    if fading is not None:
+        belief, labels = fading.probabilities(scores[:, 1] - scores[:, 0])
+    else:
+        labels = overlap.true_probabilities(scores) @ overlap.transition
+        belief = labels - overlap.noise_rate / (labels.shape[1] - 1)
+    sharp = np.maximum(belief, KEPT * labels) ** SHARPER
+    return sharp / sharp.sum(axis=1, keepdims=True), labels
+
+
+def _boundary_flips(labels: Array) -> tuple[Array, Array]:
+    """How often a label is wrong here, and P(given = j | true = k, s) / P(given = j | s) for every ``k``, not ``j``.
+
+    ``labels`` are P(given | s). A label is wrong as often as it differs from the most probable one, whatever the true
+    one, and then one of those that are given here.
+    """
+    wrong = 1 - labels.max(axis=1)
+    return wrong, wrong[:, None] / np.maximum(1 - labels, np.finfo(float).tiny)

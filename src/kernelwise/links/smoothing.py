@@ -1,0 +1,400 @@
+r"""Features smoothed over links: every document becomes a mean of itself and those around it.
+
+With the link weights A, self-loops and degrees :math:`D = \mathrm{diag}((A + I) 1)`,
+
+.. math:: Z_t = \big(D^{-1/2} (A + I) D^{-1/2}\big)^t Z_0,
+
+where the rows of Z_0 are the documents. Smoothing acts on rows and a projection on columns, so they commute: a sparse
+matrix of words is projected first, and nothing larger than documents times dimensions is ever stored.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.preprocessing import normalize
+from sklearn.utils import Tags, check_array, check_random_state
+from sklearn.utils.extmath import randomized_svd
+from sklearn.utils.validation import check_is_fitted
+
+from ..cluster.collections import is_dask, working_engine
+from ..cluster.engine import Engine
+from ..cluster.prediction import on_blocks
+from ..cluster.row_access import as_dask_array
+from ..kernels.magnitudes import check_magnitude
+from ..kernels.reading import read_samples
+from ..optim.sample_arrays import in_memory, kept, reduced, rowwise
+from ..pairs.on_cluster import read_block_samples
+from ..spectral.randomised import randomised_svd
+from ..supervision import Pairs
+from ..supervision.resolve import resolve_pairs
+from .depth_weights import learned_depth_weights
+from .on_cluster import document_frequencies, fitted_tfidf, read_block_links
+from .words import are_counts, beside, count_signs, dense, each_row
+
+__all__ = ["LinkSmoother"]
+
+Array = NDArray[np.float64]
+
+#: Data with more than this fraction of non-zero entries is not taken for words.
+DENSEST_TEXT = 0.5
+#: Power iterations of the randomised decomposition: more of them change no figure of the guide.
+POWER_ITERATIONS = 2
+
+
+class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Smooth features over links.
+
+    .. math::
+        Z_t = S^t Z_0, \qquad S = D^{-1/2} (A + I) D^{-1/2}, \qquad D = \mathrm{diag}\big((A + I) 1\big)
+
+    with A the weights of the links and Z_0 the (weighted and projected) features. Rows are not scaled to unit length
+    afterwards: their lengths tell how much a document agrees with those around it. A document without links keeps its
+    own features.
+
+    Parameters
+    ----------
+    depth : int or sequence of int, default=3
+        Number of steps t. Several of them are put side by side, so that their kernels add up.
+    depth_weights : sequence of float, "learned" or None, default=None
+        Weights of the kernels of several depths; all 1 by default. "learned": those that best tell links from as many
+        pairs without a link (or from the negative pairs, if some are given), summing to 1. Links are left out of the
+        smoothing by folds for that, since a link makes its own ends alike: five more smoothings.
+    tfidf : {"auto"} or bool, default="auto"
+        Weight words by tf-idf, with rows of unit length. "auto": where X is non-negative with at least half of its
+        entries zero it is taken for words; counts, or counts scaled by row, get tf-idf, other values (weighted
+        already) unit rows. Anything else stays as it is, as with False.
+    n_components : int or None, default=200
+        Project data with more columns on this many leading right singular vectors first, without which smoothing
+        would turn a sparse matrix into a dense one. None: never project.
+    random_state : int, RandomState or None, default=None
+        Start of the randomised singular value decomposition.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_features, n_components) or None
+        What (weighted) features are multiplied with; None where they were few enough.
+    idf_ : ndarray of shape (n_features,) or None
+        Inverse document frequencies, if they are used.
+    adjacency_ : sparse array of shape (n_samples, n_samples)
+        S; None where the documents are on a cluster.
+    degrees_ : ndarray of shape (n_samples,)
+        The diagonal of D; None where the documents are on a cluster.
+    depth_weights_ : ndarray of shape (n_depths,)
+        As used.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    ``fit_transform(X, pairs=pairs)`` smooths; ``transform(X)`` treats its rows as new documents, which have no links
+    unless they are given, and so leaves them unsmoothed even if they were part of ``fit``.
+
+    References
+    ----------
+    F. Wu, T. Zhang, A. H. de Souza, C. Fifty, T. Yu, K. Q. Weinberger. Simplifying graph convolutional networks.
+    ICML 2019.
+    N. Halko, P.-G. Martinsson, J. A. Tropp. Finding structure with randomness. SIAM Review 53, 2011.
+
+    Examples
+    --------
+    Three documents in a row share their values; the fourth has no link:
+
+    >>> import numpy as np
+    >>> from kernelwise import LinkSmoother, Pairs
+    >>> links = Pairs.from_graph([(0, 1), (1, 2)], n_samples=4, negatives=None)
+    >>> LinkSmoother(depth=1).fit_transform(np.eye(4) + 1, pairs=links).round(2)
+    array([[1.41, 1.32, 0.91, 0.91],
+           [1.56, 1.48, 1.56, 1.15],
+           [0.91, 1.32, 1.41, 0.91],
+           [1.  , 1.  , 1.  , 2.  ]])
+    """
+
+    adjacency_: Any
+    degrees_: Any
+    _links: Any
+
+    def __init__(
+        self,
+        *,
+        depth: int | Sequence[int] = 3,
+        depth_weights: Sequence[float] | Literal["learned"] | None = None,
+        tfidf: bool | Literal["auto"] = "auto",
+        n_components: int | None = 200,
+        random_state: Any = None,
+    ):
+        self.depth = depth
+        self.depth_weights = depth_weights
+        self.tfidf = tfidf
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Learn the weights of words, the projection and the links.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : ignored
+            Classes are not links.
+        pairs : Pairs, optional
+            The positive pairs are the links, the weights of repeated ones added up; negative pairs are not used,
+            except to learn weights of depths. Without pairs no document has a link.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        On a Dask cluster, ``X`` is a Dask array (of NumPy or SciPy sparse blocks) or DataFrame, and ``pairs`` a Dask
+        DataFrame with the columns ``row`` and ``col``, and perhaps ``label`` (+1 for links) and ``weight``; or a Dask
+        array of the symmetric adjacency with blocks of all columns, sparse ones if it is large. Rows go from block to
+        block along links only, the projection is found by a randomised decomposition over the blocks, and
+        :meth:`fit_transform` returns a Dask array. ``adjacency_`` and ``degrees_`` are then None, weights of depths
+        must be given, and the rows of ``fit`` stay on the workers: a saved model is for new documents without links.
+        """
+        self._check_options()
+        if is_dask(X) or is_dask(pairs):
+            with working_engine() as engine:
+                return self._fit_blocks(engine, X, pairs)
+        X = read_samples(self, X)
+        check_magnitude(X, "X")
+        links = read_links(pairs, X.shape[0])
+        self._links = None
+        self.adjacency_, self.degrees_ = normalised_adjacency(links)
+        self._weighting = self._choose_weighting(X)
+        self._tfidf = TfidfTransformer().fit(X) if self._weighting == "tfidf" else None
+        self.idf_ = None if self._tfidf is None else self._tfidf.idf_
+        weighted = self._weighted(X)
+        rng = check_random_state(self.random_state)
+        self.components_ = self._leading_directions(weighted, rng)
+        rows = self._projected(weighted)
+        self._rows = rows.copy() if rows is X else rows  # whoever gave X may change it
+        self.depth_weights_ = self._choose_depth_weights(links, pairs, rng)
+        self._n_features_out = rows.shape[1] * len(self._depths)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Array:
+        """Smooth the documents over their links.
+
+        Parameters
+        ----------
+        X, y, pairs
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out); a Dask array where X is one
+        """
+        smoothed = self.fit(X, y, pairs=pairs)._smoothed()
+        return smoothed if in_memory(smoothed) else as_dask_array(smoothed)
+
+    def _fit_blocks(self, engine: Engine, X: Any, pairs: Any) -> Self:
+        """Fit where the documents or the links are on a cluster."""
+        if isinstance(self.depth_weights, str) and len(self._depths) > 1:
+            raise ValueError(
+                'depth_weights="learned" is for data in memory; learn them there on some of the documents, and give '
+                "their numbers"
+            )
+        samples = read_block_samples(engine, self, X)
+        self._links = read_block_links(engine, pairs, samples)
+        self.adjacency_ = self.degrees_ = None
+        self._weighting = self._choose_weighting(samples)
+        self._tfidf = None
+        if self._weighting == "tfidf":
+            self._tfidf = fitted_tfidf(reduced(samples, document_frequencies, np.add), len(samples))
+        self.idf_ = None if self._tfidf is None else self._tfidf.idf_
+        weighted = kept(self._weighted(samples))
+        self.components_ = self._leading_directions(weighted, check_random_state(self.random_state))
+        self._rows = kept(self._projected(weighted))
+        self.depth_weights_ = self._choose_depth_weights(None, None, None)
+        self._n_features_out = self._rows.shape[1] * len(self._depths)
+        return self
+
+    @on_blocks(lambda model: (model._n_features_out,))
+    def transform(self, X: Any, *, links: Any = None) -> Array:
+        r"""Features of new documents, smoothed over their links to those of ``fit``.
+
+        Those of ``fit`` are left as they are, and the new document i with link weights a and degree d takes the steps
+
+        .. math:: z^{t+1} = \frac{1}{d} z^t + \sum_j \frac{a_j}{\sqrt{d\, d_j}} z^t_j, \qquad d = 1 + \sum_j a_j.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame of shape (n_new, n_features)
+        links : array or sparse matrix of shape (n_new, n_samples), optional
+            Non-negative weights of links to the documents of ``fit``. Without them nothing is smoothed.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_features_out); a Dask array where X is one, which can have no links
+        """
+        check_is_fitted(self)
+        if links is not None and self.adjacency_ is None:
+            raise ValueError(
+                "links to documents of fit need them in memory, and they were on a cluster; leave links out"
+            )
+        X = read_samples(self, X, reset=False)
+        rows = self._projected(self._weighted(X))
+        if links is None:
+            return self._side_by_side(rows for _ in range(max(self._depths) + 1))
+        links = self._check_new_links(links, X.shape[0])
+        return self._side_by_side(self._new_steps(rows, links))
+
+    def _smoothed(self) -> Any:
+        """The documents of ``fit`` at all depths."""
+        return self._side_by_side(self._steps())
+
+    def _choose_depth_weights(self, links: Any, pairs: Pairs | None, rng: Any) -> Array:
+        depths = self._depths
+        if not isinstance(self.depth_weights, str):
+            return np.ones(len(depths)) if self.depth_weights is None else np.atleast_1d(self.depth_weights)
+        if len(depths) == 1 or links is None or not links.nnz:
+            return np.full(len(depths), 1.0 / len(depths))
+        negatives = None if pairs is None or (pairs.labels > 0).all() else pairs.negative
+        return learned_depth_weights(
+            lambda others: self._steps(normalised_adjacency(others)[0]), links, depths, negatives, rng
+        )
+
+    def _steps(self, adjacency: Any = None) -> Iterator[Array]:
+        """Z_0, Z_1, ... of the documents of ``fit``, over their links or other ones."""
+        own = self._links if self.adjacency_ is None else self.adjacency_
+        adjacency, rows = own if adjacency is None else adjacency, self._rows
+        while True:
+            yield rows
+            rows = adjacency @ rows
+
+    def _new_steps(self, rows: Array, links: Any) -> Iterator[Array]:
+        """The same of new documents, beside those of ``fit``, which do not know of them."""
+        degrees = 1.0 + links.sum(axis=1)
+        shares = links.multiply(1.0 / np.sqrt(degrees)[:, None]).multiply(1.0 / np.sqrt(self.degrees_)).tocsr()
+        for old in self._steps():
+            yield rows
+            rows = rows / degrees[:, None] + shares @ old
+
+    def _side_by_side(self, steps: Iterator[Any]) -> Any:
+        """The wanted depths of a sequence Z_0, Z_1, ..., times the roots of their weights."""
+        depths = self._depths
+        scales = dict(zip(depths, np.sqrt(self.depth_weights_), strict=True))
+        wanted = {}
+        for t, rows in enumerate(steps):
+            if t in scales:
+                wanted[t] = scales[t] * rows
+            if t == max(depths):
+                break
+        first, *others = (wanted[t] for t in depths)
+        return rowwise(first, beside, *others) if others else first
+
+    def _choose_weighting(self, X: Any) -> Literal["tfidf", "unit", "none"]:
+        if self.tfidf != "auto":
+            return "tfidf" if self.tfidf else "none"
+        n_negative, n_nonzero = np.asarray(reduced(X, count_signs, np.add))
+        if n_negative or n_nonzero > DENSEST_TEXT * X.shape[0] * X.shape[1]:
+            return "none"
+        return "tfidf" if bool(reduced(X, are_counts, np.logical_and)) else "unit"
+
+    def _weighted(self, X: Any) -> Any:
+        if self._tfidf is not None:
+            return rowwise(X, each_row, method=self._tfidf.transform)
+        return rowwise(X, each_row, method=normalize) if self._weighting == "unit" else X
+
+    def _leading_directions(self, X: Any, rng: np.random.RandomState) -> Array | None:
+        if self.n_components is None or X.shape[1] <= self.n_components:
+            return None
+        count = min(self.n_components, X.shape[0])
+        if not (in_memory(X) or sp.issparse(X)):
+            return randomised_svd(X, count, n_power=POWER_ITERATIONS, random_state=rng).right
+        return randomized_svd(X, count, n_iter=POWER_ITERATIONS, random_state=rng)[2].T
+
+    def _projected(self, X: Any) -> Array:
+        rows = X if self.components_ is None else X @ self.components_
+        return rowwise(rows, dense)
+
+    def _check_new_links(self, links: Any, n_new: int) -> Any:
+        links = sp.csr_array(check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links"))
+        expected = n_new, self.adjacency_.shape[0]
+        if links.shape != expected:
+            raise ValueError(
+                f"links must have one row per new document and one column per document of fit, {expected}, got shape"
+                f" {links.shape}"
+            )
+        if (links.data < 0).any():
+            raise ValueError(f"links must have non-negative weights, the least is {links.data.min():g}")
+        return links
+
+    @property
+    def _depths(self) -> tuple[int, ...]:
+        return tuple(int(depth) for depth in np.atleast_1d(self.depth))
+
+    def _check_options(self) -> None:
+        given: Any = self.depth
+        depths = list(given) if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else [given]
+        if not depths or len(set(depths)) < len(depths) or not all(is_count(depth, 0) for depth in depths):
+            raise ValueError(f"depth must be an integer of at least 0 or several different ones, got {self.depth!r}")
+        if isinstance(self.depth_weights, str):
+            if self.depth_weights != "learned":
+                raise ValueError(f'depth_weights must be numbers, "learned" or None, got {self.depth_weights!r}')
+        elif self.depth_weights is not None:
+            weights = np.atleast_1d(self.depth_weights).tolist()
+            valid = all(isinstance(weight, int | float) and 0 <= weight < np.inf for weight in weights)
+            if len(weights) != len(depths) or not valid or not any(weights):
+                raise ValueError(
+                    f"depth_weights must be a non-negative number for each of the {len(depths)} depths, not all zero,"
+                    f" got {self.depth_weights!r}"
+                )
+        if not isinstance(self.tfidf, bool | np.bool_) and self.tfidf != "auto":
+            raise ValueError(f'tfidf must be "auto", True or False, got {self.tfidf!r}')
+        if self.n_components is not None and not is_count(self.n_components, 1):
+            raise ValueError(f"n_components must be an integer of at least 1 or None, got {self.n_components!r}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        if state.get("_links") is not None:  # what is on a cluster stays there; new documents do not need it
+            state = {name: value for name, value in state.items() if name not in ("_links", "_rows")}
+        return state
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def read_links(pairs: Pairs | None, n_samples: int) -> Any:
+    """Return the symmetric weights of the positive pairs; warn where pairs are given but none is positive."""
+    given = resolve_pairs(pairs, None, n_samples, random_state=None, required=False)
+    # Of a graph alone all pairs are positive; picking them would be a copy of all.
+    positive = given if given is None or (given.labels > 0).all() else given.positive
+    if positive is not None and len(positive):
+        return positive.to_sparse()
+    if pairs is not None:
+        warnings.warn("there is no positive pair among pairs, so nothing is smoothed over links", stacklevel=4)
+    return sp.csr_array((n_samples, n_samples), dtype=np.float64)
+
+
+def normalised_adjacency(links: Any) -> tuple[Any, Array]:
+    r"""Return :math:`D^{-1/2} (A + I) D^{-1/2}` and the degrees, the diagonal of D.
+
+    >>> import scipy.sparse as sp
+    >>> adjacency, degrees = normalised_adjacency(sp.csr_array([[0.0, 3.0], [3.0, 0.0]]))
+    >>> adjacency.toarray()
+    array([[0.25, 0.75],
+           [0.75, 0.25]])
+    """
+    looped = sp.csr_array(links + sp.eye_array(links.shape[0], format="csr"))
+    degrees = np.asarray(looped.sum(axis=1), dtype=np.float64)
+    scale = 1.0 / np.sqrt(degrees)
+    looped.data *= np.repeat(scale, np.diff(looped.indptr))
+    looped.data *= scale[looped.indices]
+    return looped, degrees
+
+
+def is_count(value: Any, least: int) -> bool:
+    """Whether an option is an integer of at least this much."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least

@@ -1,0 +1,48 @@
+"""Rows of words: what they look like, and what is done to each of them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def are_counts(X: Any) -> bool:
+    """Whether each row of non-negative X is a multiple of whole numbers: counts or binary, perhaps scaled by row.
+
+    >>> import numpy as np
+    >>> from kernelwise.links.words import are_counts
+    >>> are_counts(np.array([[0.25, 0.5, 0.0], [0.0, 3.0, 3.0]])), are_counts(np.array([[0.3, 0.71]]))
+    (True, False)
+    """
+    X = sp.csr_array(X)
+    starts = X.indptr[:-1][np.diff(X.indptr) > 0]
+    if not len(starts):
+        return True
+    smallest = np.minimum.reduceat(X.data, starts)
+    multiples = X.data / np.repeat(smallest, np.diff(np.append(starts, X.nnz)))
+    return bool(np.allclose(multiples, np.round(multiples), rtol=0, atol=1e-6))
+
+
+def count_signs(X: Any) -> Array:
+    """The numbers of negative and of non-zero entries."""
+    values = X if isinstance(X, np.ndarray) else X.data
+    return np.array([np.count_nonzero(values < 0), np.count_nonzero(values)], dtype=np.float64)
+
+
+def each_row(X: Any, *, method: Callable[[Any], Any]) -> Any:
+    """A method of scikit-learn, which refuses to work on no rows at all."""
+    return method(X) if X.shape[0] else X
+
+
+def beside(*rows: Array) -> Array:
+    """Features side by side."""
+    return np.hstack(rows)
+
+
+def dense(rows: Any) -> Array:
+    """Rows as a plain array."""
+    return rows if isinstance(rows, np.ndarray) else rows.toarray()

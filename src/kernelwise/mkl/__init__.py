@@ -1,0 +1,13 @@
+"""Several kernels combined by a classifier, as in the StPMKL paper, with labels of which some are wrong.
+
+Read in this order:
+
+1. ``problem.py``: problem (2) and problem (11) of the paper, with the dual and the certificate.
+2. ``column_generation.py``: the default solver. ``solvers.py`` lists all solvers by name; those of the paper, kept for
+   its reproduction, are in ``paper_solvers/``.
+3. ``classifiers.py``: :class:`SimpleMKLClassifier` and :class:`RobustMKLClassifier`; ``base.py`` has the ``fit`` that
+   all classifiers share, ``training.py`` prepares the samples and the kernels.
+4. ``best_case.py``: :class:`BestCaseMKLClassifier`; ``paths.py``: whole paths of penalties with cross-validation.
+5. ``calibration.py``: probabilities; ``checkpoint.py``: a fit that survives its process; ``theory.py``: the paper's
+   bounds; ``on_cluster.py``: the same training set on the workers of a Dask cluster.
+"""

@@ -1,0 +1,340 @@
+"""The common part of the multiple-kernel classifiers: a problem per output, a small model, predictions from it."""
+
+import logging
+import warnings
+from abc import abstractmethod
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..cluster.collections import is_dask, working_engine
+from ..cluster.prediction import on_blocks
+from ..kernels import Kernel, KernelExpansion
+from ..kernels.magnitudes import LARGEST, LEAST, power_of_two
+from ..optim import HistoryRow, SolverResult, Status
+from ..optim.sample_arrays import in_memory, kept, together
+from ..optim.threads import suitable_blas_threads
+from ..samples import balanced_folds, n_rows
+from .calibration import class_probabilities, fit_slope
+from .checkpoint import Checkpoint
+from .on_cluster import prepare_blocks
+from .problem import MKLPoint, NoisyLabelProblem
+from .solvers import SOLVERS
+from .training import TrainingSet, is_precomputed, prepare_training, read_features
+
+Array = NDArray[np.float64]
+Result = SolverResult[MKLPoint]
+
+logger = logging.getLogger("kernelwise")
+
+#: Folds, and the gap to reach in each, for the decisions that probabilities are calibrated on.
+CALIBRATION_FOLDS, CALIBRATION_TOL = 5, 1e-3
+#: Weights of samples below this share of their mean make no difference to any sum.
+NEGLIGIBLE = 1e-15
+#: Weights below this are what the solver leaves of unused kernels; tables leave them out.
+SHOWN = 1e-6
+
+
+def _log_row(row: HistoryRow) -> None:
+    logger.info("iteration %d, %.2f s: %.6g <= optimum <= %.6g", row.iteration, row.seconds, row.dual, row.primal)
+
+
+def _calibrates(estimator: Any) -> bool:
+    if not estimator.probability:
+        raise AttributeError("predict_proba needs probability=True when the model is made")
+    return True
+
+
+class MKLClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the classifiers; a subclass says what it minimises in ``_solve``."""
+
+    kernels: Any
+    alpha: float
+    fit_intercept: bool
+    normalize_kernels: bool
+    scale_features: bool
+    rank: int | float | None
+    solver: str
+    tol: float
+    max_iter: int | None
+    probability: bool
+    random_state: Any
+    n_jobs: int | None
+    verbose: int
+
+    @abstractmethod
+    def _solve(self, data: "WeightedSamples", *, tol: float, options: dict[str, Any]) -> Result:
+        """Solve the binary problem of one output on weighted samples."""
+
+    def _run_solver(self, problem: NoisyLabelProblem, *, tol: float, options: dict[str, Any]) -> Result:
+        """Run the chosen solver; only column generation knows what to do with options, where to start from."""
+        common: dict[str, Any] = {"tol": tol, "callback": _log_row if self.verbose else None}
+        if self.max_iter is not None:
+            common["max_iter"] = self.max_iter
+        by_columns = self.solver in ("auto", "column-generation")
+        return SOLVERS[self.solver](problem, **common, **(options if by_columns else {}))
+
+    def _check_options(self) -> None:
+        """Refuse options that cannot work, before any data is touched."""
+        if not (np.isfinite(self.alpha) and self.alpha > 0):
+            raise ValueError(f"alpha must be a positive number, got {self.alpha!r}; larger means smoother")
+        if not LEAST <= self.alpha <= LARGEST:
+            raise ValueError(f"alpha must lie between {LEAST:g} and {LARGEST:g}, got {self.alpha!r}; scale the kernels")
+        if not 0 < self.tol < 1:
+            raise ValueError(f"tol, the relative duality gap to reach, must lie between 0 and 1, got {self.tol!r}")
+        if self.max_iter is not None and self.max_iter < 1:
+            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver must be one of {sorted(SOLVERS)}, got {self.solver!r}")
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+    ) -> "MKLClassifier":
+        """Learn the functions and the weights of the kernels.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
+            With ``kernels="precomputed"``: Gram matrices of shape (n_samples, n_samples) or
+            (n_samples, n_samples, n_kernels).
+            A Dask array or DataFrame is worked on where it is, by the workers of the current client; then there is no
+            ``dual_coef_``, which would have a column per sample.
+        y : array-like of shape (n_samples,)
+            Labels, of any type that numpy can sort; for a Dask X, a Dask array or Series beside it.
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of two counts like the sample given twice.
+        checkpoint : path, optional
+            A file that is written after every round of column generation, and removed at the end. Where it exists, the
+            fit continues from it: for long fits on machines that may fail.
+
+        Returns
+        -------
+        self
+        """
+        self._check_options()
+        progress = None if checkpoint is None else Checkpoint(checkpoint, self)
+        with working_engine() if is_dask(X) else suitable_blas_threads(n_rows(X)) as engine:
+            prepare = partial(prepare_blocks, engine) if is_dask(X) else prepare_training
+            self._fit(prepare, X, y, sample_weight, progress)
+        if progress is not None:
+            progress.remove()
+        return self
+
+    def _fit(self, prepare: Any, X: Any, y: Any, sample_weight: Any, progress: Checkpoint | None) -> None:
+        rng = check_random_state(self.random_state)
+        training = prepare(self, X, y, sample_weight, rng)
+        self.n_kernels_ = training.bank.n_kernels
+        self.total_weight_ = float(training.weight.sum())
+        results = self._solve_outputs(training, tol=self.tol, progress=progress)
+        self._keep(training, results)
+        if self.probability:
+            self._calibrate(training, results, rng)
+
+    def _solve_outputs(
+        self,
+        training: TrainingSet,
+        *,
+        tol: float,
+        keep: NDArray[np.bool_] | None = None,
+        actives: list[NDArray[np.intp]] | None = None,
+        progress: Checkpoint | None = None,
+    ) -> list[Result]:
+        """Solve every output on the samples of ``keep``, starting from the kernels in ``actives``."""
+        weight = training.weight if keep is None else kept(training.weight * keep)
+        results = []
+        for output in range(training.n_outputs):
+            options: dict[str, Any] = {"active": None if actives is None else actives[output]}
+            if progress is not None:
+                options["rounds"] = progress.of_output(output)
+            results.append(self._solve(WeightedSamples(training, output, weight), tol=tol, options=options))
+        return results
+
+    def _keep(self, training: TrainingSet, results: list[Result]) -> None:
+        """Store what prediction and inspection need, in the memory of the landmarks."""
+        bank = training.bank
+        points = [result.point for result in results]
+        norms = np.stack([point.norms(bank.n_kernels) for point in points])
+        totals = norms.sum(axis=1, keepdims=True)
+        weights = np.divide(norms, totals, out=np.zeros_like(norms), where=totals > 0)
+        single = training.n_outputs == 1
+        self.classes_ = training.classes
+        self.kernels_: list[Kernel] = [feature_map.kernel for feature_map in bank.maps]
+        self.kernel_weights_ = weights[0] if single else weights
+        if in_memory(training.weight):
+            coefs = [
+                _kernel_coefficients(training, output, point, row)
+                for output, (point, row) in enumerate(zip(points, norms, strict=True))
+            ]
+            self.dual_coef_ = coefs[0] if single else coefs
+        self.intercept_ = np.array([point.intercept for point in points])
+        self.objective_ = float(sum(result.certificate.primal for result in results))
+        self.dual_gap_ = float(sum(result.certificate.gap for result in results))
+        self.n_iter_ = max(result.n_iter for result in results)
+        self.converged_ = all(result.status == Status.CONVERGED for result in results)
+        self.history_ = [result.history for result in results]
+        self._scaler = training.scaler
+        self._function = KernelExpansion.from_blocks(bank, [point.blocks for point in points], self.intercept_)
+        if not self.converged_:
+            warnings.warn(
+                f"{type(self).__name__} stopped after {self.n_iter_} iterations at a duality gap of "
+                f"{self.dual_gap_:.3g} on an objective of {self.objective_:.3g}; raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _calibrate(self, training: TrainingSet, results: list[Result], rng: np.random.RandomState) -> None:
+        """Fit the slope of the probabilities to decisions on samples that were left out."""
+        fold = balanced_folds(training.target, CALIBRATION_FOLDS, rng)
+        actives = [result.point.active for result in results]
+        decisions = self._out_of_fold(training, fold, tol=max(self.tol, CALIBRATION_TOL), actives=actives)
+        self._slope = fit_slope(decisions, training.target, training.weight)
+
+    def _out_of_fold(
+        self, training: TrainingSet, fold: NDArray[np.intp], *, tol: float, actives: list[NDArray[np.intp]] | None
+    ) -> Array:
+        """Return decisions on every sample by models that did not see its label."""
+
+        def held_out(k: int) -> tuple[NDArray[np.bool_], list[Result]]:
+            return fold == k, self._solve_outputs(training, tol=tol, keep=fold != k, actives=actives)
+
+        folds = [k for k in range(CALIBRATION_FOLDS) if _divides(training.weight, fold, k)]
+        columns = [np.zeros_like(training.weight) for _ in range(training.n_outputs)]
+        # Threads share the bank; the work is in BLAS, which releases the interpreter.
+        for left_out, results in Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(held_out)(k) for k in folds):
+            for output, result in enumerate(results):
+                problem = WeightedSamples(training, output, training.weight).problem(penalty=self.alpha)
+                columns[output] = kept(np.where(left_out, problem.decisions(result.point), columns[output]))
+        return np.stack(columns, axis=1)
+
+    def _decisions(self, X: Any) -> Array:
+        check_is_fitted(self)
+        X, _ = read_features(self, X)
+        return self._function(X if self._scaler is None else self._scaler(X))
+
+    @on_blocks(lambda model: () if len(model.classes_) == 2 else (len(model.classes_),))
+    def decision_function(self, X: Any) -> Array:
+        """Return ``f(x)``: a number per sample for two classes (positive means ``classes_[1]``), else one per class."""
+        decisions = self._decisions(X)
+        return decisions[:, 0] if len(self.classes_) == 2 else decisions
+
+    @on_blocks(lambda model: (), dtype=lambda model: model.classes_.dtype)
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every sample."""
+        decisions = self._decisions(X)
+        chosen = (decisions[:, 0] > 0).astype(int) if len(self.classes_) == 2 else decisions.argmax(axis=1)
+        return self.classes_[chosen]
+
+    @available_if(_calibrates)
+    @on_blocks(lambda model: (len(model.classes_),))
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of every label, calibrated on out-of-fold decisions.
+
+        These are probabilities of the label as it would be *given*, noise included, as the calibrating labels are.
+        """
+        return class_probabilities(self._decisions(X), self._slope)
+
+    def kernel_table(self, *, as_frame: bool = False) -> Any:
+        """Return the kernels in use, the heaviest first: which kernel, on which features, with which weight.
+
+        Parameters
+        ----------
+        as_frame : bool
+            Return a pandas DataFrame instead of a list of dicts.
+        """
+        check_is_fitted(self)
+        weights = np.atleast_2d(self.kernel_weights_)
+        names = getattr(self, "feature_names_in_", None)
+        rows = []
+        for output, per_kernel in enumerate(weights):
+            for j in np.argsort(-per_kernel, kind="stable"):
+                if per_kernel[j] <= SHOWN:
+                    break
+                row = _describe(self.kernels_[j], names) | {"weight": float(per_kernel[j])}
+                rows.append(row if len(weights) == 1 else {"class": self.classes_[output]} | row)
+        if not as_frame:
+            return rows
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("as_frame=True needs pandas: pip install pandas") from error
+        return pd.DataFrame(rows)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not is_precomputed(self.kernels)
+        tags.input_tags.pairwise = is_precomputed(self.kernels)
+        tags.input_tags.three_d_array = is_precomputed(self.kernels)
+        return tags
+
+
+def _divides(weight: Array, fold: NDArray[np.intp], k: int) -> bool:
+    """Whether fold k has samples, and the others have weight to learn from."""
+    members, rest = together((fold == k).sum(), (weight * (fold != k)).sum())
+    return bool(members > 0 and rest > 0)
+
+
+class WeightedSamples:
+    """One output of a training set with the weights to use: everything a binary problem needs but its parameters.
+
+    Attributes
+    ----------
+    total : float
+        The sum of the weights as they were given, which count samples.
+    weight, mass : ndarray, float
+        The weights and their sum in units of a power of two near their mean: the problem is the same in any unit, and
+        in this one its numbers are neither huge nor tiny. Weights that rounding hides beside the mean are zero.
+    """
+
+    def __init__(self, training: TrainingSet, output: int, weight: Array):
+        self.bank, self.y, self.total = training.bank, training.signs(output), float(weight.sum())
+        weight = weight / float(power_of_two(self.total / len(weight)))
+        self.weight = kept(weight * (weight > NEGLIGIBLE))
+        self.mass = float(self.weight.sum())
+
+    def problem(
+        self, *, penalty: float, bound: float | Array = 1.0, budget: float = np.inf, intercept: bool = False
+    ) -> NoisyLabelProblem:
+        """Return the problem with ``upper = bound * weight`` and ``budget`` in units of the total weight."""
+        return NoisyLabelProblem(
+            self.bank, self.y, penalty, bound * self.weight, self.mass, budget * self.mass, intercept
+        )
+
+
+def _kernel_coefficients(training: TrainingSet, output: int, point: MKLPoint, norms: Array) -> sp.csr_array:
+    """Return ``Z`` (n_kernels, n_samples) with ``f_j = sum_i Z[j, i] k_j(x_i, .)``, read off the dual solution.
+
+    At the optimum ``f_j`` is a multiple of ``K_j v`` with ``v = alpha * y``; its norm tells which multiple.
+    """
+    v = point.alpha * training.signs(output)
+    lengths = np.sqrt(training.bank.quadratic_forms(v))
+    used = np.flatnonzero((norms > 0) & (lengths > 0))
+    support = np.flatnonzero(point.alpha)
+    values = np.outer(norms[used] / lengths[used], v[support])
+    shape = (training.bank.n_kernels, training.n_given)
+    places = np.repeat(used, len(support)), np.tile(training.index[support], len(used))
+    return sp.csr_array((values.ravel(), places), shape=shape)
+
+
+def _describe(kernel: Kernel, names: Any) -> dict[str, Any]:
+    columns = kernel.columns
+    if columns is None:
+        features: Any = "all"
+    else:
+        positions = columns if isinstance(columns, tuple) else (columns,)
+        features = ", ".join(str(p) if names is None else str(names[p]) for p in positions)
+    return {"kernel": kernel.label, "features": features}

@@ -1,0 +1,126 @@
+"""A fit that survives the end of its process: every round of column generation goes to a file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..optim import Certificate
+from ..whole_files import write_whole
+from .column_generation import Round
+
+Array = NDArray[np.float64]
+
+#: The first prices of two fits that agree to this are of the same data; a cluster may add up in another order.
+SAME = 1e-8
+
+
+class Checkpoint:
+    """The rounds of the problems of one fit, in a JSON file that is whole at every moment.
+
+    Parameters
+    ----------
+    path : path
+        Where it exists, the fit continues from it.
+    estimator : estimator
+        Its parameters have to be those of the fit that wrote the file.
+    """
+
+    def __init__(self, path: str | Path, estimator: Any) -> None:
+        self.path = Path(path)
+        if not self.path.parent.is_dir():
+            raise ValueError(f"checkpoint={str(path)!r}: there is no folder {self.path.parent}; make it first")
+        self.owner = f"{type(estimator).__name__} {estimator.get_params()!r}"
+        self.outputs: dict[str, Any] = {}
+        if self.path.exists():
+            self.outputs = self._read()
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            content = json.loads(self.path.read_text(encoding="utf-8"))
+            owner, outputs = content["owner"], content["outputs"]
+        except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"checkpoint={str(self.path)!r} is not a checkpoint of a fit ({error}); name another file"
+            ) from error
+        if owner != self.owner:
+            raise ValueError(
+                f"checkpoint={str(self.path)!r} was written with other parameters: {owner}; use those, or remove it"
+            )
+        return dict(outputs)
+
+    def of_output(self, output: int) -> "OutputRounds":
+        """Return the rounds of one binary problem."""
+        return OutputRounds(self, str(output))
+
+    def save(self) -> None:
+        """Write the file."""
+        content = {"owner": self.owner, "outputs": self.outputs}
+        write_whole(self.path, json.dumps(content).encode())
+
+    def remove(self) -> None:
+        """Remove the file of a fit that is finished."""
+        self.path.unlink(missing_ok=True)
+
+
+def refuse_checkpoint(estimator: Any, checkpoint: Any) -> None:
+    """Raise where a checkpoint is asked of an estimator that solves many problems instead of one."""
+    if checkpoint is not None:
+        raise ValueError(
+            f"{type(estimator).__name__} has no checkpoints, got checkpoint={checkpoint!r}; SimpleMKLClassifier and "
+            "RobustMKLClassifier have"
+        )
+
+
+class OutputRounds:
+    """The rounds of one binary problem, as column generation keeps and reads them."""
+
+    def __init__(self, checkpoint: Checkpoint, output: str) -> None:
+        self.checkpoint, self.output = checkpoint, output
+
+    def last(self, prices: Array) -> Round | None:
+        """Return the last round of the problem with these first prices, or None where there is none."""
+        stored = self.checkpoint.outputs.get(self.output)
+        if stored is None:
+            return None
+        try:
+            state = _round(stored)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"checkpoint={str(self.checkpoint.path)!r} is damaged ({error}); remove it") from error
+        if state.prices.shape != prices.shape or not np.allclose(state.prices, prices, rtol=SAME, atol=0.0):
+            raise ValueError(f"checkpoint={str(self.checkpoint.path)!r} belongs to other data; use those, or remove it")
+        return state
+
+    def save(self, state: Round) -> None:
+        """Keep a round."""
+        self.checkpoint.outputs[self.output] = {
+            "number": state.number,
+            "active": state.active.tolist(),
+            "inner_tol": state.inner_tol,
+            "primal": state.bounds.primal,
+            "dual": state.bounds.dual,
+            "blocks": {str(j): w.tolist() for j, w in state.blocks.items()},
+            "intercept": float(state.intercept),
+            "record": state.record,
+            "halved_at": state.halved_at,
+            "halved": state.halved,
+            "prices": state.prices.tolist(),
+        }
+        self.checkpoint.save()
+
+
+def _round(stored: dict[str, Any]) -> Round:
+    return Round(
+        number=int(stored["number"]),
+        active=np.array(stored["active"], dtype=np.intp),
+        inner_tol=float(stored["inner_tol"]),
+        bounds=Certificate(primal=float(stored["primal"]), dual=float(stored["dual"])),
+        blocks={int(j): np.array(w, dtype=np.float64) for j, w in stored["blocks"].items()},
+        intercept=float(stored["intercept"]),
+        record=float(stored["record"]),
+        halved_at=int(stored["halved_at"]),
+        halved=float(stored["halved"]),
+        prices=np.array(stored["prices"], dtype=np.float64),
+    )

@@ -1,0 +1,257 @@
+"""The default solver for noisy labels: few kernels at a time, each small problem by an interior point.
+
+The optimum uses 5 to 30 kernels out of hundreds. So: solve over a small active set; price every kernel by
+``v^T K_j v``, one pass over the bank; add the most violated ones; stop when the duality gap over all kernels is small
+enough.
+The restricted solution is a primal point of the whole problem and its alpha a dual point, so every round ends with a
+certificate.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import KernelBank
+from ..optim import Certificate, HistoryRow, SolverResult, Status
+from ..optim.cone_program import ConeProgram, ConeSolution, solve_cone_program
+from ..optim.reduced_system import MANY_SAMPLES
+from ..optim.sample_arrays import kept, selection, together
+from ..optim.threads import suitable_blas_threads
+from .problem import MKLPoint, NoisyLabelProblem
+
+Array = NDArray[np.float64]
+
+#: Kernels to start from and to add in a round.
+START, ADD = 8, 12
+#: Rounds in which the gap is not halved before rounding is taken to have the last word.
+PATIENCE = 12
+#: The largest ratio of the two terms of the objective, at the upper bounds, that an interior point is given.
+STEEPEST = 1e13
+#: The share of all norms below which a kernel counts as unused.
+DUST = 1e-10
+
+
+@dataclass(frozen=True)
+class Round:
+    """What is known after a round, apart from alpha: enough to go on from here, in another process if need be.
+
+    Attributes
+    ----------
+    number : int
+        How many rounds are done.
+    active : int array
+        The kernels of the next round.
+    inner_tol : float
+        The gap to which the next round is solved.
+    bounds : Certificate
+        The best bounds so far.
+    blocks, intercept
+        The best primal point so far.
+    record : float
+        The smallest primal value of a round.
+    halved_at, halved : int, float
+        When the gap was last halved, and to what.
+    prices : ndarray of shape (n_kernels,)
+        Of the first guess: they tell problems apart.
+    """
+
+    number: int
+    active: NDArray[np.intp]
+    inner_tol: float
+    bounds: Certificate
+    blocks: dict[int, Array]
+    intercept: float
+    record: float
+    halved_at: int
+    halved: float
+    prices: Array
+
+
+class Rounds(Protocol):
+    """Where rounds are kept for the case that the process does not live to finish."""
+
+    def last(self, prices: Array) -> Round | None:
+        """Return the last round of the problem with these first prices, or None where there is none."""
+
+    def save(self, state: Round) -> None:
+        """Keep a round."""
+
+
+def solve_by_column_generation(
+    problem: NoisyLabelProblem,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 100,
+    active: NDArray[np.intp] | None = None,
+    callback: Callable[[HistoryRow], None] | None = None,
+    rounds: Rounds | None = None,
+) -> SolverResult[MKLPoint]:
+    """Solve ``problem`` to a relative duality gap of ``tol``.
+
+    Parameters
+    ----------
+    problem : NoisyLabelProblem
+    tol : float
+        The relative gap to reach.
+    max_iter : int
+        The largest number of rounds.
+    active : int array, optional
+        Kernels to start with, for example those used at a nearby penalty.
+    callback : callable, optional
+        Called with each row of the history.
+    rounds : Rounds, optional
+        Where to keep every round, and to continue from.
+    """
+    with suitable_blas_threads(problem.bank.n_samples):
+        started = time.perf_counter()
+        point = _first_guess(problem)
+        prices = problem.prices(point.alpha)
+        bounds = problem.certificate(point, prices)
+        if bounds.relative_gap <= tol:  # a constant is optimal; where one class, no kernel or no budget is left, always
+            return SolverResult(point, bounds, Status.CONVERGED, 0)
+        effort = _effort(problem.bank)
+        state = rounds.last(prices) if rounds is not None else None
+        if state is None:
+            first = _largest(prices / effort, START) if active is None or len(active) == 0 else np.asarray(active)
+            # The first round only has to find out which kernels matter.
+            inner_tol = max(1e-3, 0.2 * tol)
+            state = Round(0, first, inner_tol, bounds, {}, point.intercept, np.inf, 0, np.inf, prices)
+        else:
+            point = MKLPoint(point.alpha, state.blocks, state.intercept)
+        history: list[HistoryRow] = []
+        status = Status.MAX_ITER
+        while state.number < max_iter and status == Status.MAX_ITER:
+            point, state, status = _next_round(problem, point, state, effort, tol)
+            history.append(
+                HistoryRow(state.number, time.perf_counter() - started, state.bounds.primal, state.bounds.dual)
+            )
+            if callback is not None:
+                callback(history[-1])
+            if rounds is not None:
+                rounds.save(state)
+        return SolverResult(point, state.bounds, status, state.number, tuple(history))
+
+
+def _next_round(
+    problem: NoisyLabelProblem, point: MKLPoint, state: Round, effort: Array, tol: float
+) -> tuple[MKLPoint, Round, Status]:
+    """Solve over the active kernels, price all, and choose the kernels of the round to come.
+
+    The status is MAX_ITER as long as nothing but the number of rounds stops the method.
+    """
+    candidate, usage = _solve_restricted(problem, state.active, state.inner_tol)
+    prices = problem.prices(candidate.alpha)
+    found = problem.certificate(candidate, prices)
+    point = _better(point, candidate, state.bounds, found)
+    bounds = state.bounds.merge(found)
+    number = state.number + 1
+    state = replace(state, number=number, bounds=bounds, blocks=point.blocks, intercept=point.intercept)
+    if bounds.relative_gap <= tol:
+        return point, state, Status.CONVERGED
+    added = _violated(prices, state.active, effort)
+    if bounds.gap < 0.5 * state.halved:
+        state = replace(state, halved_at=number, halved=bounds.gap)
+    if (added.size == 0 and state.inner_tol < tol) or number - state.halved_at >= PATIENCE:
+        return point, state, Status.STALLED
+    # Kernels may leave only while the objective falls, else the same ones could leave and return for ever.
+    falls = found.primal < state.record - 0.01 * bounds.gap
+    staying = state.active[_in_use(prices, state.active, usage)] if falls else state.active
+    inner_tol = max(0.2 * tol, min(state.inner_tol, 0.02 * found.relative_gap))
+    record = min(state.record, found.primal)
+    state = replace(state, active=np.concatenate([staying, added]), inner_tol=inner_tol, record=record)
+    return point, state, Status.MAX_ITER
+
+
+def _first_guess(problem: NoisyLabelProblem) -> MKLPoint:
+    """Return the best constant, and alpha proportional to the bounds: its prices align the kernels with the labels.
+
+    The loss of a constant is piecewise linear with its corners at -1, 0 and 1.
+    """
+    constants = (0.0, 1.0, -1.0) if problem.intercept else (0.0,)
+    best = min(constants, key=lambda b: problem.worst_loss(np.full_like(problem.y, b)))
+    return MKLPoint(problem.feasible(problem.upper), {}, best)
+
+
+def _effort(bank: KernelBank) -> Array:
+    """Return what a kernel costs in an interior point: its rank counts where there are many samples."""
+    if bank.n_samples <= MANY_SAMPLES:
+        return np.ones(bank.n_kernels)
+    return np.sqrt(np.maximum(bank.ranks, 1))
+
+
+def _largest(values: Array, count: int) -> NDArray[np.intp]:
+    return np.argsort(-values, kind="stable")[:count]
+
+
+def _violated(prices: Array, active: NDArray[np.intp], effort: Array) -> NDArray[np.intp]:
+    """Return kernels whose price exceeds that of every active one: those that promise most for their rank."""
+    excess = prices - prices[active].max() * (1 + 1e-9)
+    excess[active] = 0.0
+    chosen = _largest(excess / effort, ADD)
+    return chosen[excess[chosen] > 0]
+
+
+def _in_use(prices: Array, active: NDArray[np.intp], usage: Array) -> NDArray[np.bool_]:
+    """Return which active kernels carry weight or have a price near the highest."""
+    return (usage > 1e-3) | (prices[active] > 0.98 * prices[active].max())
+
+
+def _solve_restricted(problem: NoisyLabelProblem, active: NDArray[np.intp], tol: float) -> tuple[MKLPoint, Array]:
+    """Solve over the active kernels; return the point and the share of each active kernel."""
+    free = selection(problem.upper > 0)  # a bound of zero leaves no interior
+    y = free.take(problem.y)
+    rows, ranks = problem.bank.stacked_rows(active)
+    kept_kernels = ranks > 0
+    program = ConeProgram(
+        B=kept(free.columns(rows) * y),
+        ranks=ranks[kept_kernels],
+        curvature=1.0 / (problem.penalty * problem.mass),
+        upper=free.take(problem.upper),
+        budget=problem.budget if problem.budget_binds else None,
+        balance=y if problem.intercept else None,
+    )
+    solution = solve_cone_program(_not_too_steep(program), tol=tol)
+    shares = np.zeros(len(active))
+    heads = solution.iterate.z.heads
+    shares[kept_kernels] = heads / heads.sum()
+    return _to_point(problem, active[kept_kernels], program, solution, free), shares
+
+
+def _not_too_steep(program: ConeProgram) -> ConeProgram:
+    """Return the program with its curvature limited to what rounding leaves of the other term of the objective.
+
+    Beyond that a penalty is so small beside the kernels that the interior point would see nothing else. The solution
+    for a larger penalty is a good point for a smaller one, and the certificate is that of the problem itself.
+    """
+    image, total = together(program.B @ program.upper, program.upper.sum())
+    steepest = float(program.cones.sums(image**2).max())
+    limit = STEEPEST * float(total) / steepest if steepest > 0 else np.inf
+    return replace(program, curvature=min(program.curvature, limit))
+
+
+def _to_point(
+    problem: NoisyLabelProblem,
+    active: NDArray[np.intp],
+    program: ConeProgram,
+    solution: ConeSolution,
+    free: Any,
+) -> MKLPoint:
+    """Read the primal functions off the multipliers of the cones: ``w_j = -z_j``, as ``y f = -sum_j B_j^T z_j``."""
+    alpha = free.put(solution.iterate.alpha)
+    tails = np.split(-solution.iterate.z.tails, np.cumsum(program.ranks)[:-1])
+    norms = np.array([np.linalg.norm(w) for w in tails])
+    # What an interior point leaves of an unused kernel is dust; the certificate is taken without it.
+    used = np.flatnonzero(norms > DUST * norms.sum())
+    blocks = {int(active[k]): tails[k] for k in used}
+    return MKLPoint(problem.feasible(alpha), blocks, solution.iterate.bias)
+
+
+def _better(kept: MKLPoint, new: MKLPoint, best: Certificate, found: Certificate) -> MKLPoint:
+    """Combine the better primal part and the better dual part."""
+    primal = new if found.primal <= best.primal else kept
+    dual = new if found.dual >= best.dual else kept
+    return MKLPoint(dual.alpha, primal.blocks, primal.intercept)

@@ -1,0 +1,109 @@
+"""What every multiple-kernel classifier does before its own problem: data to distinct samples to a bank."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from ..kernels import FactorBank, IndexedGram, StackedGram, build_bank, gaussian_kernels, resolve_kernels
+from ..kernels.reading import tidy
+from ..samples import FeatureScaler, distinct_samples, read_weights
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Distinct weighted samples and the bank over them."""
+
+    bank: FactorBank
+    classes: NDArray[Any]
+    target: NDArray[np.intp]
+    weight: Array
+    index: NDArray[np.intp]
+    n_given: int
+    scaler: FeatureScaler | None
+
+    @property
+    def n_outputs(self) -> int:
+        """One problem for two classes, one against the rest for each of more."""
+        return 1 if len(self.classes) == 2 else len(self.classes)
+
+    def signs(self, output: int) -> Array:
+        """Return +1 for the class of this output and -1 for the rest."""
+        positive = 1 if self.n_outputs == 1 else output
+        return np.where(self.target == positive, 1.0, -1.0)
+
+
+def is_precomputed(kernels: Any) -> bool:
+    """Whether ``X`` is to be a Gram matrix or a stack of them."""
+    return isinstance(kernels, str) and kernels == "precomputed"
+
+
+def prepare_training(estimator: Any, X: Any, y: Any, sample_weight: Any, random_state: Any) -> TrainingSet:
+    """Validate, scale, merge repeated samples, resolve the kernels and build the bank."""
+    X, y = read_features(estimator, X, y)
+    check_classification_targets(y)
+    weight = read_weights(sample_weight, X)
+    n_given, given = len(y), np.arange(len(y))
+    if not is_precomputed(estimator.kernels):  # there, new samples are columns of all that was given
+        given = np.flatnonzero(weight > 0)
+        X, y, weight = X[given], y[given], weight[given]
+    classes, target = np.unique(y, return_inverse=True)
+    weighty = np.unique(target[weight > 0])
+    if len(weighty) < 2:
+        raise ValueError(
+            f"a classifier needs two classes or more among samples with a weight, got one class: {classes[weighty]}"
+        )
+
+    kernels, rescale = chosen_kernels(estimator, X)
+    scaler = FeatureScaler.fit(X) if rescale else None
+    X = X if scaler is None else scaler(X)
+    if not is_precomputed(estimator.kernels):
+        kept, weight, _ = distinct_samples(X, target, weight)
+        X, target, given = X[kept], target[kept], given[kept]
+    bank = build_bank(
+        X,
+        kernels,
+        rank=estimator.rank,
+        center=estimator.normalize_kernels,
+        scale=estimator.normalize_kernels,
+        attributes=False,
+        random_state=random_state,
+    )
+    assert isinstance(bank, FactorBank)
+    return TrainingSet(bank, classes, target, weight, given, n_given, scaler)
+
+
+def read_features(estimator: Any, X: Any, y: Any = None) -> tuple[Any, Any]:
+    """Validate features, or a Gram stack (n_samples, n_training_samples[, n_kernels]); with ``y``, for fitting."""
+    fitting = y is not None
+    options = {"allow_nd": True} if is_precomputed(estimator.kernels) else {"accept_sparse": "csr"}
+    checked = validate_data(estimator, X, y if fitting else "no_validation", reset=fitting, dtype=np.float64, **options)
+    X, y = checked if fitting else (checked, None)
+    return (_gram_stack(estimator, X, fitting) if is_precomputed(estimator.kernels) else tidy(X)), y
+
+
+def _gram_stack(estimator: Any, X: Array, fitting: bool) -> Array:
+    stack = X[:, :, None] if X.ndim == 2 else X
+    if stack.ndim != 3 or (fitting and stack.shape[0] != stack.shape[1]):
+        raise ValueError(
+            f'with kernels="precomputed" X must have shape (n, n) or (n, n, n_kernels), samples first, got {X.shape}; '
+            "use numpy.moveaxis(grams, 0, -1) for a stack with the kernels first"
+        )
+    if not fitting and stack.shape[2] != estimator.n_kernels_:
+        raise ValueError(f"X has {stack.shape[2]} kernels, but the model was fitted with {estimator.n_kernels_}")
+    return stack
+
+
+def chosen_kernels(estimator: Any, X: Any) -> tuple[Any, bool]:
+    """Return the kernels with column positions, and whether the features are to be scaled first."""
+    if is_precomputed(estimator.kernels):
+        return [StackedGram(position=j) for j in range(X.shape[2])], False
+    chosen = gaussian_kernels() if estimator.kernels is None else estimator.kernels
+    names = getattr(estimator, "feature_names_in_", None)
+    resolved = resolve_kernels(chosen, X.shape[1], names)
+    return resolved, bool(estimator.scale_features) and not any(isinstance(k, IndexedGram) for k in resolved)

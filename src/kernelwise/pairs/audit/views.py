@@ -1,0 +1,219 @@
+r"""What features and pairs together say of samples and of pairs.
+
+Clusters of the features smoothed over the positive pairs judge every pair without its own fold. The embeddings are of
+samples, and only where the model of classes starts from.
+"""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize
+
+from ...links.clustering import leading_directions
+from ...links.smoothing import normalised_adjacency
+from ...spectral.eigenpairs import repeatable_eigsh
+from ...supervision import Pairs
+
+Array = NDArray[np.float64]
+
+#: Steps of smoothing and numbers of clusters that the view of classes is averaged over.
+DEPTHS = (1, 2, 3, 4)
+CLUSTER_COUNTS = (3, 4, 5, 6, 8, 10, 12, 16, 20)
+#: Of these the hard clusters are counted, to estimate how many pairs cross classes.
+COUNTED = (4, 6, 8, 12)
+#: Temperature of memberships, in squared distances of rows of unit length.
+TEMPERATURE = 0.25
+#: A cluster of share pi counts by pi to this power: between the chance to share it, 0, and its lift over chance, -1.
+SHARE_POWER = -0.25
+#: Rows that k-means is fitted to.
+MAX_FITTED = 5000
+#: Leading coordinates of the features that the core is fitted in, and penalties relative to the number of pairs.
+CORE_DIM = 30
+CORE_PENALTIES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+#: Rank, pull towards the features and rounds of the factors.
+FACTOR_RANK, FACTOR_PULL, FACTOR_ROUNDS = 4, 3.0, 6
+#: Number of eigenvectors of the signed matrix.
+GRAPH_RANK = 8
+
+
+class Fold(NamedTuple):
+    """Pairs to learn from and pairs to judge."""
+
+    train: Pairs
+    judged: NDArray[np.intp]
+    rows: NDArray[np.int64]
+    cols: NDArray[np.int64]
+
+
+class ClassView(NamedTuple):
+    """Score of every pair, and the fraction of clusterings that join it, by number of clusters."""
+
+    score: Array
+    joined: Array  # (len(COUNTED), n_pairs)
+
+
+def split_folds(pairs: Pairs, fold_of: NDArray[np.intp]) -> Iterator[Fold]:
+    """The folds; ``fold_of`` is that of each pair."""
+    for fold in np.unique(fold_of):
+        index = np.flatnonzero(fold_of == fold)
+        yield Fold(pairs[fold_of != fold], index, pairs.rows[index], pairs.cols[index])
+
+
+def class_view(rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.random.RandomState) -> ClassView:
+    r"""Memberships p in clusters of smoothed features: :math:`\sum_c p_{ic} p_{jc} \pi_c^{-1/4}`, averaged."""
+    score, joined = np.zeros(len(pairs)), np.zeros((len(COUNTED), len(pairs)))
+    for fold in split_folds(pairs, fold_of):
+        adjacency, _ = normalised_adjacency(_links(fold.train))
+        smoothed = rows
+        for _ in DEPTHS:
+            smoothed = adjacency @ smoothed
+            for count, members in _memberships(smoothed, rng):
+                ends = members[fold.rows] * members[fold.cols]
+                score[fold.judged] += ends @ members.mean(axis=0) ** SHARE_POWER
+                if count in COUNTED:
+                    nearest = members.argmax(axis=1)
+                    together = nearest[fold.rows] == nearest[fold.cols]
+                    joined[COUNTED.index(count), fold.judged] += together / len(DEPTHS)
+    return ClassView(score, joined)
+
+
+def core_embedding(rows: Array, pairs: Pairs, fold_of: NDArray[np.intp]) -> Array:
+    r"""An embedding E with :math:`E E^\top` near Z M Z^T, where :math:`z_i^\top M z_j` is fitted to the labels.
+
+    M solves a ridge regression of the centred labels on the products of coordinates, with the penalty of the least
+    out-of-fold error; the normal equations of a fold are those of all pairs minus its own.
+    """
+    Z = rows @ leading_directions(rows, CORE_DIM)[1]
+    Z = Z / np.sqrt(max(float((Z**2).sum(axis=1).mean()), 1e-300))
+    folds, labels = list(split_folds(pairs, fold_of)), pairs.labels - pairs.labels.mean()
+    designs = ((fold, _products(Z, fold.rows, fold.cols)) for fold in folds)
+    normal = [(F.T @ F, F.T @ labels[fold.judged]) for fold, F in designs]
+    gram, moment = np.sum([part[0] for part in normal], axis=0), np.sum([part[1] for part in normal], axis=0)
+    errors = np.zeros(len(CORE_PENALTIES))
+    for fold, (own_gram, own_moment) in zip(folds, normal, strict=True):
+        cores = _ridge(gram - own_gram, moment - own_moment, len(pairs))
+        predicted = _products(Z, fold.rows, fold.cols) @ cores
+        errors += ((predicted - labels[fold.judged][:, None]) ** 2).sum(axis=0)
+    return _embedding(Z, _ridge(gram, moment, len(pairs))[:, int(errors.argmin())])
+
+
+def pair_factors(start: Array, pairs: Pairs) -> Array:
+    r"""Factors v that minimise squared errors plus a pull towards an embedding e.
+
+    .. math:: \sum_{(i, j)} (y_{ij} - \bar y - v_i^\top v_j)^2 + \lambda \sum_i \|v_i - e_i\|^2
+
+    Damped rounds of least squares, one row at a time given all others.
+    """
+    n_samples, rank = start.shape
+    ends, others = np.concatenate([pairs.rows, pairs.cols]), np.concatenate([pairs.cols, pairs.rows])
+    labels = np.tile(pairs.labels - pairs.labels.mean(), 2)
+    gather = sp.csr_array((np.ones(len(ends)), (ends, np.arange(len(ends)))), shape=(n_samples, len(ends)))
+    V = start
+    for _ in range(FACTOR_ROUNDS):
+        near = V[others]
+        squares = gather @ (near[:, :, None] * near[:, None, :]).reshape(len(ends), -1)
+        normal = squares.reshape(n_samples, rank, rank) + FACTOR_PULL * np.eye(rank)
+        target = gather @ (near * labels[:, None]) + FACTOR_PULL * start
+        # Half a step: all rows move at once, and whole steps could swing.
+        V = 0.5 * (V + np.linalg.solve(normal, target[:, :, None])[:, :, 0])
+    return V
+
+
+def signed_embedding(pairs: Pairs, rng: np.random.RandomState) -> Array:
+    """The leading eigenvectors of the sparse matrix of centred labels, scaled by the roots of their eigenvalues."""
+    centred = pairs.labels - np.average(pairs.labels, weights=pairs.weights)
+    ends = np.concatenate([pairs.rows, pairs.cols]), np.concatenate([pairs.cols, pairs.rows])
+    matrix = sp.csr_array((np.tile(pairs.weights * centred, 2), ends), shape=(pairs.n_samples,) * 2)
+    if pairs.n_samples <= 4 * GRAPH_RANK:
+        values, vectors = np.linalg.eigh(matrix.toarray())
+        leading = slice(-GRAPH_RANK, None)
+        values, vectors = values[leading], vectors[:, leading]
+    else:
+        start = rng.uniform(-1.0, 1.0, pairs.n_samples)
+        values, vectors = repeatable_eigsh(matrix, GRAPH_RANK, which="LA", v0=start, tol=1e-4)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def smoothed_embedding(rows: Array, pairs: Pairs) -> Array:
+    """Leading directions of the features after two steps over the positive pairs, most important first."""
+    adjacency, _ = normalised_adjacency(_links(pairs))
+    unit = normalize(adjacency @ (adjacency @ rows))
+    return unit @ leading_directions(unit, 2 * max(CLUSTER_COUNTS))[1]
+
+
+def activity(pairs: Pairs, fold_of: NDArray[np.intp]) -> Array:
+    """How much more positive than negative pairs the ends have in other folds: true of hubs, whatever their class."""
+    score = np.zeros(len(pairs))
+    for fold in split_folds(pairs, fold_of):
+        ends = np.concatenate([fold.train.rows, fold.train.cols])
+        positive = np.tile(fold.train.labels > 0, 2)
+        counts = [np.bincount(ends[kind], minlength=pairs.n_samples) for kind in (positive, ~positive)]
+        balance = np.log1p(counts[0]) - np.log1p(counts[1])
+        score[fold.judged] = balance[fold.rows] + balance[fold.cols]
+    return score
+
+
+def _links(pairs: Pairs) -> Any:
+    positive = pairs.positive
+    return positive.to_sparse() if len(positive) else sp.csr_array((pairs.n_samples, pairs.n_samples))
+
+
+def _memberships(smoothed: Array, rng: np.random.RandomState) -> Iterator[tuple[int, Array]]:
+    """Soft memberships of all rows, by number of clusters."""
+    unit = normalize(smoothed)
+    embedding = unit @ leading_directions(unit, 2 * max(CLUSTER_COUNTS))[1]
+    fitted = rng.permutation(len(unit))[:MAX_FITTED]
+    for count in CLUSTER_COUNTS:
+        if count >= len(unit):
+            break
+        points = normalize(embedding[:, : 2 * count])
+        centers = _centers(points[fitted], count, rng)
+        near = 2.0 * points @ centers.T - (centers**2).sum(axis=1)  # minus the squared distance, up to the row
+        near -= near.max(axis=1, keepdims=True)
+        members = np.exp(near / TEMPERATURE)
+        yield count, members / members.sum(axis=1, keepdims=True)
+
+
+def nearest_clusters(points: Array, count: int, rng: np.random.RandomState) -> NDArray[np.intp]:
+    """Hard clusters by k-means."""
+    fitted = rng.permutation(len(points))[:MAX_FITTED]
+    centers = _centers(points[fitted], count, rng)
+    return np.asarray((2.0 * points @ centers.T - (centers**2).sum(axis=1)).argmax(axis=1))
+
+
+def _centers(points: Array, count: int, rng: np.random.RandomState) -> Array:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters: some coincide
+        return KMeans(count, n_init=1, random_state=rng).fit(points).cluster_centers_
+
+
+def _products(Z: Array, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> Array:
+    """The symmetric products of coordinates, such that ``z_i' M z_j`` is linear and the norm of M is kept."""
+    first, second = np.triu_indices(Z.shape[1])
+    scale = np.where(first == second, 0.5, np.sqrt(0.5))
+    left, right = Z[rows], Z[cols]
+    return (left[:, first] * right[:, second] + left[:, second] * right[:, first]) * scale
+
+
+def _embedding(Z: Array, core: Array) -> Array:
+    """The leading positive part of Z M Z', as factors of centred rows."""
+    first, second = np.triu_indices(Z.shape[1])
+    M = np.zeros((Z.shape[1], Z.shape[1]))
+    M[first, second] = core * np.where(first == second, 1.0, np.sqrt(0.5))
+    M = np.where(np.eye(len(M), dtype=bool), M, M + M.T)
+    values, vectors = np.linalg.eigh(M)
+    leading = slice(-FACTOR_RANK, None)
+    return (Z - Z.mean(axis=0)) @ (vectors[:, leading] * np.sqrt(np.maximum(values[leading], 0.0)))
+
+
+def _ridge(gram: Array, moment: Array, n_pairs: int) -> Array:
+    """Solutions for all penalties, as columns."""
+    values, vectors = np.linalg.eigh(gram)
+    damped = np.maximum(values, 0.0)[:, None] + n_pairs * np.array(CORE_PENALTIES)
+    return vectors @ ((vectors.T @ moment)[:, None] / damped)

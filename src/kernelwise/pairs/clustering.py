@@ -1,0 +1,272 @@
+"""Spectral clustering of a learned kernel."""
+
+import warnings
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+
+from ..kernels.combined import CombinedKernelTransformer
+from ..kernels.reading import tidy
+from ..spectral import GramFactor, SpectralBasis, assign_clusters, spectral_basis
+from ..spectral.embedding import inverse_root
+from ..supervision import Pairs
+from ..supervision.resolve import resolve_pairs
+from .learner import PairKernelLearner
+
+__all__ = ["PairKernelClustering"]
+
+Array = NDArray[np.float64]
+
+#: Eigenvalues below this fraction of the largest are rounding, and their eigenvectors arbitrary.
+NEGLIGIBLE = 1e-10
+#: Rounds of means and nearest means after k-means; each lowers its objective, and a few are enough.
+MAX_SETTLING = 100
+
+
+class PairKernelClustering(ClusterMixin, BaseEstimator):
+    r"""Learn a kernel from pairs, then cluster by the leading eigenvectors of its normalised affinity.
+
+    With features :math:`F` such that :math:`K = F F^\top` and degrees :math:`d = K 1`,
+
+    .. math:: D^{-1/2} F F^\top D^{-1/2} u_j = \lambda_j u_j,
+
+    and k-means on the rows of the eigenvectors. No matrix of size n x n is formed. A new sample is placed by
+    Nystroem's formula, :math:`u_j(x) = \lambda_j^{-1} d(x)^{-1/2} \phi(x)^\top F^\top D^{-1/2} u_j`, and assigned to
+    the nearest centre.
+
+    Parameters
+    ----------
+    learner : transformer, "precomputed" or None, default=None
+        Whatever has ``fit(X, y, pairs=pairs)`` and a ``transform`` whose inner products are the learned kernel:
+        :class:`PairKernelLearner` (the default), ``UniformKernel``, ``ITML`` and so on. A copy of it is fitted.
+        "precomputed": X is the kernel itself, (n, n) in ``fit`` and (n_new, n) in ``predict``, and nothing is learned.
+    n_clusters : int, default=8
+    n_components : int or None, default=None
+        Number of eigenvectors; ``n_clusters`` by default. Fewer are used where the kernel has a lower rank.
+    normalize : {"auto", "symmetric", "none"}, default="auto"
+        "symmetric" as above, which needs row sums that are not negative; "none" takes eigenvectors of K itself;
+        "auto" the first where it is possible.
+    row_normalize : bool, default=True
+        Scale the rows of the embedding to unit length, where it has more than one column.
+    n_init : int, default=10
+        Number of starts of k-means.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    embedding_ : ndarray of shape (n_samples, n_components)
+    eigenvalues_ : ndarray of shape (n_components,)
+    cluster_centers_ : ndarray of shape (n_clusters, n_components)
+        In the embedding.
+    learner_ : the fitted learner; None for "precomputed"
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    A. Y. Ng, M. I. Jordan, Y. Weiss. On spectral clustering: analysis and an algorithm. NIPS 2001.
+    T. Yang, R. Jin, A. K. Jain. Learning kernel combination from noisy pairwise constraints. IEEE Statistical Signal
+    Processing Workshop, 2012.
+
+    Examples
+    --------
+    Two groups that differ in the first attribute; the second is noise, and pairs tell which is which:
+
+    >>> import numpy as np
+    >>> from kernelwise import Pairs
+    >>> from kernelwise.pairs.clustering import PairKernelClustering
+    >>> X = np.array([[1, 0, 1], [1, 0, 0], [1, 0, 1], [0, 1, 1], [0, 1, 0], [0, 1, 1]], dtype=float)
+    >>> pairs = Pairs([0, 1, 3, 0, 2], [1, 2, 4, 3, 5], [1, 1, 1, -1, -1], n_samples=6)
+    >>> model = PairKernelClustering(n_clusters=2, random_state=0).fit(X, pairs=pairs)
+    >>> a, b = model.labels_[0], model.labels_[3]
+    >>> model.labels_.tolist() == [a, a, a, b, b, b] and bool(a != b)
+    True
+    >>> bool(model.predict([[0, 1, 1]])[0] == b)
+    True
+    """
+
+    def __init__(
+        self,
+        learner: Any = None,
+        *,
+        n_clusters: int = 8,
+        n_components: int | None = None,
+        normalize: Literal["auto", "symmetric", "none"] = "auto",
+        row_normalize: bool = True,
+        n_init: int = 10,
+        random_state: Any = None,
+    ):
+        self.learner = learner
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.normalize = normalize
+        self.row_normalize = row_normalize
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Learn the kernel and cluster the samples.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), optional
+            Known classes, -1 for unknown, of which pairs are made if none are given.
+        pairs : Pairs, optional
+            With neither ``pairs`` nor ``y``, the kernels of the learner get equal weights; also, with a warning,
+            where it finds that no kernel deserves a positive one.
+
+        Returns
+        -------
+        self
+        """
+        self._check_options()
+        checked = self._read(X, fitting=True)
+        n_samples = _num_samples(checked)
+        if self.n_clusters > n_samples:
+            raise ValueError(f"n_clusters={self.n_clusters} is more than the {n_samples} samples of X")
+        rng = check_random_state(self.random_state)
+        self.learner_ = None if self._is_precomputed else self._fit_learner(X, y, pairs, n_samples)
+        features = self._features(checked)
+        basis = self._basis(features, rng)
+        self.eigenvalues_ = basis.values
+        # Of a single coordinate, unit length would leave nothing but the sign.
+        self._unit_rows = self.row_normalize and len(basis.values) > 1
+        self.embedding_ = basis.embedding(row_normalize=self._unit_rows)
+        labels = assign_clusters(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=rng)
+        self.labels_, self.cluster_centers_ = _settle(self.embedding_, labels, self.n_clusters)
+        self._keep_extension(features, basis)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """Clusters of new samples, by the nearest centre in the embedding.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
+            For learner="precomputed": kernel values between the new samples and those of ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return pairwise_distances_argmin(self.embed(X), self.cluster_centers_).astype(np.intp)
+
+    def embed(self, X: Any) -> Array:
+        """Place samples in the embedding; those of ``fit`` are placed where they were.
+
+        A sample whose similarities to those of ``fit`` do not sum to a positive number is placed at the origin.
+        """
+        check_is_fitted(self)
+        features = self._features(self._read(X, fitting=False))
+        rows = features @ self._extension
+        if self._degree_weights is not None:
+            degrees = features @ self._degree_weights
+            rows *= inverse_root(degrees, self._least_degree)[:, None]
+        if self._unit_rows:
+            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+            rows = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+        return rows
+
+    def _fit_learner(self, X: Any, y: Any, pairs: Pairs | None, n_samples: int) -> Any:
+        learner = PairKernelLearner(random_state=self.random_state) if self.learner is None else clone(self.learner)
+        known = resolve_pairs(pairs, y, n_samples, random_state=check_random_state(self.random_state), required=False)
+        if known is None and isinstance(learner, CombinedKernelTransformer):
+            return learner._fit_equal_weights(X)
+        learner.fit(X, y, pairs=pairs)
+        if isinstance(learner, CombinedKernelTransformer) and not learner.kernel_weights_.any():
+            warnings.warn("all kernel weights are zero; clustering with equal weights instead", stacklevel=3)
+            return clone(learner)._fit_equal_weights(X)
+        return learner
+
+    def _features(self, X: Any) -> Any:
+        """The rows F whose inner products with those of ``fit`` (or, precomputed, with unit vectors) are the kernel."""
+        return X if self.learner_ is None else self.learner_.transform(X)
+
+    def _basis(self, features: Any, rng: np.random.RandomState) -> SpectralBasis:
+        """Leading eigenpairs of the affinity, those of eigenvalue zero left out."""
+        affinity = features if self.learner_ is None else GramFactor(features)
+        n_samples = features.shape[0]
+        normalize = self.normalize
+        if normalize == "auto":
+            ones = np.ones(n_samples)
+            degrees = features @ (ones if self.learner_ is None else features.T @ ones)
+            normalize = "symmetric" if degrees.min() >= -NEGLIGIBLE * np.abs(degrees).max() else "none"
+        n_components = min(self.n_components or self.n_clusters, n_samples)
+        basis = spectral_basis(affinity, n_components, normalize=normalize, random_state=rng)
+        kept = basis.values > NEGLIGIBLE * max(float(basis.values[0]), 0.0)
+        if not kept.any():
+            raise ValueError(
+                "the kernel is zero on all samples, so there is nothing to cluster by; use kernels that are not, such "
+                "as learner=PairKernelLearner(gaussian_kernels())"
+            )
+        return SpectralBasis(basis.values[kept], basis.vectors[:, kept], basis.degrees)
+
+    def _keep_extension(self, features: Any, basis: SpectralBasis) -> None:
+        """Keep ``F^T D^-1/2 U / lambda`` and ``F^T 1``: all that Nystroem's formula needs of the samples of ``fit``."""
+        rows, ones = basis.vectors / basis.values, np.ones(features.shape[0])
+        self._degree_weights, self._least_degree = None, 0.0
+        if basis.degrees is not None:
+            self._least_degree = NEGLIGIBLE * float(basis.degrees.max())
+            self._degree_weights = ones if self.learner_ is None else features.T @ ones
+            rows = rows * inverse_root(basis.degrees, self._least_degree)[:, None]
+        self._extension = rows if self.learner_ is None else features.T @ rows
+
+    def _read(self, X: Any, *, fitting: bool) -> Any:
+        """Validate; a learner then gets what was given, so that it sees the names of the columns."""
+        tags = self.__sklearn_tags__().input_tags
+        if tags.pairwise and not self._is_precomputed:  # a stack of kernels, which only the learner understands
+            validate_data(self, X, reset=fitting, skip_check_array=True)
+            return X
+        sparse, minimum = "csr" if tags.sparse else False, 2 if fitting else 1
+        checked = tidy(
+            validate_data(self, X, accept_sparse=sparse, dtype=np.float64, reset=fitting, ensure_min_samples=minimum)
+        )
+        if not self._is_precomputed:
+            return X
+        if fitting and checked.shape[0] != checked.shape[1]:
+            raise ValueError(f'with learner="precomputed" X must be a square kernel matrix, got shape {checked.shape}')
+        return checked
+
+    def _check_options(self) -> None:
+        if isinstance(self.learner, str) and self.learner != "precomputed":
+            raise ValueError(f'learner must be a transformer, "precomputed" or None, got {self.learner!r}')
+        if self.normalize not in ("auto", "symmetric", "none"):
+            raise ValueError(f'normalize must be "auto", "symmetric" or "none", got {self.normalize!r}')
+        counts = {"n_clusters": self.n_clusters, "n_init": self.n_init}
+        counts |= {} if self.n_components is None else {"n_components": self.n_components}
+        for name, count in counts.items():
+            if not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
+                raise ValueError(f"{name} must be an integer of at least 1, got {count!r}")
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.learner, str) and self.learner == "precomputed"
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        learner = PairKernelLearner() if self.learner is None or self._is_precomputed else self.learner
+        inner = get_tags(learner).input_tags
+        tags.input_tags.sparse = self._is_precomputed or inner.sparse
+        tags.input_tags.pairwise = self._is_precomputed or inner.pairwise
+        return tags
+
+
+def _settle(embedding: Array, labels: NDArray[np.intp], n_clusters: int) -> tuple[NDArray[np.intp], Array]:
+    """Iterate means and nearest means to the end, so that ``predict`` gives back the labels; k-means stops before."""
+    centers = np.zeros((n_clusters, embedding.shape[1]))
+    for _ in range(MAX_SETTLING):
+        for cluster in np.unique(labels):
+            centers[cluster] = embedding[labels == cluster].mean(axis=0)
+        nearest = pairwise_distances_argmin(embedding, centers).astype(np.intp)
+        if np.array_equal(nearest, labels):
+            break
+        labels = nearest
+    return labels, centers

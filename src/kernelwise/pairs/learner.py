@@ -1,0 +1,363 @@
+"""LKCnpc: weights of kernels from pairs of which some are wrong."""
+
+import logging
+import warnings
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, Literal, Self, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags, check_random_state
+
+from ..cluster.collections import is_dask, working_engine
+from ..cluster.engine import Engine
+from ..cluster.prediction import on_blocks
+from ..kernels import FactorBank, KernelBank, linear_kernels
+from ..kernels.combined import CombinedKernelTransformer
+from ..optim import HistoryRow, SolverResult
+from ..optim.bounded_newton import BoundedPoint, SeparableProblem, kkt_residual, minimize_bounded
+from ..optim.statistic_likelihood import statistic_problem
+from ..supervision import PairAudit, PairNoise, Pairs
+from ..supervision.resolve import resolve_pairs
+from .audit.wrong_pairs import audit_pairs
+from .on_cluster import PairDesign, read_block_samples, read_design
+from .pair_blocks import rows_of_pairs
+from .problem import forward_problem, pair_value_matrix
+from .statistics import PairMeans, check_informative, check_not_negative, implied_prior, keep_feasible, true_statistic
+
+__all__ = ["PairKernelLearner"]
+
+Array = NDArray[np.float64]
+
+logger = logging.getLogger("kernelwise")
+
+CORRECTIONS = ("statistic", "none", "forward")
+
+#: Of pairs on a cluster, at most this many are audited with ``noise="auto"``.
+AUDITED_PAIRS = 50_000
+#: The prior may differ by this much from the one that fits the precisions and the given labels.
+PRIOR_TOLERANCE = 0.1
+
+
+class PairKernelLearner(CombinedKernelTransformer):
+    r"""Learn a non-negative combination of kernels from must-link and cannot-link pairs, some of them wrong (LKCnpc).
+
+    A pair shares a class with probability :math:`\sigma(w^\top k(x, x'))`, and the weights maximise the likelihood of
+    the *true* labels, whose statistic :math:`b^o \approx E[Y k]` is estimated from the noisy ones:
+
+    .. math::
+        \max_{w \ge 0} \; \tfrac12 w^\top b^o - \tfrac\alpha2 \|w\|^2
+        - \tfrac1n \sum_i \log\big(e^{w^\top k_i / 2} + e^{-w^\top k_i / 2}\big)
+
+    The problem is strongly convex; a projected Newton method solves it and a dual point certifies the answer.
+
+    Parameters
+    ----------
+    kernels : kernel, family of kernels, sequence of both, "precomputed" or None, default=None
+        None: one linear kernel per attribute, as in the paper; sparse data then stays sparse. "precomputed": X is a
+        stack of Gram matrices, (n, n) or (n, n, n_kernels).
+    alpha : float or None, default=None
+        The penalty, lambda of the paper. None: 0.01 / n, as in the paper, with n the sum of the weights of the pairs.
+    noise : PairNoise, "auto" or None, default=None
+        How far the labels can be trusted; from a few checked pairs by :meth:`PairNoise.estimate`. Its prior is that of
+        the pairs trained on, not of all pairs of samples. "auto": estimated by :func:`audit_pairs`, with nothing
+        checked. None: the labels are taken at their word.
+    correction : {"statistic", "none", "forward"}, default="statistic"
+        How ``noise`` is used. "statistic": as in the paper, with the formula for :math:`b^o` corrected (see
+        :mod:`kernelwise.pairs.statistics`). "none": not at all. "forward": by the likelihood of the noisy
+        labels, :math:`\Pr(\hat y) = \sum_y T_{y \hat y} \Pr(y)`, which is **not convex**: the result is a stationary
+        point and ``dual_gap_`` is infinite.
+    feasible : float or None, default=0.9
+        With "statistic", keep :math:`|b^o_j|` below this fraction of the mean of :math:`k_j`, which true statistics
+        of non-negative kernels obey with fraction one. Without that, a few rare attributes can get weights of
+        :math:`10^4` and take over the kernel. None or False: as in the paper. With an intercept the condition is
+        necessary for such weights to be excluded, but no longer sufficient. Not applied to labels taken at their word,
+        whose statistic cannot break it.
+    fit_intercept : bool, default=False
+        Add an unpenalised bias to the log-odds. Not in the paper, which trains on as many positive as negative pairs.
+        Non-negative kernels without a bias give every pair at least even odds, so where negative pairs prevail all
+        weights can become zero.
+    rank : None, int or float, default=None
+        As in :func:`kernelwise.kernels.build_bank`: None for factors that are exact up to rounding.
+    tol : float, default=1e-6
+        Bound on the relative duality gap and on the relative residual of the optimality conditions.
+    max_iter : int, default=500
+    random_state : int, RandomState or None, default=None
+        Which pairs are drawn from ``y`` where no pairs are given; landmarks of large data.
+    verbose : int, default=0
+        Log every iteration to the logger "kernelwise", at level INFO.
+
+    Attributes
+    ----------
+    kernel_weights_ : ndarray of shape (n_kernels,)
+    kernel_names_ : tuple of str
+    intercept_ : float
+    noise_ : PairNoise
+        The noise that was used; of clean pairs where none was given.
+    audit_ : PairAudit or None
+        The audit that the noise was taken from, with ``noise="auto"``.
+    statistic_ : ndarray of shape (n_kernels,)
+        :math:`b^o` as used; :math:`a^o` of the given labels where nothing was corrected.
+    alpha_ : float
+    objective_ : float
+        Minus the penalised likelihood, the minimum found.
+    dual_gap_ : float
+        ``objective_`` minus a lower bound on the optimum; infinite for "forward".
+    kkt_residual_ : float
+        Largest entry of the projected gradient relative to the gradient at w = 0.
+    n_iter_ : int
+    converged_ : bool
+    history_ : tuple of HistoryRow
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    T. Yang, R. Jin, A. K. Jain. Learning kernel combination from noisy pairwise constraints. IEEE Statistical Signal
+    Processing Workshop, 2012.
+
+    Examples
+    --------
+    Links as pairs, a few of which are checked against known classes:
+
+    >>> import numpy as np
+    >>> from kernelwise import PairNoise, Pairs
+    >>> from kernelwise.datasets import load_cora
+    >>> from kernelwise.pairs.learner import PairKernelLearner
+    >>> cora = load_cora()
+    >>> pairs = Pairs.from_graph(cora.edges, n_samples=len(cora.target), random_state=0)
+    >>> checked = np.arange(0, len(pairs), 20)
+    >>> noise = PairNoise.estimate(pairs, pairs[checked].true_labels(cora.target), checked)
+    >>> learner = PairKernelLearner(noise=noise).fit(cora.data, pairs=pairs)
+    >>> learner.converged_, learner.dual_gap_ < 1e-6
+    (True, True)
+    >>> learner.transform(cora.data).shape == (2708, (learner.kernel_weights_ > 0).sum())
+    True
+    """
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        *,
+        alpha: float | None = None,
+        noise: PairNoise | Literal["auto"] | None = None,
+        correction: Literal["statistic", "none", "forward"] = "statistic",
+        feasible: float | Literal[False] | None = 0.9,
+        fit_intercept: bool = False,
+        rank: int | float | None = None,
+        tol: float = 1e-6,
+        max_iter: int = 500,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.kernels = kernels
+        self.alpha = alpha
+        self.noise = noise
+        self.correction = correction
+        self.feasible = feasible
+        self.fit_intercept = fit_intercept
+        self.rank = rank
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Learn the weights.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
+            With ``kernels="precomputed"``: Gram matrices, (n_samples, n_samples) or (n_samples, n_samples, n_kernels).
+        y : array-like of shape (n_samples,), optional
+            Classes, of which pairs are made if none are given, as many positive as negative ones by weight; -1 is
+            unknown.
+        pairs : Pairs, optional
+            What is known of pairs of rows of ``X``; ``y`` is not looked at then.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        On a Dask cluster, ``pairs`` is a Dask DataFrame with the columns ``row``, ``col``, ``label`` and, if pairs
+        count differently, ``weight``, coded as in :class:`~kernelwise.Pairs`: positions of rows of ``X``, +1 for the
+        same class and -1 for different ones, positive weights. ``X`` is a Dask array (of NumPy or SciPy sparse blocks)
+        or DataFrame, or in memory; ``pairs`` may be a :class:`~kernelwise.Pairs` if ``X`` is a Dask collection. Rows
+        of ``X`` go only to the partitions whose pairs touch them; what stays on the workers is one row of kernel
+        values per pair, and what comes back are sums. The result is the one in memory, up to the order of additions.
+        ``noise="auto"`` audits up to 50,000 of the pairs, drawn from all partitions. Kernels other than one linear
+        kernel per attribute have landmarks chosen on 20,000 rows and checked on all.
+        """
+        self._check_options()
+        if is_dask(X) or is_dask(pairs):
+            with working_engine() as engine:
+                self._fit_blocks(engine, X, pairs)
+            return self
+        bank = self._fit_bank(X)
+        rng = check_random_state(self.random_state)
+        known = resolve_pairs(pairs, y, bank.n_samples, random_state=rng, balance=True)
+        assert known is not None  # they are required
+        noise = self._resolve_noise(X, known, rng)
+        weights = self._learn(pair_value_matrix(bank, known), known, noise, slack=lambda: _largest_errors(bank))
+        self._combine(bank, weights)
+        self._warn_of_doubtful_results(noise)
+        return self
+
+    def _fit_blocks(self, engine: Engine, X: Any, pairs: Any) -> None:
+        """Fit where the samples or the pairs are on a cluster."""
+        if self._is_precomputed:
+            raise ValueError('kernels="precomputed" has a column per sample and is for data in memory; give kernels')
+        if pairs is None:
+            raise ValueError(
+                "pairs must be given where X is a Dask collection: a Dask DataFrame with the columns row, col and label"
+            )
+        rng = check_random_state(self.random_state)
+        samples = read_block_samples(engine, self, X)
+        specs = self._name_kernels(linear_kernels() if self.kernels is None else self.kernels, samples.shape[1])
+        design = read_design(engine, samples, pairs, specs, self.rank, check_random_state(self.random_state))
+        noise = self._resolve_block_noise(design, rng)
+        self.kernel_weights_ = self._learn(design.values(), design.pairs, noise, slack=design.slack)
+        self._features = design.features(self.kernel_weights_)
+        self._warn_of_doubtful_results(noise)
+
+    def _resolve_block_noise(self, design: PairDesign, rng: np.random.RandomState) -> PairNoise | None:
+        if not isinstance(self.noise, str):
+            return self._resolve_noise(None, None, rng)
+        return self._resolve_noise(*rows_of_pairs(design.pairs.sample(AUDITED_PAIRS, rng), design.X), rng)
+
+    def _learn(self, values: Any, pairs: Any, noise: PairNoise | None, *, slack: Callable[[], float | Array]) -> Array:
+        """Solve the problem of kernel values on pairs, and return the weights of the kernels."""
+        problem = self._problem(values, pairs, noise, slack)
+        callback = _log_row if self.verbose else None
+        result = minimize_bounded(problem, tol=self.tol, max_iter=self.max_iter, callback=callback)
+        self._keep(result)
+        return result.point.w[: values.shape[1]]
+
+    @on_blocks(lambda model: (len(model.get_feature_names_out()),))
+    def transform(self, X: Any) -> Any:
+        return super().transform(X)
+
+    transform.__doc__ = CombinedKernelTransformer.transform.__doc__
+
+    def _resolve_noise(self, X: Any, pairs: Any, rng: np.random.RandomState) -> PairNoise | None:
+        self.audit_ = None
+        if not isinstance(self.noise, str):
+            return self.noise
+        self.audit_ = self._audit(X, pairs, rng)
+        if self.correction != "none":
+            self._check_noise(self.audit_.noise)
+        return self.audit_.noise
+
+    def _audit(self, X: Any, pairs: Pairs, rng: np.random.RandomState) -> PairAudit:
+        if not self._is_precomputed:
+            return audit_pairs(X, pairs, random_state=rng)
+        grams = np.asarray(X, dtype=np.float64)
+        mean = grams if grams.ndim == 2 else grams.mean(axis=2)
+        return audit_pairs(mean, pairs, metric="precomputed", random_state=rng)
+
+    def _problem(
+        self, values: Any, pairs: Any, noise: PairNoise | None, slack: Callable[[], float | Array]
+    ) -> SeparableProblem:
+        """State the problem for the chosen correction; leave what it was made of in fitted attributes."""
+        means = PairMeans.of(pairs, values)
+        self._fraction_positive = means.fraction_positive
+        self.noise_ = PairNoise(means.fraction_positive, 1.0, 1.0) if noise is None else noise
+        self.alpha_ = 0.01 / float(pairs.weights.sum()) if self.alpha is None else float(self.alpha)
+        self.statistic_ = means.given_statistic
+        prior = means.fraction_positive
+        if noise is not None and self.correction == "forward":
+            return forward_problem(values, pairs, noise, penalty=self.alpha_, fit_bias=self.fit_intercept)
+        if noise is not None and self.correction == "statistic":
+            prior = noise.prior
+            self.statistic_ = true_statistic(means, noise)
+            if self.feasible:
+                check_not_negative(values, self.kernel_names_, pairs, self.feasible, slack=slack())
+                self.statistic_ = keep_feasible(self.statistic_, means.overall, self.feasible)
+        bias = 2 * prior - 1 if self.fit_intercept else None
+        return statistic_problem(values, pairs.weights, self.statistic_, penalty=self.alpha_, bias_statistic=bias)
+
+    def _keep(self, result: SolverResult[BoundedPoint]) -> None:
+        self.intercept_ = float(result.point.w[-1]) if self.fit_intercept else 0.0
+        self.objective_ = result.certificate.primal
+        self.dual_gap_ = result.certificate.gap
+        self.kkt_residual_ = kkt_residual(result.point)
+        self.n_iter_ = result.n_iter
+        self.converged_ = result.converged
+        self.history_ = result.history
+
+    def _check_options(self) -> None:
+        """Refuse options that cannot work, before any data is touched."""
+        if self.alpha is not None and not (_is_number(self.alpha) and 0 < self.alpha < np.inf):
+            raise ValueError(f"alpha must be a positive number, or None for 0.01 / n_pairs, got {self.alpha!r}")
+        if self.noise is not None and self.noise != "auto" and not isinstance(self.noise, PairNoise):
+            raise TypeError(
+                'noise must be None, "auto" or a kernelwise.PairNoise, such as PairNoise.estimate(pairs, true_labels, '
+                f"index) from a few checked pairs, got {self.noise!r}"
+            )
+        if self.correction not in CORRECTIONS:
+            raise ValueError(f"correction must be one of {list(CORRECTIONS)}, got {self.correction!r}")
+        off = self.feasible is None or self.feasible is False
+        if not off and not (_is_number(self.feasible) and 0 < self.feasible <= 1):
+            raise ValueError(f"feasible must lie above 0 and be at most 1, or be None or False, got {self.feasible!r}")
+        if not (_is_number(self.tol) and 0 < self.tol < 1):
+            raise ValueError(f"tol must lie between 0 and 1, got {self.tol!r}")
+        if not (_is_number(self.max_iter) and self.max_iter >= 1):
+            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
+        if isinstance(self.noise, PairNoise) and self.correction != "none":
+            self._check_noise(self.noise)
+
+    def _check_noise(self, noise: PairNoise) -> None:
+        check_informative(noise)
+        if self.fit_intercept and not 0 < noise.prior < 1:
+            raise ValueError(
+                f"fit_intercept needs a prior of noise inside (0, 1), got {noise.prior:g}: the bias would be infinite"
+            )
+
+    def _warn_of_doubtful_results(self, noise: PairNoise | None) -> None:
+        if noise is not None and self.correction == "statistic":
+            fitting = implied_prior(noise, self._fraction_positive)
+            if abs(fitting - noise.prior) > PRIOR_TOLERANCE:
+                warnings.warn(
+                    f"noise.prior={noise.prior:.3g} is far from {fitting:.3g}, which its precisions and the given "
+                    "labels imply; it must be the prior of the pairs trained on, not of all pairs of samples",
+                    UserWarning,
+                    stacklevel=3,
+                )
+        if not self.converged_:
+            warnings.warn(
+                f"PairKernelLearner stopped after {self.n_iter_} iterations at a relative residual of "
+                f"{self.kkt_residual_:.3g} and a duality gap of {self.dual_gap_:.3g}; raise max_iter, tol or alpha",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if not self.kernel_weights_.any():
+            warnings.warn(
+                "all kernel weights are zero: no kernel speaks for the positive pairs, so the learned kernel is zero. "
+                "Where negative pairs prevail, use fit_intercept=True or as many positive as negative pairs",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True  # unless pairs are given, of which scikit-learn knows nothing
+        return tags
+
+
+def _largest_errors(bank: KernelBank) -> float | Array:
+    """How far off a value of each kernel can be: an entry of a positive matrix is below its largest diagonal entry."""
+    if not isinstance(bank, FactorBank):
+        return 0.0
+    return bank.residuals * bank.diagonals().max(axis=1) / np.maximum(1.0 - bank.residuals, 0.1)
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def _log_row(row: HistoryRow) -> None:
+    logger.info("iteration %d, %.2f s: %.6g <= optimum <= %.6g", row.iteration, row.seconds, row.dual, row.primal)

@@ -1,0 +1,338 @@
+r"""What the kernels would say of truly labelled pairs, estimated from noisily labelled ones: LKCnpc, section 2.
+
+The log-likelihood of pairs depends on their labels only through the statistic :math:`E^o[k] = E[Y k(X^1, X^2)]`. Given
+labels :math:`\hat Y` mix the class means, (3) of the paper,
+
+.. math:: (\hat E_+, \hat E_-) = (E_+, E_-) B, \qquad
+          B = \begin{pmatrix} d_+ & 1 - d_- \\ 1 - d_+ & d_- \end{pmatrix},
+
+and the means over all pairs are known, (5): :math:`p_+ E_+ + p_- E_- = a`. The paper solves, for every kernel,
+
+.. math:: \min_b \| b B - \hat A \|^2 \quad \text{s.t.} \quad b\, p = a .
+
+With :math:`h = B^{-1} p`, the fractions of given labels that the noise implies, the constraint reads
+:math:`(b B) h = a`. So the solution moves the observed means to the nearest ones that satisfy it, and unmixes them:
+
+.. math:: b = \Big( \hat A + \frac{(a - \hat A h)\, h^\top}{h^\top h} \Big) B^{-1} .
+
+This equals the paper's (6) with the transpose that is missing there:
+:math:`b = (\hat A B^\top + (a - \hat A B^\top G p)\, p^\top / (p^\top G p))\, G`, :math:`G = (B B^\top)^{-1}`. If the
+prior is that of the pairs trained on, h are their observed fractions, the constraint holds by itself and
+:math:`b = \hat A B^{-1}`.
+
+============================  =========================================================================
+here                          in the paper
+============================  =========================================================================
+``PairMeans.given_positive``  :math:`\hat a^c_+[k]`, mean kernel values over the pairs given as +1
+``PairMeans.given_negative``  :math:`\hat a^c_-[k]`
+``PairMeans.overall``         :math:`a[k]`
+``true_class_means``          :math:`(b^c_+[k], b^c_-[k])`
+``true_statistic``            :math:`b^o[k]`
+============================  =========================================================================
+
+References
+----------
+T. Yang, R. Jin, A. K. Jain. Learning kernel combination from noisy pairwise constraints. IEEE Statistical Signal
+Processing Workshop, 2012.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..optim.sample_arrays import reduced, together
+from ..supervision import PairNoise, Pairs
+
+Array = NDArray[np.float64]
+
+#: A kernel value that is negative by less than this fraction of the largest one is rounding.
+ROUNDING = 1e-8
+
+
+@dataclass(frozen=True)
+class PairMeans:
+    """Weighted means of every kernel over the given pairs: what the labels say before they are corrected.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import Pairs
+    >>> from kernelwise.pairs.statistics import PairMeans
+    >>> pairs = Pairs([0, 0, 1], [1, 2, 2], [1, -1, -1], n_samples=3)
+    >>> means = PairMeans.of(pairs, np.array([[0.9], [0.2], [0.4]]))
+    >>> means.given_positive, means.given_negative.round(3), means.overall
+    (array([0.9]), array([0.3]), array([0.5]))
+    >>> means.given_statistic.round(3)
+    array([0.1])
+    """
+
+    given_positive: Array
+    given_negative: Array
+    overall: Array
+    fraction_positive: float
+
+    @classmethod
+    def of(cls, pairs: Pairs, values: Any) -> "PairMeans":
+        """Means of ``values`` (n_pairs, n_kernels), dense, sparse or in blocks; both labels must occur."""
+        positive = pairs.labels > 0
+        if_positive, if_negative = np.where(positive, pairs.weights, 0.0), np.where(positive, 0.0, pairs.weights)
+        mass_positive, mass_negative, sum_positive, sum_negative = together(
+            if_positive.sum(), if_negative.sum(), values.T @ if_positive, values.T @ if_negative
+        )
+        mass = mass_positive + mass_negative
+        for sign, mass_of_sign in ((1, mass_positive), (-1, mass_negative)):
+            if not mass_of_sign > 0:  # weights are positive
+                raise ValueError(f"pairs holds no pair labelled {sign:+d}; kernels are learned by comparing the two")
+        return cls(
+            sum_positive / mass_positive,
+            sum_negative / mass_negative,
+            (sum_positive + sum_negative) / mass,
+            float(mass_positive / mass),
+        )
+
+    @property
+    def given_statistic(self) -> Array:
+        """The statistic ``mean of y k`` of the given labels, :math:`a^o[k]` of the paper, with their noise."""
+        return self.fraction_positive * self.given_positive - (1 - self.fraction_positive) * self.given_negative
+
+
+def implied_prior(noise: PairNoise, fraction_positive: float) -> float:
+    r"""The prior that fits the precisions and the given labels, :math:`p_+ = d_+ \hat p_+ + (1 - d_-) \hat p_-`.
+
+    It is a property of the pairs trained on, not of all :math:`n^2` pairs of samples.
+
+    Examples
+    --------
+    >>> from kernelwise import PairNoise
+    >>> from kernelwise.pairs.statistics import implied_prior
+    >>> round(implied_prior(PairNoise(0.5, 0.74, 0.83), 0.5), 3)
+    0.455
+    """
+    return noise.precision_positive * fraction_positive + (1 - noise.precision_negative) * (1 - fraction_positive)
+
+
+def check_informative(noise: PairNoise) -> None:
+    """Raise a ValueError unless the given labels carry information about the true ones.
+
+    Examples
+    --------
+    >>> from kernelwise import PairNoise
+    >>> from kernelwise.pairs.statistics import check_informative
+    >>> check_informative(PairNoise(0.5, 0.6, 0.4))
+    Traceback (most recent call last):
+        ...
+    ValueError: noise has precision_positive + precision_negative = 1 (0.6 + 0.4), so a pair is as likely to be truly...
+    """
+    if noise.is_singular:
+        raise ValueError(
+            "noise has precision_positive + precision_negative = 1 "
+            f"({noise.precision_positive:g} + {noise.precision_negative:g}), so a pair is as likely to be truly "
+            "positive when it is given as +1 as when it is given as -1: the given labels carry no information. "
+            "Check the precisions, or get other pairs"
+        )
+
+
+def true_class_means(means: PairMeans, noise: PairNoise) -> tuple[Array, Array]:
+    r"""Mean kernel values over truly positive and truly negative pairs, the corrected (6) of LKCnpc.
+
+    Parameters
+    ----------
+    means : PairMeans
+    noise : PairNoise
+        With ``precision_positive + precision_negative != 1``.
+
+    Returns
+    -------
+    (positive, negative) : two arrays of shape (n_kernels,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import PairNoise
+    >>> from kernelwise.pairs.statistics import PairMeans, true_class_means
+    >>> means = PairMeans(np.array([0.75]), np.array([0.25]), np.array([0.5]), fraction_positive=0.5)
+    >>> [mean.round(6).item() for mean in true_class_means(means, PairNoise(0.5, 0.75, 0.75))]
+    [1.0, 0.0]
+    """
+    check_informative(noise)
+    d_pos, d_neg = noise.precision_positive, noise.precision_negative
+    # d+ and d- around one half make this difference exact, and B^-1 is formed from it alone.
+    determinant = (d_pos - 0.5) + (d_neg - 0.5)
+    h_pos = (noise.prior - (1 - d_neg)) / determinant
+    h_neg = ((1 - noise.prior) - (1 - d_pos)) / determinant
+    violation = means.overall - (h_pos * means.given_positive + h_neg * means.given_negative)
+    shift = violation / (h_pos**2 + h_neg**2)
+    positive, negative = means.given_positive + shift * h_pos, means.given_negative + shift * h_neg
+    return (
+        (d_neg * positive - (1 - d_pos) * negative) / determinant,
+        (d_pos * negative - (1 - d_neg) * positive) / determinant,
+    )
+
+
+def true_statistic(means: PairMeans, noise: PairNoise) -> Array:
+    r"""The statistic of truly labelled pairs, :math:`b^o = p_+ b_+ - p_- b_-`, estimated from noisy labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import PairNoise
+    >>> from kernelwise.pairs.statistics import PairMeans, true_statistic
+    >>> means = PairMeans(np.array([0.75]), np.array([0.25]), np.array([0.5]), fraction_positive=0.5)
+    >>> true_statistic(means, PairNoise(0.5, 0.75, 0.75)).round(6)
+    array([0.5])
+    """
+    positive, negative = true_class_means(means, noise)
+    return noise.prior * positive - (1 - noise.prior) * negative
+
+
+def keep_feasible(statistic: Array, overall: Array, strength: float) -> Array:
+    r"""Move a statistic of non-negative kernels to where true ones can be: :math:`|b^o| \le s\, a`.
+
+    For :math:`k \ge 0`, :math:`|E[Y k]| \le E[k]`. The estimate for a rare attribute can break that, and then the
+    likelihood grows without end in its weight: the penalty alone stops it, at :math:`(b^o - a) / (2 \lambda)`, and a
+    few rare attributes take over. The paper does not say so. A strength s below one leaves room for the doubt that
+    remains after a few pairs; a lone kernel then has a weight of at most :math:`\log((1 + s) / (1 - s)) / k`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.pairs.statistics import keep_feasible
+    >>> keep_feasible(np.array([3.0, -0.1]), np.array([1.0, 1.0]), 0.9)
+    array([ 0.9, -0.1])
+    """
+    limit = strength * np.maximum(overall, 0.0)
+    return np.clip(statistic, -limit, limit)
+
+
+def check_not_negative(
+    values: Any, names: tuple[str, ...], pairs: Pairs, strength: float, *, slack: float | Array = 0.0
+) -> None:
+    """Raise a ValueError that names a kernel with a negative value on some pair.
+
+    Parameters
+    ----------
+    values : array or CSR array of shape (n_pairs, n_kernels)
+    names : tuple of str
+        Of the kernels.
+    pairs : Pairs
+    strength : float
+        The condition that needs it, for the message.
+    slack : float or array of shape (n_kernels,), default=0.0
+        How far below zero a value may be: the error of kernels that are approximated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import Pairs
+    >>> from kernelwise.pairs.statistics import check_not_negative
+    >>> check_not_negative(np.array([[-1.0]]), ("linear[0]",), Pairs([0], [3], [1], n_samples=4), 0.9)
+    Traceback (most recent call last):
+        ...
+    ValueError: feasible=0.9 needs kernels that are not negative, but linear[0] of samples 0 and 3 is -1; ...
+    """
+    lowest, highest = np.array([1.0, -1.0])[:, None] * np.asarray(reduced(values, _column_ranges, np.minimum))
+    excess = lowest + slack + ROUNDING * np.abs(highest)
+    kernel = int(np.argmin(excess))
+    if excess[kernel] >= 0:
+        return
+    _, row, col = np.asarray(reduced(values[:, [kernel]], _lowest_pair, min, pairs.rows, pairs.cols))
+    raise ValueError(
+        f"feasible={strength:g} needs kernels that are not negative, but {names[kernel]} of samples "
+        f"{int(row)} and {int(col)} is {lowest[kernel]:.4g}; pass feasible=None, scale features to be "
+        "non-negative, or use kernels such as gaussian_kernels()"
+    )
+
+
+def _column_ranges(values: Any) -> Array:
+    """The least entry of every column, and minus the largest, so that the ranges of blocks merge by the minimum."""
+    bounds = (values.min(axis=0), -values.max(axis=0))
+    return np.stack([bound if isinstance(bound, np.ndarray) else bound.toarray().ravel() for bound in bounds])
+
+
+def _lowest_pair(column: Any, rows: Any, cols: Any) -> tuple[float, int, int]:
+    entries = (column if isinstance(column, np.ndarray) else column.toarray()).ravel()
+    pair = int(np.argmin(entries))
+    return float(entries[pair]), int(rows[pair]), int(cols[pair])
+
+
+def pair_weight_bound(
+    n_pairs: int,
+    n_kernels: int,
+    *,
+    penalty: float,
+    noise: PairNoise,
+    largest: float = 1.0,
+    rarer_fraction: float = 0.5,
+    risk: float = 0.05,
+) -> float:
+    r"""Theorem 2 of LKCnpc: how far weights learned from noisy pairs are from those learned from true ones.
+
+    With probability at least :math:`1 - \delta`,
+
+    .. math::
+        \| w_a - w_b \|_2 \le \frac1\lambda \sqrt{\frac{2 m R^2}{n}}
+        \Big( \sqrt{C \ln\tfrac{12 m}{\delta}} + \sqrt{\ln\tfrac{4 m}{\delta}} \Big), \qquad
+        C = \frac{4 f^4}{\|p\|_2^2 e^4} + \frac{32 (e^6 f + f^7)}{\rho^2 e^8},
+
+    where :math:`e = d_+ + d_- - 1` and :math:`f = 1 + |d_+ - d_-|`. It is a statement about rates: the bound falls as
+    :math:`n^{-1/2}` for a fixed penalty, and is far above what is observed. The paper omits the proof of C; its
+    Lemma 1 holds with 1/(2 lambda) for 1/lambda, because the statistic enters the objective halved. It is about the
+    statistic as estimated, without :func:`keep_feasible`.
+
+    Parameters
+    ----------
+    n_pairs, n_kernels : int
+        n and m.
+    penalty : float
+        lambda.
+    noise : PairNoise
+        Gives p, d+ and d-; known, not estimated.
+    largest : float, default=1.0
+        R, a bound on the absolute kernel values.
+    rarer_fraction : float, default=0.5
+        rho, the fraction of the pairs that have the rarer of the two given labels.
+    risk : float, default=0.05
+        delta.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    Yang, Jin, Jain (2012), Theorem 2.
+
+    Examples
+    --------
+    >>> from kernelwise import PairNoise
+    >>> from kernelwise.pairs.statistics import pair_weight_bound
+    >>> noise = PairNoise(0.5, 0.8, 0.8)
+    >>> bound = pair_weight_bound(10_000, 10, penalty=0.1, noise=noise)
+    >>> round(bound, 1)
+    113.0
+    >>> round(bound / pair_weight_bound(40_000, 10, penalty=0.1, noise=noise), 6)
+    2.0
+    """
+    _check_bound_arguments(n_pairs, n_kernels, penalty, largest, rarer_fraction, risk)
+    check_informative(noise)
+    d_pos, d_neg = noise.precision_positive, noise.precision_negative
+    e, f = d_pos + d_neg - 1, 1 + abs(d_pos - d_neg)
+    squared_prior = noise.prior**2 + (1 - noise.prior) ** 2
+    constant = 4 * f**4 / (squared_prior * e**4) + 32 * (e**6 * f + f**7) / (rarer_fraction**2 * e**8)
+    confidence = np.sqrt(constant * np.log(12 * n_kernels / risk)) + np.sqrt(np.log(4 * n_kernels / risk))
+    return float(np.sqrt(2 * n_kernels * largest**2 / n_pairs) * confidence / penalty)
+
+
+def _check_bound_arguments(
+    n_pairs: int, n_kernels: int, penalty: float, largest: float, rarer_fraction: float, risk: float
+) -> None:
+    positive = {"n_pairs": n_pairs, "n_kernels": n_kernels, "penalty": penalty, "largest": largest}
+    for name, value in positive.items():
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be a positive number, got {value!r}")
+    if not 0 < rarer_fraction <= 0.5:
+        raise ValueError(f"rarer_fraction must lie above 0 and be at most 0.5, got {rarer_fraction!r}")
+    if not 0 < risk < 1:
+        raise ValueError(f"risk must lie between 0 and 1, got {risk!r}")

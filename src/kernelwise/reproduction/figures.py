@@ -1,0 +1,181 @@
+"""Figures of results: small multiples of lines, labelled where they end, the same bytes for the same numbers.
+
+matplotlib is needed here and nowhere else: ``pip install kernelwise[report]``.
+"""
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: The colours of Okabe and Ito that can be told apart by colour-blind readers and keep a contrast of 3 to 1 on white
+#: (the sky blue, the orange and the yellow of the eight do not).
+COLOURS = ("#0072B2", "#D55E00", "#007A59", "#A8528A", "#000000", "#8A6A00", "#5A5A5A")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a panel: its points, and half the height of the band around it.
+
+    Examples
+    --------
+    >>> from kernelwise.reproduction import Line
+    >>> Line(x=[0.0, 0.2], y=[0.9, 0.8], spread=[0.01, 0.02]).y
+    [0.9, 0.8]
+    """
+
+    x: Sequence[float]
+    y: Sequence[float]
+    spread: Sequence[float] | None = None
+
+
+def line_panels(
+    panels: Mapping[str, Mapping[str, Line]],
+    *,
+    xlabel: str,
+    ylabel: str,
+    log_x: bool = False,
+    log_y: bool = False,
+    columns: int = 3,
+) -> "Figure":
+    """Draw one panel per data set, with the same colour, marker and dashes for a name in all of them.
+
+    Parameters
+    ----------
+    panels : mapping from panel titles to mappings from names to :class:`Line`
+    xlabel, ylabel : str
+    log_x, log_y : bool
+        Logarithmic axes; points that are not positive are left out.
+    columns : int
+        The number of panels side by side.
+
+    Examples
+    --------
+    >>> from kernelwise.reproduction import Line, line_panels
+    >>> figure = line_panels({"heart": {"SiPMKL": Line([0, 0.2], [0.84, 0.79])}}, xlabel="noise", ylabel="accuracy")
+    >>> [axes.get_title(loc="left") for axes in figure.axes]
+    ['heart']
+    """
+    if not panels:
+        raise ValueError("panels is empty; there is nothing to draw")
+    figure_class = _import_figure()
+    columns = min(columns, len(panels))
+    rows = -(-len(panels) // columns)
+    names = list(dict.fromkeys(name for lines in panels.values() for name in lines))
+    label_width = 0.075 * max(map(len, names), default=0)
+    figure: Figure = figure_class(figsize=((2.7 + label_width) * columns + 0.4, 2.9 * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+    for axes, (title, lines) in zip(grid.flat, panels.items(), strict=False):
+        axes.set_title(title, loc="left", fontsize=10)
+        if log_x:
+            axes.set_xscale("log")
+        if log_y:
+            axes.set_yscale("log")
+        for name, line in lines.items():
+            _draw_line(axes, line, names.index(name), positive_y=log_y)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+        axes.tick_params(labelbottom=True, labelsize=8)
+    for axes in list(grid.flat)[len(panels) :]:
+        axes.remove()
+    for axes, lines in zip(figure.axes, panels.values(), strict=True):  # only now are the shared limits final
+        _label_ends(axes, lines, names)
+    figure.supxlabel(xlabel, fontsize=10)
+    figure.supylabel(ylabel, fontsize=10)
+    return figure
+
+
+def _draw_line(axes: "Axes", line: Line, style: int, *, positive_y: bool) -> None:
+    x, y = np.asarray(line.x, dtype=float), np.asarray(line.y, dtype=float)
+    shown = y > 0 if positive_y else np.isfinite(y)
+    colour = COLOURS[style % len(COLOURS)]
+    axes.plot(
+        x[shown],
+        y[shown],
+        color=colour,
+        linestyle=DASHES[style % len(DASHES)],
+        marker=MARKERS[style % len(MARKERS)],
+        markevery=max(1, int(shown.sum()) // 6),
+        markersize=4,
+        linewidth=1.4,
+    )
+    if line.spread is not None:
+        spread = np.asarray(line.spread, dtype=float)
+        axes.fill_between(x[shown], (y - spread)[shown], (y + spread)[shown], color=colour, alpha=0.12, linewidth=0)
+
+
+def _label_ends(axes: "Axes", lines: Mapping[str, Line], names: list[str]) -> None:
+    """Write the name of each line to the right of the panel, at the height where it ends, moved apart where needed."""
+    points = {name: np.asarray(artist.get_xydata()) for name, artist in zip(lines, axes.get_lines(), strict=True)}
+    ends = {name: xy[-1] for name, xy in points.items() if len(xy)}
+    if not ends:
+        return
+    axes.autoscale_view()  # transData does not do it by itself
+    heights = (axes.transData + axes.transAxes.inverted()).transform(np.stack(list(ends.values())))[:, 1]
+    for name, height in zip(ends, spread_out(heights, least=0.075), strict=True):
+        colour = COLOURS[names.index(name) % len(COLOURS)]
+        axes.annotate(
+            name, (1.01, height), xycoords="axes fraction", color=colour, fontsize=8, va="center", annotation_clip=False
+        )
+
+
+def spread_out(positions: Any, *, least: float) -> Any:
+    """Return positions in the same order, at least ``least`` apart, as near as possible to the given ones.
+
+    With the positions sorted, ``p_k - k * least`` must not decrease: the nearest such sequence is the isotonic
+    regression.
+
+    Examples
+    --------
+    >>> from kernelwise.reproduction.figures import spread_out
+    >>> spread_out([0.5, 0.5, 0.0], least=0.1).round(3).tolist()
+    [0.45, 0.55, 0.0]
+    """
+    from sklearn.isotonic import isotonic_regression
+
+    positions = np.asarray(positions, dtype=float)
+    order = np.argsort(positions, kind="stable")
+    steps = least * np.arange(len(order))
+    spread = np.empty(len(order))
+    spread[order] = isotonic_regression(positions[order] - steps) + steps
+    return spread
+
+
+def render(figure: "Figure", kind: str, *, title: str) -> bytes:
+    """Return the figure as SVG or PNG, without dates and versions: the same numbers give the same bytes.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+    kind : {"svg", "png"}
+    title : str
+        Kept in the metadata, for readers that cannot see the figure.
+    """
+    import matplotlib
+
+    metadata: dict[str, dict[str, Any]] = {
+        "svg": {"Date": None, "Creator": None, "Title": title},
+        "png": {"Software": None, "Title": title},
+    }
+    if kind not in metadata:
+        raise ValueError(f'kind must be "svg" or "png", got {kind!r}')
+    stream = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "kernelwise", "font.family": "DejaVu Sans"}):
+        figure.savefig(stream, format=kind, dpi=150, metadata=metadata[kind])
+    return stream.getvalue()
+
+
+def _import_figure() -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("figures need matplotlib: pip install kernelwise[report]") from error
+    return Figure

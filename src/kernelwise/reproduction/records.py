@@ -1,0 +1,219 @@
+"""Results on disk: one JSON line per finished cell, safe against a run that is killed at any moment."""
+
+import errno
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from ..whole_files import alone_in
+from .spec import Cell
+
+
+class RecordError(ValueError):
+    """A file of records that cannot be used; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """What came out of one cell.
+
+    Parameters
+    ----------
+    cell : Cell
+    results : dict
+        Empty where the cell failed.
+    seconds : float
+    versions : dict
+        Of python, numpy, scipy, sklearn and kernelwise.
+    spec : str
+        The ``spec_hash`` of the experiment.
+    status : {"ok", "failed"}
+    message : str
+        Why the cell failed.
+
+    Examples
+    --------
+    >>> from kernelwise.reproduction import Cell, Record
+    >>> record = Record(Cell.of(trial=0), {"accuracy": 0.9}, seconds=1.5, versions={}, spec="0123")
+    >>> Record.from_line(record.to_line()) == record
+    True
+    """
+
+    cell: Cell
+    results: dict[str, Any]
+    seconds: float
+    versions: dict[str, str]
+    spec: str
+    status: Literal["ok", "failed"] = "ok"
+    message: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are results."""
+        return self.status == "ok"
+
+    def to_line(self) -> str:
+        """Return the record as one line of JSON, without its end."""
+        return json.dumps({**vars(self), "cell": dict(self.cell)}, sort_keys=True, allow_nan=False)
+
+    @classmethod
+    def from_line(cls, line: str) -> "Record":
+        """Return the record of a line of JSON."""
+        values = json.loads(line)
+        return cls(**{**values, "cell": Cell.of(**values["cell"])})
+
+
+@dataclass(frozen=True)
+class RecordFile:
+    """The records of one experiment in one file.
+
+    A record is a single write of a whole line to a descriptor opened for appending, followed by fsync: after a kill the
+    file holds every finished cell, and at worst a torn last line, which is not read, and cut off before the next write.
+
+    Parameters
+    ----------
+    path : Path
+    spec : str
+        The ``spec_hash`` that records must have.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from kernelwise.reproduction import Cell, Record, RecordFile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = RecordFile(Path(folder) / "records.jsonl", spec="0123")
+    ...     with file.appending() as append:
+    ...         append(Record(Cell.of(trial=0), {"accuracy": 0.9}, seconds=1.5, versions={}, spec="0123"))
+    ...     [str(cell) for cell in file.read()]
+    ['trial=0']
+    """
+
+    path: Path
+    spec: str
+
+    def read(self) -> dict[Cell, Record]:
+        """Return the last record of every cell."""
+        records = {}
+        for number, line in enumerate(self._whole_lines(), start=1):
+            try:
+                record = Record.from_line(line.decode())
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
+                raise RecordError(f"line {number} of {self.path} is not a record ({error}); remove the line") from error
+            if record.spec != self.spec:
+                raise RecordError(
+                    f"{self.path} holds results of another version of the experiment (spec {record.spec}, now "
+                    f"{self.spec}), which must not be mixed; start afresh without resume, or choose another output"
+                )
+            records[record.cell] = record
+        return records
+
+    def _whole_lines(self) -> list[bytes]:
+        if not self.path.exists():
+            return []
+        whole, _, _torn = self.path.read_bytes().rpartition(b"\n")
+        return whole.split(b"\n") if whole else []
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the folder of the file to this process: a second run there would do, and could spoil, the same work."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(alone_in(self.path.parent))
+            except BlockingIOError as error:
+                raise RecordError(
+                    f"another run is writing to {self.path}; wait until it is finished, or choose another output"
+                ) from error
+            yield
+
+    @contextmanager
+    def appending(self) -> Iterator[Any]:
+        """Give a function that appends a record and returns when it is on the disk."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._cut_torn_line()
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+
+        def append(record: Record) -> None:
+            line = (record.to_line() + "\n").encode()
+            before = os.fstat(descriptor).st_size
+            try:
+                if os.write(descriptor, line) != len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(descriptor)
+            except OSError as error:
+                os.ftruncate(descriptor, before)
+                reason = f"could not be written ({error.strerror}); finished cells are kept: make room and run again"
+                raise OSError(error.errno, reason, str(self.path)) from error
+
+        try:
+            yield append
+        finally:
+            os.close(descriptor)
+
+    def _cut_torn_line(self) -> None:
+        if not self.path.exists():
+            return
+        content = self.path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            os.truncate(self.path, whole)
+
+    def set_aside(self) -> Path | None:
+        """Rename an existing file to the first free of ``records.1.jsonl``, ``records.2.jsonl``, ...; return it."""
+        if not self.path.exists():
+            return None
+        number = 1
+        while (aside := self.path.with_suffix(f".{number}{self.path.suffix}")).exists():
+            number += 1
+        return self.path.rename(aside)
+
+
+def plain(value: Any) -> Any:
+    """Return ``value`` with numpy scalars and arrays turned into numbers and lists, ready for JSON.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.reproduction.records import plain
+    >>> plain({"gap": np.array([0.5, 0.25]), "rounds": np.int64(3)})
+    {'gap': [0.5, 0.25], 'rounds': 3}
+    """
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not np.isfinite(value):
+        raise ValueError(f"results must be finite, got {value}; leave the entry out, or use None")
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise TypeError(f"results must be numbers, strings, lists and dicts, got {type(value).__name__}")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that results may depend on.
+
+    Examples
+    --------
+    >>> from kernelwise.reproduction.records import versions
+    >>> sorted(versions())
+    ['kernelwise', 'numpy', 'python', 'scipy', 'sklearn']
+    """
+    import scipy
+    import sklearn
+
+    import kernelwise
+
+    packages = (kernelwise, np, scipy, sklearn)
+    return {"python": platform.python_version()} | {package.__name__: package.__version__ for package in packages}

@@ -1,0 +1,206 @@
+"""Running experiments: in parallel, with every finished cell on the disk, and again from where it stopped."""
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from threadpoolctl import threadpool_limits
+
+from ..whole_files import write_whole
+from .records import Record, RecordFile, plain, versions
+from .spec import Cell, Experiment, seed_of
+
+#: Called after each cell with its record, the number of cells done and the number of all.
+Progress: TypeAlias = Callable[[Record, int, int], None]
+
+
+def run(
+    experiment: Experiment,
+    *,
+    output: str | Path,
+    quick: bool = False,
+    resume: bool = True,
+    n_jobs: int = 1,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> list[Record]:
+    """Run the cells that are not finished yet and return the records of all of them, in the order of the cells.
+
+    A cell that raises is recorded as failed and does not stop the others; it is tried again by the next run. Finished
+    cells survive whatever stops a run: run again to continue. After Ctrl-C the cells under way are still finished.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    output : path
+        Records go to ``output/<name of the experiment>/records.jsonl``.
+    quick : bool
+        Run the version that takes seconds.
+    resume : bool
+        Continue an earlier run. False starts afresh and renames the records that exist.
+    n_jobs : int
+        The number of processes, each limited to one BLAS thread. 1 runs in this process.
+    executor : concurrent.futures.Executor, optional
+        Where to run instead, for example the :func:`cluster_executor` of a Dask cluster. It is not shut down.
+    progress : callable, optional
+        Called as ``progress(record, done, total)`` after each cell.
+    """
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs < 1:
+        raise ValueError(f"n_jobs must be a number of processes, at least 1, got {n_jobs!r}")
+    cells = experiment.distinct_cells(quick)
+    file = RecordFile(Path(output) / experiment.name / "records.jsonl", experiment.spec_hash)
+    with file.held():
+        if not resume:
+            file.set_aside()
+        latest = file.read()
+        todo = [cell for cell in cells if cell not in latest or not latest[cell].ok]
+        done = len(cells) - len(todo)
+        with file.appending() as append, closing(_outcomes(experiment, todo, n_jobs, executor)) as outcomes:
+            for record in outcomes:
+                append(record)
+                latest[record.cell] = record
+                done += 1
+                if progress is not None:
+                    progress(record, done, len(cells))
+    return [latest[cell] for cell in cells]
+
+
+def _outcomes(
+    experiment: Experiment, todo: Sequence[Cell], n_jobs: int, executor: Executor | None
+) -> Generator[Record, None, None]:
+    """Yield the records of ``todo`` as they are finished."""
+    jobs = [(experiment.run_cell, cell, seed_of(experiment.name, cell), experiment.spec_hash) for cell in todo]
+    if executor is not None:
+        yield from _parallel_outcomes(executor, jobs)
+    elif n_jobs == 1 or len(todo) < 2:
+        for job in jobs:
+            yield run_one(*job)
+    else:
+        # Not forked: a forked process may inherit the locks of BLAS threads.
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(min(n_jobs, len(todo)), mp_context=context, initializer=_start_worker) as pool:
+            yield from _parallel_outcomes(pool, jobs)
+
+
+def _parallel_outcomes(executor: Executor, jobs: Sequence[tuple[Any, ...]]) -> Generator[Record, None, None]:
+    futures: dict[Future[Record], tuple[Any, ...]] = {}
+    unseen: set[Future[Record]] = set()
+    try:
+        futures.update((executor.submit(run_one, *job), job) for job in jobs)
+        unseen.update(futures)
+        for future in as_completed(futures):
+            unseen.remove(future)
+            yield _record_of(future, *futures[future])
+    except KeyboardInterrupt:
+        under_way = [future for future in unseen if not future.cancel()]
+        with suppress(BrokenExecutor):
+            for future in as_completed(under_way):
+                yield _record_of(future, *futures[future])
+        raise
+    except BrokenProcessPool as error:
+        raise ChildProcessError(
+            "a worker process died, perhaps for want of memory; finished cells are kept: run again with fewer jobs"
+        ) from error
+    except BrokenExecutor as error:
+        raise ChildProcessError(f"{error}; finished cells are kept: run again to continue") from error
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _record_of(future: Future[Record], run_cell: Any, cell: Cell, seed: int, spec: str) -> Record:
+    """Return the record of a cell, also where the executor could not run it, or could not bring back its results."""
+    try:
+        return future.result()
+    except BrokenExecutor:
+        raise
+    except Exception as error:
+        return Record(cell, {}, 0.0, versions(), spec, "failed", f"{type(error).__name__}: {error}")
+
+
+def _start_worker() -> None:
+    """Leave Ctrl-C, which reaches every process of a terminal, to the parent; and do not outlive it if it is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)  # nobody is left to write down what this worker finds
+
+
+def run_one(run_cell: Callable[[Cell, int], dict[str, Any]], cell: Cell, seed: int, spec: str) -> Record:
+    """Run one cell, with one BLAS thread, and return its record whether it succeeds or fails.
+
+    Examples
+    --------
+    >>> from kernelwise.reproduction import Cell
+    >>> from kernelwise.reproduction.runner import run_one
+    >>> run_one(lambda cell, seed: {"ratio": 1 / cell["n"]}, Cell.of(n=0), seed=0, spec="0123").message
+    'ZeroDivisionError: division by zero'
+    """
+    started = time.perf_counter()
+    results: dict[str, Any] = {}
+    message = ""
+    try:
+        with threadpool_limits(limits=1):
+            results = plain(run_cell(cell, seed))
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}"
+    seconds = round(time.perf_counter() - started, 3)
+    return Record(cell, results, seconds, versions(), spec, "failed" if message else "ok", message)
+
+
+def publish(experiment: Experiment, records: Sequence[Record], folder: Path) -> list[Path]:
+    """Write ``table.md``, ``figure.svg`` and ``figure.png`` and return their paths; cells that failed are left out.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    records : sequence of Record
+    folder : Path
+
+    Raises
+    ------
+    ImportError
+        Where matplotlib is not installed. The table has been written then.
+    """
+    from .figures import render
+
+    good = [record for record in records if record.ok]
+    if not good:
+        raise ValueError(f"no cell of {experiment.name} succeeded, so there is nothing to show")
+    folder.mkdir(parents=True, exist_ok=True)
+    table, svg, png = folder / "table.md", folder / "figure.svg", folder / "figure.png"
+    write_whole(table, _markdown(experiment, records, good).encode())
+    figure = experiment.draw(good)
+    for path in (svg, png):
+        write_whole(path, render(figure, path.suffix[1:], title=experiment.title))
+    return [table, svg, png]
+
+
+def _markdown(experiment: Experiment, records: Sequence[Record], good: Sequence[Record]) -> str:
+    """Return the table with its heading, and with the cells that failed."""
+    parts = [f"# {experiment.title}", f"{experiment.citation}.", experiment.summarise(good).markdown()]
+    failed: dict[str, list[Cell]] = {}
+    for record in records:
+        if not record.ok:
+            failed.setdefault(record.message, []).append(record.cell)
+    if failed:
+        lines = [f"- {cells[0]}{_and_more(cells)}: {message}" for message, cells in failed.items()]
+        parts.append("\n".join(["Missing:", "", *lines]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _and_more(cells: Sequence[Cell]) -> str:
+    return f" and {len(cells) - 1} more" if len(cells) > 1 else ""

@@ -1,0 +1,123 @@
+"""From what a user passes to ``fit`` to distinct, weighted samples."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight
+
+from .kernels.magnitudes import largest_magnitude, power_of_two
+from .kernels.specs import is_sparse
+from .optim.sample_arrays import kept, rowwise
+
+Array = NDArray[np.float64]
+
+
+class DistinctSamples(NamedTuple):
+    """Samples that differ in features or label, with the weights of their repetitions added up."""
+
+    first: NDArray[np.intp]  # position of a representative in the data that was given
+    weight: Array
+    group: NDArray[np.intp]  # of every sample given, its position among the distinct ones
+
+
+def read_weights(sample_weight: Any, X: Any) -> Array:
+    """Return one weight per row of ``X``, none of them negative; ones where none are given."""
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if (weight < 0).any():
+        raise ValueError(f"sample_weight must not be negative, got {weight.min()}; use 0 to leave a sample out")
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if np.isinf(total):
+        raise ValueError(f"sample_weight must have a finite sum, got {weight.max():.3g} among others; divide by that")
+    return weight
+
+
+def distinct_samples(X: Any, target: NDArray[np.intp], weight: Array) -> DistinctSamples:
+    """Merge equal rows of equal label, in an order that does not depend on the order given.
+
+    A sample given twice and a sample of weight two are then the same problem to the last bit; so is any permutation.
+    """
+    key = _row_keys(X)
+    order = np.lexsort((target, key))
+    previous = order[:-1], order[1:]
+    new = (key[previous[0]] != key[previous[1]]) | (target[previous[0]] != target[previous[1]])
+    same_key = np.flatnonzero(~new)
+    new[same_key] = _rows_differ(X, order[same_key], order[same_key + 1])
+    starts = np.concatenate([[0], np.flatnonzero(new) + 1]).astype(np.intp)
+    group = np.empty_like(order)
+    group[order] = np.concatenate([[0], np.cumsum(new)])
+    return DistinctSamples(order[starts], np.add.reduceat(weight[order], starts), group)
+
+
+def _row_keys(X: Any) -> Array:
+    """Return one number per row, equal for equal rows: a fixed random projection."""
+    projection = np.random.RandomState(0).uniform(0.5, 1.5, X.shape[1]) / power_of_two(largest_magnitude(X))
+    if is_sparse(X):
+        rows = sp.csr_array(X)
+        rows.sort_indices()
+        parts = rows.data * projection[rows.indices]
+        filled = np.flatnonzero(np.diff(rows.indptr))
+        keys = np.zeros(X.shape[0])
+        keys[filled] = np.add.reduceat(parts, rows.indptr[filled]) if len(filled) else 0.0
+        return keys
+    return np.einsum("ij,j->i", X, projection)
+
+
+def _rows_differ(X: Any, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.bool_]:
+    if is_sparse(X):
+        return np.asarray(abs(X[left] - X[right]).sum(axis=1)).ravel() > 0
+    return (X[left] != X[right]).any(axis=1)
+
+
+def n_rows(X: Any) -> int:
+    """Return the number of samples of input that is not validated yet, or 0 where it does not say."""
+    shape = getattr(X, "shape", None)
+    return int(shape[0]) if shape else len(X) if hasattr(X, "__len__") else 0
+
+
+def balanced_folds(target: NDArray[np.intp], n_folds: int, random_state: np.random.RandomState) -> NDArray[np.intp]:
+    """Assign samples to folds so that every class is spread evenly (in every block, where there are blocks)."""
+    return kept(rowwise(target, _folds, n_folds=n_folds, random_state=random_state))
+
+
+def _folds(target: NDArray[np.intp], *, n_folds: int, random_state: np.random.RandomState) -> NDArray[np.intp]:
+    fold = np.empty(len(target), dtype=np.intp)
+    start = 0
+    for label in np.unique(target):
+        members = random_state.permutation(np.flatnonzero(target == label))
+        fold[members] = (start + np.arange(len(members))) % n_folds
+        start += len(members)
+    return fold
+
+
+class FeatureScaler(NamedTuple):
+    """Attributes scaled to [0, 1] by training ranges; a sparse matrix is divided by its largest magnitudes instead."""
+
+    shift: Array | None
+    scale: Array
+
+    @classmethod
+    def fit(cls, X: Any) -> "FeatureScaler":
+        """Read the ranges off the training data. A constant attribute becomes zero."""
+        if is_sparse(X):
+            largest = np.asarray(abs(X).max(axis=0).todense()).ravel()
+            return cls(None, np.where(largest > 0, largest, 1.0))
+        low, high = X.min(axis=0), X.max(axis=0)
+        with np.errstate(over="ignore"):
+            span = high - low
+        if np.isinf(span).any():
+            column = int(np.argmax(span))
+            raise ValueError(
+                f"feature {column} of X spans {low[column]:.3g} to {high[column]:.3g}, more than floating point can "
+                "subtract; divide it by ten"
+            )
+        return cls(low, np.where(span > 0, span, 1.0))
+
+    def __call__(self, X: Any) -> Any:
+        if self.shift is None:
+            return sp.csr_array(X @ sp.diags_array(1.0 / self.scale))
+        with np.errstate(over="ignore"):  # new samples may be beyond all bounds of the training data
+            scaled = (X - self.shift) / self.scale
+        return np.clip(scaled, -np.finfo(np.float64).max, np.finfo(np.float64).max, out=scaled)

@@ -1,0 +1,245 @@
+"""The classifier for labels of unknown quality."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import make_blobs, make_moons
+from sklearn.metrics import roc_auc_score
+
+from kernelwise import NoisyLabelClassifier, RobustMKLClassifier, flip_labels
+from kernelwise.labels.views.diverse_kernels import Interactions, Laplace, diverse_kernels
+from kernelwise.labels.views.forest import SHRINKAGES, ShrunkenForest, node_values
+from kernelwise.labels.views.pool import _positive_mean, average_path
+from kernelwise.tables.preparation import ColumnPreparation, needs_preparation
+
+
+@pytest.fixture(scope="module")
+def moons():
+    X, y = make_moons(600, noise=0.2, random_state=1)
+    return X, y, flip_labels(y, 0.3, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def fitted(moons):
+    X, _, given = moons
+    return NoisyLabelClassifier(random_state=0).fit(X[:400], given[:400])
+
+
+def test_it_learns_through_the_noise_and_finds_it(moons, fitted):
+    X, y, given = moons
+    wrong = y[:400] != given[:400]
+    assert np.mean(fitted.predict(X[400:]) == y[400:]) > 0.9
+    assert fitted.noise_rate_ == pytest.approx(wrong.mean(), abs=0.08)
+    assert fitted.noise_interval_[0] < wrong.mean() < fitted.noise_interval_[1]
+    assert roc_auc_score(wrong, -fitted.label_quality_) > 0.9
+    np.testing.assert_allclose(fitted.transition_.sum(axis=1), 1.0)
+    assert fitted.diagnostic_["reliable"]
+
+
+def test_probabilities_are_of_the_true_label(moons, fitted):
+    X, y, _ = moons
+    belief = fitted.predict_proba(X[400:])
+    np.testing.assert_allclose(belief.sum(axis=1), 1.0)
+    assert abs(belief.max(axis=1).mean() - np.mean(belief.argmax(axis=1) == y[400:])) < 0.1
+    decision = fitted.decision_function(X[400:])
+    np.testing.assert_array_equal(fitted.predict(X[400:]), fitted.classes_[(decision > 0).astype(int)])
+
+
+def test_clean_labels_are_found_clean(moons):
+    X, _, _ = moons
+    y = (X[:, 0] > X[:, 1]).astype(int)
+    model = NoisyLabelClassifier(random_state=0).fit(X[:300], y[:300])
+    assert model.noise_rate_ < 0.03
+    assert np.mean(model.predict(X[300:]) == y[300:]) > 0.96
+    assert np.median(model.label_quality_) > 0.95
+
+
+def test_unequal_rates_move_the_threshold():
+    X, y = make_moons(700, noise=0.2, random_state=3)
+    given = flip_labels(y, {0: 0.0, 1: 0.45}, random_state=3)
+    model = NoisyLabelClassifier(random_state=0).fit(X[:500], given[:500])
+    assert np.mean(model.predict(X[500:]) == y[500:]) > 0.9
+    assert model.transition_[1, 0] > 0.3
+    assert model.transition_[0, 1] < 0.15
+
+
+def test_labels_without_a_meaning_are_called_unreliable(rng):
+    model = NoisyLabelClassifier(random_state=0).fit(rng.normal(size=(150, 4)), rng.integers(0, 2, 150))
+    assert not model.diagnostic_["reliable"]
+
+
+def test_many_classes_with_names():
+    X, y = make_blobs(400, centers=4, cluster_std=0.8, random_state=0)
+    names = np.array(["ash", "beech", "cedar", "oak"])
+    given = flip_labels(y, 0.3, random_state=0)
+    model = NoisyLabelClassifier(random_state=0).fit(X[:300], names[given[:300]])
+    assert np.mean(model.predict(X[300:]) == names[y[300:]]) > 0.85
+    assert model.noise_rate_ == pytest.approx(np.mean(given[:300] != y[:300]), abs=0.08)
+    assert model.predict_proba(X[:5]).shape == (5, 4)
+    assert model.transition_.shape == (4, 4)
+
+
+def test_weight_zero_leaves_a_sample_out_but_audits_it(moons):
+    X, _, given = moons
+    weight = np.ones(200)
+    weight[:50] = 0.0
+    model = NoisyLabelClassifier(random_state=0).fit(X[:200], given[:200], sample_weight=weight)
+    without = NoisyLabelClassifier(random_state=0).fit(X[50:200], given[50:200])
+    np.testing.assert_allclose(model.predict_proba(X[200:220]), without.predict_proba(X[200:220]), atol=1e-10)
+    assert model.label_quality_.shape == (200,)
+
+
+def test_the_order_of_samples_does_not_matter(moons):
+    X, _, given = moons
+    order = np.random.RandomState(0).permutation(200)
+    straight = NoisyLabelClassifier(random_state=0).fit(X[:200], given[:200])
+    shuffled = NoisyLabelClassifier(random_state=0).fit(X[order], given[order])
+    np.testing.assert_allclose(straight.label_quality_[order], shuffled.label_quality_, atol=1e-8)
+
+
+def test_it_survives_a_pickle_and_a_clone(moons, fitted):
+    X, _, _ = moons
+    copy = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(copy.predict_proba(X[:9]), fitted.predict_proba(X[:9]))
+    assert clone(fitted).get_params() == {"random_state": 0}
+
+
+def test_the_feature_that_decides_is_the_important_one(rng):
+    X = rng.normal(size=(200, 4))
+    model = NoisyLabelClassifier(random_state=0).fit(X, flip_labels((X[:, 2] > 0).astype(int), 0.1, random_state=0))
+    importances = model.feature_importances_
+    assert importances.argmax() == 2
+    assert importances.sum() == pytest.approx(1.0)
+
+
+def test_sparse_text_like_data(rng):
+    X = sp.random_array((150, 60), density=0.2, rng=rng, format="csr")
+    y = (np.asarray(X[:, :20].sum(axis=1)).ravel() > np.asarray(X[:, 20:40].sum(axis=1)).ravel()).astype(int)
+    model = NoisyLabelClassifier(random_state=0).fit(X, y)
+    assert np.mean(model.predict(X) == y) > 0.9
+    assert model.feature_importances_.shape == (60,)
+
+
+def test_tables_with_categories_and_text():
+    pd = pytest.importorskip("pandas", reason="tables of several types are DataFrames")
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    words = np.array([["good", "fine", "nice"], ["bad", "poor", "dull"]])
+    table = pd.DataFrame({
+        "number": np.where(rng.random(200) < 0.1, np.nan, y + rng.normal(size=200)),
+        "colour": pd.Categorical(np.where(rng.random(200) < 0.3, "red", np.where(y == 1, "blue", "green"))),
+        "text": [f"{words[k, rng.integers(3)]} item {i}" for i, k in enumerate(y)],
+    })  # fmt: skip
+    assert needs_preparation(table)
+    assert ColumnPreparation().fit(table).kinds == {"number": "number", "colour": "category", "text": "text"}
+    model = NoisyLabelClassifier(random_state=0).fit(table[:150], flip_labels(y[:150], 0.1, random_state=0))
+    assert np.mean(model.predict(table[150:]) == y[150:]) > 0.9
+    assert model.n_features_in_ == 3
+    assert list(model.feature_names_in_) == ["number", "colour", "text"]
+    assert model.feature_importances_.shape == (3,)
+
+
+def test_a_level_that_was_never_seen_is_no_error():
+    pd = pytest.importorskip("pandas", reason="tables of several types are DataFrames")
+    prepared = ColumnPreparation().fit(pd.DataFrame({"a": ["x", "y", None]}))
+    np.testing.assert_array_equal(prepared.transform(pd.DataFrame({"a": ["z"]})), [[0.0, 0.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "options", "message"),
+    [
+        (np.zeros((3, 1)), [1, 1, 1], {}, "one class"),
+        (np.zeros((2, 1)), [0, 1], {"sample_weight": [1.0, -1.0]}, "must not be negative"),
+        (np.zeros((3, 1)), [0.1, 0.2, 0.3], {}, "Unknown label type"),
+        (np.full((2, 1), np.nan), [0, 1], {}, "NaN"),
+    ],
+)
+def test_bad_input_is_refused(X, y, options, message):
+    with pytest.raises(ValueError, match=message):
+        NoisyLabelClassifier().fit(X, y, **options)
+
+
+def test_kernels_have_unit_diagonals_and_are_positive_semidefinite(rng):
+    X = rng.normal(size=(30, 4))
+    for kernel in [Laplace(width=2.0), Interactions(order=1), Interactions(order=2)]:
+        gram = kernel(X)
+        np.testing.assert_allclose(gram.diagonal(), kernel.diagonal(X))
+        assert np.linalg.eigvalsh(gram).min() > -1e-10
+    assert len(diverse_kernels(X[:, :1])) == len(diverse_kernels(X)) - 1
+
+
+def test_pairs_of_features_by_the_definition(rng):
+    x, z = rng.normal(size=(2, 1, 3))
+    g = np.exp(-0.5 * (x[0] - z[0]) ** 2)
+    expected = (g[0] * g[1] + g[0] * g[2] + g[1] * g[2]) / 3
+    assert Interactions(order=2)(x, z)[0, 0] == pytest.approx(expected)
+
+
+def test_shrinkage_by_a_walk_from_the_root(rng):
+    X = rng.normal(size=(80, 3))
+    Y = np.column_stack([X[:, 0], X[:, 1] * X[:, 2]])
+    forest = ShrunkenForest(1.0).grow(X, Y, np.ones(80), np.random.RandomState(0))
+    tree = forest._trees[0]
+    found = node_values(tree)
+    for row in X[:10].astype(np.float32):
+        path = tree.decision_path(row[None]).indices
+        means, sizes = tree.value[path, :, 0], tree.weighted_n_node_samples[path]
+        for position, shrinkage in enumerate(SHRINKAGES):
+            steps = np.diff(means, axis=0) / (1 + shrinkage / sizes[:-1, None])
+            np.testing.assert_allclose(found[path[-1], :, position], steps.sum(axis=0), atol=1e-12)
+
+
+def test_the_noise_rate_of_the_paper_may_be_estimated(moons):
+    X, _, given = moons
+    model = RobustMKLClassifier(noise_rate="auto", random_state=0).fit(X[:150], given[:150])
+    assert 0.1 < model.noise_rate_ < 0.5
+
+
+def test_overlap_and_noise_near_the_boundary_are_bracketed(rng):
+    """Two overlapping Gaussians: a share Phi(-1) = .16 of a class lies beyond the boundary. Clean labels, or noise?"""
+    y = np.repeat([0, 1], 500)
+    X = rng.normal(size=(1000, 2)) + np.outer(2.0 * y - 1, [1.0, 0.0])
+    clean = NoisyLabelClassifier(random_state=0).fit(X, y)
+    assert clean.noise_rate_ < 0.08
+    assert clean.diagnostic_["largest_noise_rate"] == pytest.approx(0.16, abs=0.04)
+    apart = NoisyLabelClassifier(random_state=0).fit(X + np.outer(5.0 * y, [1.0, 0.0]), y)
+    assert apart.noise_rate_ <= apart.diagnostic_["largest_noise_rate"] < 0.02
+
+
+def test_a_view_that_the_sample_speaks_against_still_points_somewhere(rng):
+    """E[r | r > 0] for r seen as N(r, error^2), against a mean over draws; and scores that do not vanish."""
+    seen, error = np.array([-0.08, -0.02, 0.0, 0.05, 0.5]), 0.04
+    draws = seen + error * rng.normal(size=(400_000, 5))
+    expected = [draw[draw > 0].mean() for draw in draws.T]
+    np.testing.assert_allclose(_positive_mean(seen, error), expected, rtol=0.02)
+
+    Y = rng.choice([-1.0, 1.0], (100, 1))
+    against = -0.1 * Y + rng.normal(size=(100, 1))
+    mixture, loss = average_path([against], Y, np.ones(100), np.ones(1))
+    assert mixture[0] > 0
+    assert loss == pytest.approx(np.mean((mixture[0] * against - (Y - Y.mean())) ** 2))
+
+
+def test_a_copy_with_another_label_is_outvoted(rng):
+    """Sixty places with five samples each, and nothing to learn from neighbours: only copies tell what is wrong."""
+    place = rng.normal(size=(60, 3))
+    true = np.repeat(rng.integers(0, 2, 60), 5)
+    given = true.copy()
+    wrong = rng.choice(60, 30, replace=False) * 5  # one of five, at half of the places
+    given[wrong] = 1 - given[wrong]
+    model = NoisyLabelClassifier(random_state=0).fit(np.repeat(place, 5, axis=0), given)
+    assert model.score(np.repeat(place, 5, axis=0), true) > 0.95
+    assert set(np.argsort(model.label_quality_)[:25]) <= set(wrong)
+    assert model.noise_rate_ == pytest.approx(0.1, abs=0.05)
+
+
+@pytest.mark.parametrize(("n", "weight", "rows"), [(10, 3.0, 30), (10, 2.5, 30), (10, 0.2, 10), (10, 1e6, 200)])
+def test_samples_are_given_as_often_as_their_weight_says_within_bounds(n, weight, rows):
+    from kernelwise.labels.classifier import MOST_ROWS, _copies
+
+    assert _copies(np.full(n, weight)).sum() == rows
+    assert _copies(np.full(5000, weight)).sum() <= MOST_ROWS
+    assert _copies(np.full(100_000, weight)).sum() == 100_000

@@ -1,0 +1,159 @@
+"""What README and the documentation show is run, and what they link to is there."""
+
+import re
+import shlex
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MADE = {"_build", "gallery", "generated"}  # by Sphinx
+PAGES = [
+    ROOT / "README.md",
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if not MADE & {*page.relative_to(ROOT / "docs").parts}),
+]
+#: Pages that take more than some seconds.
+SLOW = {"docs/command-line.md"}
+#: The page whose commands are run, beside its code, in the order of the page.
+GUIDE = "docs/command-line.md"
+
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+INDENTED = re.compile(r"^ {4}(?:\$ )?(kernelwise .*)$", flags=re.MULTILINE)
+COMMAND = re.compile(r"^(?:\$ )?(kernelwise .*)$", flags=re.MULTILINE)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def name(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+def text(page):
+    return page.read_text(encoding="utf-8")
+
+
+def commands(block):
+    """The commands of a shell block without their prompt; comments are the shell's."""
+    return [shlex.split(line, comments=True)[1:] for line in COMMAND.findall(block)]
+
+
+def all_commands(page):
+    fenced = [line for language, block in FENCE.findall(text(page)) if language != "python" for line in commands(block)]
+    return fenced + [shlex.split(line, comments=True)[1:] for line in INDENTED.findall(FENCE.sub("", text(page)))]
+
+
+def steps(page):
+    """Python blocks as text, and the commands of the guide as lists of words."""
+    for language, block in FENCE.findall(text(page)):
+        if language == "python":
+            yield block
+        elif name(page) == GUIDE:
+            yield from commands(block)
+
+
+def slug(heading):
+    """The anchor that Sphinx and GitHub give to a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+
+
+WITH_CODE = [
+    pytest.param(page, id=name(page), marks=[pytest.mark.slow] if name(page) in SLOW else [])
+    for page in PAGES
+    if any(isinstance(step, str) for step in steps(page))
+]
+COMMANDS = [
+    pytest.param(words, id=f"{name(page)}: {' '.join(words)}") for page in PAGES for words in all_commands(page)
+]
+LINKS = [
+    pytest.param(page, target, id=f"{name(page)}: {target}")
+    for page in PAGES
+    for target in sorted({*LINK.findall(FENCE.sub("", text(page)))})
+    if not target.startswith(("http://", "https://", "mailto:"))
+]
+BENCHMARKS = [
+    pytest.param(module, benchmark, id=f"{name(page)}: {module} {benchmark}")
+    for page in PAGES
+    for module, benchmark in sorted({*re.findall(r"python -m (benchmarks[.\w]*)(?: ([a-z_]+))?", text(page))})
+]
+
+
+def test_there_are_examples():
+    assert len(WITH_CODE) >= 5
+    assert len(COMMANDS) >= 10
+    assert len(LINKS) >= 20
+    assert len(BENCHMARKS) >= 20
+
+
+@pytest.mark.parametrize("page", WITH_CODE)
+def test_page_runs(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "__main__"}
+    for step in steps(page):
+        if isinstance(step, str):
+            exec(compile(step, name(page), "exec"), namespace)
+        else:
+            from kernelwise.cli import main
+
+            assert main(step) == 0, capsys.readouterr().err
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_command_parses(words):
+    typer = pytest.importorskip("typer")
+    from kernelwise.cli.app import app
+
+    command, context = typer.main.get_command(app), None
+    while hasattr(command, "resolve_command"):
+        context = command.make_context(command.name, words[:1], parent=context, resilient_parsing=True)
+        _, command, words = command.resolve_command(context, words)
+    parsed = command.make_context(command.name, words, parent=context)  # raises where an option is unknown
+    if command.name == "reproduce" and parsed.params["name"]:
+        from kernelwise.reproduction import catalogue
+
+        assert parsed.params["name"] in catalogue()
+
+
+@pytest.mark.parametrize(("page", "target"), LINKS)
+def test_link_leads_somewhere(page, target):
+    path, _, anchor = target.partition("#")
+    linked = page.parent / path if path else page
+    assert linked.exists()
+    if anchor:
+        assert anchor in map(slug, re.findall(r"^#+ (.*)$", FENCE.sub("", text(linked)), flags=re.MULTILINE))
+
+
+@pytest.mark.parametrize(("module", "benchmark"), BENCHMARKS)
+def test_benchmarks_that_are_named_exist(module, benchmark):
+    path = ROOT / module.replace(".", "/")
+    assert path.is_dir() or path.with_suffix(".py").exists()
+    if benchmark:
+        program = (path / "__main__.py").read_text(encoding="utf-8")
+        assert f'"{benchmark}"' in program  # which lists them, or has a command of that name
+
+
+#: Modules whose names are all for users, and what is among them that no page can be made of.
+PUBLIC = ["kernelwise", "kernelwise.kernels", "kernelwise.metrics", "kernelwise.datasets", "kernelwise.spectral"]
+PUBLIC += ["kernelwise.report", "kernelwise.files"]
+NO_PAGE = {"kernelwise": {"datasets", "kernels", "metrics"}, "kernelwise.files": {"Kind"}}
+
+
+def names_in_the_reference():
+    """The names that the page lists, by module."""
+    listed, module = {}, None
+    for line in text(ROOT / "docs" / "api.md").splitlines():
+        if found := re.match(r"\.\. currentmodule:: (\S+)", line):
+            module = found[1]
+        elif found := re.fullmatch(r"   (\w+)", line):
+            listed.setdefault(module, set()).add(found[1])
+    return listed
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_the_reference_lists_every_public_name(module):
+    assert names_in_the_reference()[module] == {*import_module(module).__all__} - NO_PAGE.get(module, set())
+
+
+def test_the_reference_lists_nothing_else():
+    for module, listed in names_in_the_reference().items():
+        assert not [name for name in sorted(listed) if not getattr(import_module(module), name).__doc__]
