@@ -28,7 +28,8 @@ from .writing import write_file
 __all__ = ["SavedModel", "load_model", "make_card", "read_card", "save_model"]
 
 CARD = "card.json"
-FORMAT = "kernelwise-model/1"
+#: Format 1 was written by development versions, whose classes stood in other modules.
+FORMAT = "kernelwise-model/2"
 #: The longest description of a model or of what it consists of.
 MAX_JSON = 2**26
 SKOPS_MISSING = "saving and loading models needs skops: pip install kernelwise[cli]"
@@ -180,7 +181,7 @@ def make_card(**facts: Any) -> dict[str, Any]:
     >>> from kernelwise.files.models import make_card
     >>> card = make_card(label="approved", noise_rate=0.1)
     >>> card["format"], card["label"], sorted(card["versions"])
-    ('kernelwise-model/1', 'approved', ['kernelwise', 'numpy', 'python', 'scipy', 'sklearn'])
+    ('kernelwise-model/2', 'approved', ['kernelwise', 'numpy', 'python', 'scipy', 'sklearn'])
     """
     created = datetime.now(UTC).isoformat(timespec="seconds")
     return {"format": FORMAT, "created": created, "versions": versions(), **plain(facts)}
