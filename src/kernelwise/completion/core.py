@@ -73,7 +73,7 @@ NOISE_MULTIPLE = 2.5
 #: With few pairs per unknown of the core, such a penalty would remove the classes too: the multiple is then lower, as
 #: many times the pairs per unknown as this, and at least the number below. Found by simulation.
 PER_UNKNOWN, LEAST_MULTIPLE = 0.25, 0.8
-#: Of the penalty, what is left for the refit in the directions found, so that it is still certified.
+#: The refit in the directions found keeps this share of the penalty, because the dual bound needs a positive penalty.
 REFIT = 1e-3
 #: Rounds of the fit with an unknown noise level; where there is none it falls geometrically to its floor.
 MAX_ROUNDS = 20

@@ -1,6 +1,6 @@
 """Experiments on the workers of a Dask cluster, behind the interface of ``concurrent.futures``.
 
-Dask is needed here and nowhere else: ``pip install kernelwise[dask]``.
+This module needs Dask: ``pip install kernelwise[dask]``.
 """
 
 import asyncio

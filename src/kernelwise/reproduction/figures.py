@@ -1,6 +1,6 @@
 """Figures of results: small multiples of lines, labelled where they end, the same bytes for the same numbers.
 
-matplotlib is needed here and nowhere else: ``pip install kernelwise[report]``.
+This module needs matplotlib: ``pip install kernelwise[report]``.
 """
 
 import io
