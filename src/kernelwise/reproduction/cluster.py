@@ -1,6 +1,6 @@
 """Experiments on the workers of a Dask cluster, behind the interface of ``concurrent.futures``.
 
-This module needs Dask: ``pip install kernelwise[dask]``.
+Dask is needed here and nowhere else: ``pip install kernelwise[dask]``.
 """
 
 import asyncio
