@@ -1,7 +1,7 @@
 r"""Kernel combination from noisy pairs: problem (7) of the LKCnpc paper, and its variants.
 
 A pair of samples shares a class with probability :math:`\Pr(y = +1) = \sigma(w^\top k + \beta)`. With the statistic
-:math:`b^o` of the true labels estimated from noisy ones (see :mod:`.pair_statistics`), the weights solve
+:math:`b^o` of the true labels estimated from noisy ones (see :mod:`.statistics`), the weights solve
 
 .. math::
     \min_{w \ge 0, \beta} \; F(w, \beta) = \frac\lambda2 \|w\|^2 - \frac12 \big( w^\top b^o + \beta b^o_0 \big)
