@@ -22,7 +22,7 @@ def in_blocks(matrix):
 
 
 def whole(array):
-    return np.concatenate(array.keep().handles) if isinstance(array, BlockArray) else array
+    return np.concatenate(array.persist().handles) if isinstance(array, BlockArray) else array
 
 
 def as_graph(matrix, n_parts=3):

@@ -13,10 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..cluster.collections import is_dask, working_engine
-from ..cluster.row_access import as_dask_array
-from ..optim.sample_arrays import in_memory
+from ..cluster.labelled_pairs import pairs_in_memory
 from ..pairs.audit.wrong_pairs import audit_pairs
+from ..rows import for_users, in_memory, is_dask
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from .basis import (
@@ -25,8 +24,6 @@ from .basis import (
     is_in_blocks,
     is_precomputed,
     leading_basis,
-    n_samples_in_blocks,
-    read_blocks,
     read_new,
     read_similarity,
 )
@@ -36,7 +33,7 @@ from .components import candidates, check_components, choose_components
 from .core_fit import METHODS, CoreFitter, FittedCore
 from .entries import all_entries, entries, inner_products
 from .known_block import KnownBlock, known_block
-from .on_cluster import read_pairs
+from .on_cluster import fit_on_cluster
 from .theory import labelled_for_recovery
 
 __all__ = ["PairCompleter"]
@@ -213,26 +210,13 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 "y is a Dask collection; pass pairs, or the known classes as a NumPy array with -1 elsewhere"
             )
         if is_in_blocks(X):
-            return self._fit_in_blocks(X, y, pairs)
+            return fit_on_cluster(self, X, y, pairs)
         similarity = read_similarity(self, X)
         rng = check_random_state(self.random_state)
-        known = read_pairs(pairs, similarity.n_samples)
+        known = pairs_in_memory(pairs, similarity.n_samples)
         known = resolve_pairs(known, y, similarity.n_samples, random_state=rng, both_kinds=False)
         assert known is not None  # they are required
         return self._complete(similarity, known, rng)
-
-    def _fit_in_blocks(self, X: Any, y: Any, pairs: Any) -> Self:
-        """Fit where the similarity is; what can be told of pairs is told before it is made."""
-        n_samples = n_samples_in_blocks(self, X)
-        rng = check_random_state(self.random_state)
-        with working_engine() as engine:
-            similarity = None if n_samples is not None else read_blocks(self, X, engine)
-            n_samples = similarity.n_samples if similarity is not None else n_samples
-            assert n_samples is not None  # one or the other
-            known = resolve_pairs(read_pairs(pairs, n_samples), y, n_samples, random_state=rng, both_kinds=False)
-            assert known is not None  # they are required
-            candidates(self.n_components, len(known_block(known).index), n_samples)
-            return self._complete(similarity or read_blocks(self, X, engine), known, rng)
 
     def _complete(self, similarity: Similarity, known: Pairs, rng: np.random.RandomState) -> Self:
         block = known_block(known)
@@ -329,8 +313,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.completion_, self.certificate_, self.penalty_ = completion, core.certificate, core.penalty
         self.n_iter_, self.converged_ = core.n_iter, core.converged
         self.coherence_ = basis.coherence
-        if not in_memory(basis.vectors):
-            basis, self.factor_ = basis.on_workers(), as_dask_array(self.factor_)
+        basis, self.factor_ = for_users(basis), for_users(self.factor_)
         self._extended, self._root = basis, core.root
         self.basis_, self.eigenvalues_, self.labelled_ = basis.vectors, basis.values, block.index
 

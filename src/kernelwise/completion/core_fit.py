@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cluster.row_access import put_rows
 from ..optim import Certificate
-from ..optim.sample_arrays import in_memory
+from ..rows import put_rows
 from .block_completion import complete_block, noise_penalty, unshrunk_factor
 from .core import CoreProblem, block_basis, fit_core, fit_core_to_noise, reconstruct_core, refit_core, symmetric_root
 from .known_block import KnownBlock
@@ -33,10 +32,6 @@ class FittedCore:
 
     def factor(self, basis: Any, index: NDArray[np.intp]) -> Any:
         """Rows of the factor for all samples: those of the labelled ones as they are, the others by the basis."""
-        if in_memory(basis):
-            factor = basis @ self.root
-            factor[index] = self.labelled_rows
-            return factor
         return put_rows(basis @ self.root, index, self.labelled_rows)
 
 

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..cluster.collections import is_dask
 from ..memory import require
-from .pair_products import pair_products
+from ..rows import is_dask
 
 Array = NDArray[np.float64]
 
@@ -19,6 +18,8 @@ CHUNK_VALUES = 2**21
 def entries(factor: Any, rows: Any, cols: Any) -> Any:
     """The entries at given pairs; a Dask array where the pairs, or the factor, are in Dask collections."""
     if is_dask(factor) or is_dask(rows) or is_dask(cols):
+        from .on_cluster import pair_products  # which needs a basis, which needs entries
+
         check = partial(check_ends, n_samples=len(factor))
         return pair_products(factor, rows, cols, check=check, product=inner_products)
     left, right = check_ends(rows, cols, len(factor))

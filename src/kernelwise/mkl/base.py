@@ -3,7 +3,6 @@
 import logging
 import warnings
 from abc import abstractmethod
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +16,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..cluster.collections import is_dask, working_engine
 from ..cluster.prediction import on_blocks
 from ..kernels import Kernel, KernelExpansion
 from ..kernels.magnitudes import LARGEST, LEAST, power_of_two
 from ..optim import HistoryRow, SolverResult, Status
-from ..optim.sample_arrays import in_memory, kept, together
-from ..optim.threads import suitable_blas_threads
-from ..samples import balanced_folds, n_rows
+from ..rows import compute, in_memory, is_dask, persist
+from ..samples import balanced_folds
 from .calibration import class_probabilities, fit_slope
 from .checkpoint import Checkpoint
-from .on_cluster import prepare_blocks
+from .on_cluster import training_on_cluster
 from .problem import MKLPoint, NoisyLabelProblem
 from .solvers import SOLVERS
-from .training import TrainingSet, is_precomputed, prepare_training, read_features
+from .training import TrainingSet, is_precomputed, read_features, training_in_memory
 
 Array = NDArray[np.float64]
 Result = SolverResult[MKLPoint]
@@ -128,16 +125,15 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         """
         self._check_options()
         progress = None if checkpoint is None else Checkpoint(checkpoint, self)
-        with working_engine() if is_dask(X) else suitable_blas_threads(n_rows(X)) as engine:
-            prepare = partial(prepare_blocks, engine) if is_dask(X) else prepare_training
-            self._fit(prepare, X, y, sample_weight, progress)
+        rng = check_random_state(self.random_state)
+        prepared = training_on_cluster if is_dask(X) else training_in_memory
+        with prepared(self, X, y, sample_weight, rng) as training:
+            self._fit(training, rng, progress)
         if progress is not None:
             progress.remove()
         return self
 
-    def _fit(self, prepare: Any, X: Any, y: Any, sample_weight: Any, progress: Checkpoint | None) -> None:
-        rng = check_random_state(self.random_state)
-        training = prepare(self, X, y, sample_weight, rng)
+    def _fit(self, training: TrainingSet, rng: np.random.RandomState, progress: Checkpoint | None) -> None:
         self.n_kernels_ = training.bank.n_kernels
         self.total_weight_ = float(training.weight.sum())
         results = self._solve_outputs(training, tol=self.tol, progress=progress)
@@ -155,7 +151,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         progress: Checkpoint | None = None,
     ) -> list[Result]:
         """Solve every output on the samples of ``keep``, starting from the kernels in ``actives``."""
-        weight = training.weight if keep is None else kept(training.weight * keep)
+        weight = training.weight if keep is None else persist(training.weight * keep)
         results = []
         for output in range(training.n_outputs):
             options: dict[str, Any] = {"active": None if actives is None else actives[output]}
@@ -218,7 +214,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         for left_out, results in Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(held_out)(k) for k in folds):
             for output, result in enumerate(results):
                 problem = WeightedSamples(training, output, training.weight).problem(penalty=self.alpha)
-                columns[output] = kept(np.where(left_out, problem.decisions(result.point), columns[output]))
+                columns[output] = persist(np.where(left_out, problem.decisions(result.point), columns[output]))
         return np.stack(columns, axis=1)
 
     def _decisions(self, X: Any) -> Array:
@@ -284,7 +280,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
 
 def _divides(weight: Array, fold: NDArray[np.intp], k: int) -> bool:
     """Whether fold k has samples, and the others have weight to learn from."""
-    members, rest = together((fold == k).sum(), (weight * (fold != k)).sum())
+    members, rest = compute((fold == k).sum(), (weight * (fold != k)).sum())
     return bool(members > 0 and rest > 0)
 
 
@@ -303,7 +299,7 @@ class WeightedSamples:
     def __init__(self, training: TrainingSet, output: int, weight: Array):
         self.bank, self.y, self.total = training.bank, training.signs(output), float(weight.sum())
         weight = weight / float(power_of_two(self.total / len(weight)))
-        self.weight = kept(weight * (weight > NEGLIGIBLE))
+        self.weight = persist(weight * (weight > NEGLIGIBLE))
         self.mass = float(self.weight.sum())
 
     def problem(

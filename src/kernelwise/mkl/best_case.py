@@ -5,7 +5,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..cluster.collections import refuse_dask
+from ..rows import refuse_dask
 from .base import MKLClassifier, Result, WeightedSamples
 from .best_case_problem import solve_best_case
 from .checkpoint import refuse_checkpoint

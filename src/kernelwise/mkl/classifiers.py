@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..cluster.collections import is_dask
+from ..rows import is_dask
 from .base import MKLClassifier, Result, WeightedSamples
 from .on_cluster import some_rows
 from .theory import margin_of_confidence

@@ -19,8 +19,8 @@ from ..kernels import KernelBank
 from ..optim import Certificate, HistoryRow, SolverResult, Status
 from ..optim.cone_program import ConeProgram, ConeSolution, solve_cone_program
 from ..optim.reduced_system import MANY_SAMPLES
-from ..optim.sample_arrays import kept, selection, together
 from ..optim.threads import suitable_blas_threads
+from ..rows import compute, persist, select_rows
 from .problem import MKLPoint, NoisyLabelProblem
 
 Array = NDArray[np.float64]
@@ -202,12 +202,12 @@ def _in_use(prices: Array, active: NDArray[np.intp], usage: Array) -> NDArray[np
 
 def _solve_restricted(problem: NoisyLabelProblem, active: NDArray[np.intp], tol: float) -> tuple[MKLPoint, Array]:
     """Solve over the active kernels; return the point and the share of each active kernel."""
-    free = selection(problem.upper > 0)  # a bound of zero leaves no interior
+    free = select_rows(problem.upper > 0)  # a bound of zero leaves no interior
     y = free.take(problem.y)
     rows, ranks = problem.bank.stacked_rows(active)
     kept_kernels = ranks > 0
     program = ConeProgram(
-        B=kept(free.columns(rows) * y),
+        B=persist(free.columns(rows) * y),
         ranks=ranks[kept_kernels],
         curvature=1.0 / (problem.penalty * problem.mass),
         upper=free.take(problem.upper),
@@ -227,7 +227,7 @@ def _not_too_steep(program: ConeProgram) -> ConeProgram:
     Beyond that a penalty is so small beside the kernels that the interior point would see nothing else. The solution
     for a larger penalty is a good point for a smaller one, and the certificate is that of the problem itself.
     """
-    image, total = together(program.B @ program.upper, program.upper.sum())
+    image, total = compute(program.B @ program.upper, program.upper.sum())
     steepest = float(program.cones.sums(image**2).max())
     limit = STEEPEST * float(total) / steepest if steepest > 0 else np.inf
     return replace(program, curvature=min(program.curvature, limit))

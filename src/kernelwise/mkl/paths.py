@@ -8,8 +8,8 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ..cluster.collections import refuse_dask
 from ..optim.threads import suitable_blas_threads
+from ..rows import refuse_dask
 from ..samples import balanced_folds, n_rows
 from .base import WeightedSamples
 from .calibration import fit_slope

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from ..kernels import KernelBank
 from ..optim import Certificate, largest_spending
-from ..optim.sample_arrays import kept, together
+from ..rows import compute, persist
 
 Array = NDArray[np.float64]
 
@@ -110,7 +110,7 @@ class NoisyLabelProblem:
     def feasible(self, alpha: Array) -> Array:
         """Return ``alpha`` moved into Q (and onto ``y^T alpha = 0`` where there is an intercept) by shrinking alone."""
         inside = np.clip(alpha, 0.0, self.upper)
-        positive, total = together((inside * (self.y > 0)).sum(), inside.sum())
+        positive, total = compute((inside * (self.y > 0)).sum(), inside.sum())
         if self.intercept:
             negative = total - positive
             smaller = min(positive, negative)
@@ -118,7 +118,7 @@ class NoisyLabelProblem:
             scale_negative = smaller / negative if negative > 0 else 0.0
             inside = inside * np.where(self.y > 0, scale_positive, scale_negative)
             total = 2.0 * smaller
-        return kept(inside * (self.budget / total) if total > self.budget else inside)
+        return persist(inside * (self.budget / total) if total > self.budget else inside)
 
     def decisions(self, point: MKLPoint) -> Array:
         """Return ``f(x_i)`` on the training samples."""

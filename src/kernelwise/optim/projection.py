@@ -22,11 +22,12 @@ ICML 2012, Lemma 2.
 """
 
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ..rows import compute, map_rows, persist, reduce_rows
 
 __all__ = ["project_box_budget"]
 
@@ -35,6 +36,8 @@ FloatArray = NDArray[np.float64]
 _SAMPLE_SIZE = 4096
 _SORT_SIZE = 8192  # below this, sorting is as quick as halving
 _NEWTON_FALL = 0.25  # a step that leaves more of the excess shows that the slopes cannot be trusted
+#: Multipliers that one pass over blocks tries, and passes after which the interval is narrower than rounding.
+TRIALS, PASSES = 64, 9
 _GOLDEN_RATIO = (1.0 + 5.0**0.5) / 2.0  # its multiples modulo 1 are even, and never in step with the data
 
 
@@ -69,12 +72,8 @@ def project_box_budget(v: Any, *, upper: Any = 1.0, budget: float) -> Any:
     >>> project_box_budget([0.25, 0.5, -1.0], budget=1.0)
     array([0.25, 0.5 , 0.  ])
     """
-    return projected(v, upper, budget)
-
-
-@singledispatch
-def projected(v: Any, upper: Any, budget: float) -> Any:
-    """Do what :func:`project_box_budget` says, for the kind of array that ``v`` is."""
+    if hasattr(v, "map_rows"):
+        return _projected_in_passes(v, upper, budget)
     trial = _Trial(*_validated(v, upper, budget))
     trial.move_to(_multiplier(trial))
     return trial.point
@@ -235,3 +234,26 @@ def _interval(trial: _Trial, hi: float) -> _Interval:
     stops = stops[(stops > lo) & (stops < hi)]
     starts = starts[(starts > lo) & (starts < hi)]
     return _Interval(lo, hi, trial.excess + trial.budget, slope, stops, starts)
+
+
+def _projected_in_passes(v: Any, upper: Any, budget: float) -> Any:
+    """Bracket the multiplier on ever finer grids, then take the root of the last, straight piece."""
+    total, high = compute(reduce_rows(v, _clipped_sums, np.add, upper, multipliers=np.zeros(1)), v.max())
+    if total[0] <= budget:
+        return persist(map_rows(v, np.clip, 0.0, upper))
+    low, high = 0.0, float(high)
+    for _ in range(PASSES):
+        grid = np.linspace(low, high, TRIALS)
+        sums = np.asarray(reduce_rows(v, _clipped_sums, np.add, upper, multipliers=grid))
+        k = int(np.searchsorted(-sums, -budget))  # the sums fall along the grid
+        k = min(max(k, 1), TRIALS - 1)
+        low, high = grid[k - 1], grid[k]
+        fall = sums[k - 1] - sums[k]
+        if high - low <= 1e-15 * abs(high) or fall == 0:
+            break
+    eta = low if fall == 0 else low + (sums[k - 1] - budget) * (high - low) / fall
+    return persist(map_rows(v - eta, np.clip, 0.0, upper))
+
+
+def _clipped_sums(v: FloatArray, upper: FloatArray, *, multipliers: FloatArray) -> FloatArray:
+    return np.array([np.clip(v - eta, 0.0, upper).sum() for eta in multipliers])

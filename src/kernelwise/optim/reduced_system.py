@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from ..rows import by_rows, compute, in_memory, persist, reduce_rows
 from .cones import Cones, Scaling
-from .sample_arrays import in_memory, kept, together, weighted_gram
 
 Array = NDArray[np.float64]
 #: Takes a solution and its products to anything, and to the sums over samples that are wanted of it.
@@ -24,6 +24,8 @@ RESIDUAL = 1e-10
 REFINEMENTS = 4
 #: Up to this many samples an iteration is done in their number, beyond it in the summed ranks.
 MANY_SAMPLES = 1500
+#: Samples that are worked on together where there are many.
+SAMPLES_AT_ONCE = 4096
 #: The most entries that the Gram matrices of all blocks may have together.
 GRAM_ENTRIES = 2**26
 
@@ -56,9 +58,25 @@ class ConeProgram:
         return in_memory(self.B) and n <= max(rank, MANY_SAMPLES) and len(self.ranks) * n**2 <= GRAM_ENTRIES
 
 
+def weighted_gram(B: Any, weight: Any) -> Any:
+    """Return ``B diag(weight) B^T``, for B with one column per sample."""
+    return _gram_of_rows(B.T, weight) if in_memory(B) else reduce_rows(B.T, _gram_of_rows, np.add, weight)
+
+
+@by_rows
+def _gram_of_rows(rows: Array, weight: Array) -> Array:
+    gram = np.zeros((rows.shape[1], rows.shape[1]))
+    root = np.sqrt(weight)
+    for start in range(0, len(rows), SAMPLES_AT_ONCE):  # pieces that stay in the cache, and no second copy of B
+        piece = slice(start, start + SAMPLES_AT_ONCE)
+        half = rows[piece].T * root[piece]
+        gram += half @ half.T
+    return gram
+
+
 def _found(ahead: Ahead, solution: Array, against: Array) -> tuple[Any, Sequence[Any]]:
     made, sums = ahead(solution, np.asarray(against.T @ solution))
-    return made, together(*sums)
+    return made, compute(*sums)
 
 
 class ReducedInverse:
@@ -71,7 +89,7 @@ class ReducedInverse:
         self.program, self.B, self.diagonal, self.scaling = program, program.B, diagonal, scaling
         self.first = first
         if not program.few_samples:
-            self.gram, *self.first_sums = together(weighted_gram(self.B, 1.0 / diagonal), *self._sums(first))
+            self.gram, *self.first_sums = compute(weighted_gram(self.B, 1.0 / diagonal), *self._sums(first))
         for self.jitter in JITTERS:
             matrix = self._direct_matrix() if program.few_samples else self._woodbury_matrix()
             matrix.flat[:: len(matrix) + 1] += self.jitter * matrix.diagonal().max()
@@ -111,16 +129,16 @@ class ReducedInverse:
         if self.program.few_samples and self.jitter == 0:
             return _found(ahead, self._apply(right, None), against)
         known = right is self.first and not self.program.few_samples
-        pulled, size = self.first_sums if known else together(*self._sums(right))
-        solution = kept(self._apply(right, pulled))
+        pulled, size = self.first_sums if known else compute(*self._sums(right))
+        solution = persist(self._apply(right, pulled))
         for step in range(REFINEMENTS):
-            image, products = together(self.B @ solution, against.T @ solution)
+            image, products = compute(self.B @ solution, against.T @ solution)
             residual = right - self._multiply(solution, image)
             made, sums = ahead(solution, products)
-            left, pulled, *found = together((residual * residual).sum(), self._pulled(residual), *sums)
+            left, pulled, *found = compute((residual * residual).sum(), self._pulled(residual), *sums)
             if left <= RESIDUAL**2 * size:
                 return made, found
-            solution = kept(solution + self._apply(residual, pulled))
+            solution = persist(solution + self._apply(residual, pulled))
             if step == 0 and left <= RESIDUAL * size:
                 break  # the second step leaves as small a part of the residual as the first left of the right-hand side
         return _found(ahead, solution, against)

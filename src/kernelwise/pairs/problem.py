@@ -1,7 +1,7 @@
 r"""Kernel combination from noisy pairs: problem (7) of the LKCnpc paper, and its variants.
 
 A pair of samples shares a class with probability :math:`\Pr(y = +1) = \sigma(w^\top k + \beta)`. With the statistic
-:math:`b^o` of the true labels estimated from noisy ones (see :mod:`.pair_statistics`), the weights solve
+:math:`b^o` of the true labels estimated from noisy ones (see :mod:`.statistics`), the weights solve
 
 .. math::
     \min_{w \ge 0, \beta} \; F(w, \beta) = \frac\lambda2 \|w\|^2 - \frac12 \big( w^\top b^o + \beta b^o_0 \big)
@@ -50,8 +50,8 @@ from scipy.special import expit
 from ..kernels import AttributeBank, KernelBank
 from ..kernels.magnitudes import check_magnitude
 from ..optim.bounded_newton import SeparableProblem
-from ..optim.sample_arrays import kept, together
 from ..optim.statistic_likelihood import with_bias
+from ..rows import compute, persist
 from ..supervision import PairNoise, Pairs
 
 Array = NDArray[np.float64]
@@ -118,12 +118,12 @@ def forward_problem(
     True
     """
     positive = pairs.labels > 0
-    mass, mass_positive = together(pairs.weights.sum(), np.where(positive, pairs.weights, 0.0).sum())
+    mass, mass_positive = compute(pairs.weights.sum(), np.where(positive, pairs.weights, 0.0).sum())
     if_positive, if_negative = transition_matrix(noise, float(mass_positive) / float(mass))
     linear = np.zeros(values.shape[1])
     design, linear, penalties, lower = with_bias(values, linear, penalty, 0.0 if fit_bias else None)
     shares, *given = (
-        kept(array)
+        persist(array)
         for array in (pairs.weights / float(mass), np.where(positive, *if_positive), np.where(positive, *if_negative))
     )
     return ForwardPairProblem(design, linear, penalties, lower, shares, *given)

@@ -18,7 +18,6 @@ iteration. Journal of Computational Physics, 2006.
 
 import math
 import warnings
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,9 @@ import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from ..rows import persist
 from .eigenpairs import repeatable_eigsh
-from .tall_arrays import orthonormal, stored
+from .tall_arrays import orthonormal
 
 __all__ = ["filtered_eigenpairs", "least_eigenvalue", "normal_rows", "shifted_product"]
 
@@ -43,22 +43,25 @@ MAX_SWEEPS = 12
 RESIDUAL, TOLERABLE_RESIDUAL, EXACT_SWEEPS = 1e-11, 1e-6, 60
 
 
-@singledispatch
 def least_eigenvalue(operator: Any, random_state: np.random.RandomState) -> float:
     """A rough estimate of the least eigenvalue, from inside the spectrum."""
+    if hasattr(operator, "least_eigenvalue"):
+        return float(operator.least_eigenvalue(random_state))
     start = random_state.uniform(-1.0, 1.0, operator.shape[0])
     return float(repeatable_eigsh(operator, 1, which="SA", tol=0.1, v0=start, return_eigenvectors=False)[0])
 
 
-@singledispatch
 def normal_rows(operator: Any, n_columns: int, random_state: np.random.RandomState) -> Any:
     """Random vectors that the operator can be applied to."""
+    if hasattr(operator, "random_rows"):
+        return operator.random_rows(n_columns, random_state)
     return random_state.normal(size=(operator.shape[0], n_columns))
 
 
-@singledispatch
 def shifted_product(operator: Any, rows: Any, before: Any, center: float, scale: float) -> Any:
     """``scale (A - center I) X - B``, where B may be None for nothing."""
+    if hasattr(operator, "shifted_product"):
+        return operator.shifted_product(rows, before, center, scale)
     moved = operator @ rows
     if center:
         moved -= center * rows
@@ -130,7 +133,7 @@ def _rayleigh_ritz(operator: Any, block: Any) -> tuple[FloatArray, Any, Any]:
     image = shifted_product(operator, block, None, 0.0, 1.0)
     projected = np.asarray(block.T @ image)
     values, rotation = scipy.linalg.eigh(0.5 * (projected + projected.T))
-    return values[::-1], stored(block @ rotation[:, ::-1]), image @ rotation[:, ::-1]
+    return values[::-1], persist(block @ rotation[:, ::-1]), image @ rotation[:, ::-1]
 
 
 def _residual(values: FloatArray, vectors: Any, image: Any, count: int) -> float:

@@ -24,9 +24,10 @@ import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ..rows import persist
 from .block_lanczos import block_lanczos
 from .eigenpairs import RandomState, check_count
-from .tall_arrays import largest_entries, stored, triangle, with_signs
+from .tall_arrays import largest_entries, triangle, with_signs
 
 __all__ = ["SingularTriplets", "randomised_eigenbasis", "randomised_svd"]
 
@@ -89,14 +90,14 @@ def randomised_svd(factor: Any, k: int, *, n_power: int = 4, random_state: Rando
     projected = upper.T @ np.asarray(factor.T @ (factor @ directions)).T
     rotation, values, right = scipy.linalg.svd(projected, full_matrices=False)
     count = min(k, int((values > NEGLIGIBLE * values[0]).sum())) if values.size and values[0] > 0 else 0
-    left = stored(range_ @ rotation[:, :count])
+    left = persist(range_ @ rotation[:, :count])
     signs = np.where(np.asarray(largest_entries(left)) < 0.0, -1.0, 1.0)
     return SingularTriplets(left * signs, values[:count], right[:count].T * signs)
 
 
 def _orthonormal_range(factor: Any, directions: FloatArray) -> tuple[Any, FloatArray]:
     """Return an orthonormal basis of the range of ``F Q``, and the small matrix that takes ``F Q`` to it."""
-    rows = stored(factor @ directions)
+    rows = persist(factor @ directions)
     small: FloatArray = np.eye(directions.shape[1])
     for _ in range(2):  # the first solution has lost the digits that R spans; of an orthonormal one nothing is lost
         _, lengths, turned = scipy.linalg.svd(np.asarray(triangle(rows @ small)), full_matrices=False)
@@ -142,4 +143,4 @@ def randomised_eigenbasis(
     """
     check_count(k, matrix.shape[0], "k")
     pairs = block_lanczos(matrix, k, check_random_state(random_state), tol=tol)
-    return pairs.values, stored(with_signs(pairs.vectors))
+    return pairs.values, persist(with_signs(pairs.vectors))

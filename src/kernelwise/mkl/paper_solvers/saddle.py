@@ -21,7 +21,7 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_random_state
 
 from ...optim import Certificate, HistoryRow, SolverResult, Status, project_box_budget, prox_squared_sum_of_norms
-from ...optim.sample_arrays import kept
+from ...rows import persist
 from ...spectral.eigenpairs import repeatable_eigsh
 from ..problem import MKLPoint, NoisyLabelProblem
 from .function_space import FunctionSpace, function_space
@@ -107,7 +107,7 @@ class Average:
         parts = [weight * part for part in (f, values, alpha)]
         if self.weight > 0.0:
             parts = [total + part for total, part in zip(self.sums, parts, strict=True)]
-        self.sums = [kept(part) for part in parts]
+        self.sums = [persist(part) for part in parts]
         self.weight += weight
 
     @property

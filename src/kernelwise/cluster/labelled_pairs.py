@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cluster.block_array import BlockArray
-from ..cluster.collections import BLOCKS_PER_THREAD, is_dask, stacked
-from ..cluster.engine import Engine, Handle
-from ..cluster.exchange import RowExchange
+from ..memory import require
+from ..rows import is_dask
 from ..supervision import Pairs
 from ..supervision.resolve import check_both_kinds, resolve_pairs
+from .block_array import BlockArray
+from .collections import BLOCKS_PER_THREAD, stacked
+from .engine import Engine, Handle
+from .exchange import RowExchange
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -21,6 +23,8 @@ Index = NDArray[np.int64]
 COLUMNS = ("row", "col", "label", "weight")
 #: Pairs in memory are cut into pieces of at most this many, 8 MB.
 PIECE = 2**18
+#: Bytes that a known pair takes in memory, with the copies made on the way.
+BYTES_PER_PAIR = 200
 
 
 class BlockPairs:
@@ -164,7 +168,7 @@ def values_of_pairs(
     """
     engine = pairs.engine
     touched = engine.map(_touched, [pairs.parts])
-    pieces = RowExchange(engine, touched, X.lengths).bring(X.keep())
+    pieces = RowExchange(engine, touched, X.lengths).bring(X.persist())
     common = [engine.share(shared)] * len(pairs.parts)
     handles = engine.map(_values, [pairs.parts, touched, common, *pieces], value=function)
     return BlockArray.of(engine, pairs.lengths, handles, np.empty((0, n_values)))
@@ -173,7 +177,7 @@ def values_of_pairs(
 def rows_of_pairs(pairs: Pairs, X: BlockArray) -> tuple[Any, Pairs]:
     """Return the rows of X that a few pairs touch, in memory, and the pairs numbered as in them."""
     engine, touched = X.engine, _touched(pairs)
-    pieces = RowExchange(engine, [engine.share(touched)], X.lengths).bring(X.keep())
+    pieces = RowExchange(engine, [engine.share(touched)], X.lengths).bring(X.persist())
     sent = engine.fetch([piece for (piece,) in pieces if piece is not None])
     return stacked(sent), pairs.restrict(touched)
 
@@ -187,3 +191,20 @@ def _values(pairs: Pairs, touched: Index, shared: Any, *pieces: Any, value: Call
     ends = np.searchsorted(touched, pairs.rows), np.searchsorted(touched, pairs.cols)
     here = Pairs(*ends, pairs.labels, n_samples=len(touched), weights=pairs.weights)
     return value(rows, here, shared)
+
+
+def pairs_in_memory(pairs: Any, n_samples: int) -> Pairs | None:
+    """Return known pairs, brought here from a Dask frame with the columns row, col, label and maybe weight."""
+    if not is_dask(pairs):
+        return pairs
+    names = list(getattr(pairs, "columns", []))
+    missing = [name for name in ("row", "col", "label") if name not in names]
+    if missing:
+        raise ValueError(f"pairs must be a frame with the columns row, col and label, and maybe weight; got {names}")
+    wanted = [name for name in ("row", "col", "label", "weight") if name in names]
+    n_pairs = int(pairs.map_partitions(len).compute().sum())
+    require(BYTES_PER_PAIR * n_pairs, f"{n_pairs} known pairs", "pass a sample of them, such as pairs.sample(frac=0.1)")
+    frame = pairs[wanted].compute()
+    weights = frame["weight"].to_numpy() if "weight" in wanted else None
+    ends = frame["row"].to_numpy(), frame["col"].to_numpy()
+    return Pairs(*ends, frame["label"].to_numpy(), n_samples=n_samples, weights=weights)
