@@ -40,17 +40,13 @@ def catalogue() -> dict[str, Experiment]:
     >>> "stpmkl-figure1-accuracy" in catalogue()
     True
     """
-    from . import (
-        convergence,
-        noisy_labels,
-        noisy_pairs,
-        noisy_pairs_convergence,
-        pair_completion,
-        pair_completion_synthetic,
-    )
+    from .lkcnpc import figure1 as pairs_figure
+    from .lkcnpc import table2 as pairs_table
+    from .stpmkl import figure1_accuracy, figure1_convergence
+    from .tpcmc import figure1 as completion_example
+    from .tpcmc import figures2to4 as completion_figures
 
-    accuracy, honest = noisy_labels.EXPERIMENTS
-    pairs = (noisy_pairs.EXPERIMENT, noisy_pairs_convergence.EXPERIMENT)
-    completion = (pair_completion_synthetic.EXPERIMENT, pair_completion.EXPERIMENT)
-    experiments = (accuracy, convergence.EXPERIMENT, honest, *pairs, *completion)
-    return {experiment.name: experiment for experiment in experiments}
+    accuracy, honest = figure1_accuracy.EXPERIMENTS
+    others = (pairs_table, pairs_figure, completion_example, completion_figures)
+    labels = (accuracy, figure1_convergence.EXPERIMENT, honest)
+    return {experiment.name: experiment for experiment in (*labels, *(module.EXPERIMENT for module in others))}

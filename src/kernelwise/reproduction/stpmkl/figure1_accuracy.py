@@ -25,14 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
-from .. import datasets
-from ..kernels import FactorBank, build_bank, gaussian_kernels
-from ..supervision import flip_labels
-from .figures import Line, line_panels
-from .mkl_paths import BUDGETS, METHODS, PENALTIES, TOLERANCE, predict, select_and_refit
-from .records import Record
-from .spec import Cell, Experiment, seed_of
-from .tables import Table, distinct, grouped, mean_std
+from ... import datasets
+from ...kernels import FactorBank, build_bank, gaussian_kernels
+from ...supervision import flip_labels
+from ..figures import Line, line_panels
+from ..records import Record
+from ..spec import Cell, Experiment, seed_of
+from ..tables import Table, distinct, grouped, mean_std
+from .paths import BUDGETS, METHODS, PENALTIES, TOLERANCE, predict, select_and_refit
 from .tuned_baselines import BASELINES, fit_baseline
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def load_scaled(dataset: str) -> tuple[Array, Array]:
 
     Examples
     --------
-    >>> from kernelwise.reproduction.noisy_labels import load_scaled
+    >>> from kernelwise.reproduction.stpmkl.figure1_accuracy import load_scaled
     >>> X, y = load_scaled("heart")
     >>> X.shape, float(X.min()), float(X.max()), sorted(set(y.tolist()))
     ((270, 13), 0.0, 1.0, [-1.0, 1.0])

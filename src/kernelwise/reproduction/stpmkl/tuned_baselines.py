@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from ..kernels import gaussian_kernels, resolve_kernels
+from ...kernels import gaussian_kernels, resolve_kernels
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ def mean_gram(X: Array, Z: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelwise.reproduction.tuned_baselines import mean_gram
+    >>> from kernelwise.reproduction.stpmkl.tuned_baselines import mean_gram
     >>> mean_gram(np.zeros((1, 3)), np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])).round(2)
     array([[1.  , 0.64]])
     """

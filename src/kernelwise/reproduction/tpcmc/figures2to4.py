@@ -25,18 +25,18 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
-from .. import datasets
-from ..baselines import ConstrainedSpectralClustering, SpectralKernelLearner
-from ..completion.clustering import PairCompletionClustering
-from ..completion.completer import PairCompleter
-from ..metrics import clustering_accuracy, coherence, normalized_mutual_info, pairwise_f_score
-from ..pairs.clustering import PairKernelClustering
-from ..spectral import GramFactor, top_eigenpairs
-from ..supervision import Pairs
-from .figures import Line, line_panels
-from .records import Record
-from .spec import Cell, Experiment
-from .tables import Table, distinct, grouped, mean_std
+from ... import datasets
+from ...baselines import ConstrainedSpectralClustering, SpectralKernelLearner
+from ...completion.clustering import PairCompletionClustering
+from ...completion.completer import PairCompleter
+from ...metrics import clustering_accuracy, coherence, normalized_mutual_info, pairwise_f_score
+from ...pairs.clustering import PairKernelClustering
+from ...spectral import GramFactor, top_eigenpairs
+from ...supervision import Pairs
+from ..figures import Line, line_panels
+from ..records import Record
+from ..spec import Cell, Experiment
+from ..tables import Table, distinct, grouped, mean_std
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -97,7 +97,7 @@ def draw_known_pairs(y: NDArray[Any], ratio: float, seed: int) -> Pairs:
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelwise.reproduction.pair_completion import draw_known_pairs
+    >>> from kernelwise.reproduction.tpcmc.figures2to4 import draw_known_pairs
     >>> len(draw_known_pairs(np.arange(1000) % 4, 0.2, seed=0))
     1990
     """
