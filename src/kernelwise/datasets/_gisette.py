@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..whole_files import whole_file
-from ._bunch import Dataset, check_choice, check_flags, pack
+from ._loading import Dataset, check_choice, check_flags, pack
 
 UCI_ADDRESS = "https://archive.ics.uci.edu/ml/machine-learning-databases/gisette"
 DATASET_PAGE = "https://archive.ics.uci.edu/dataset/170/gisette"

@@ -132,6 +132,9 @@ class Experiment:
         if "<" in getattr(self.run_cell, "__qualname__", "<"):
             raise ValueError(f"run_cell of {self.name} must be a function of a module, so that other processes find it")
 
+    def __str__(self) -> str:
+        return f"{self.name:30}{self.citation}: {self.title}"
+
     @property
     def spec_hash(self) -> str:
         """Twelve hexadecimal digits of the name, the version and the settings."""
