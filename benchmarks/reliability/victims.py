@@ -177,7 +177,7 @@ class Download:
         server = HTTPServer(("127.0.0.1", 0), _SlowPages)
         self.address = f"http://127.0.0.1:{server.server_port}"
         files = [gisette.RemoteFile(name, hashlib.sha256(text).hexdigest()) for name, text in self.contents.items()]
-        self.part = gisette.Part(files[0], files[1], n_samples=100_000, n_features=10)
+        self.part = gisette.Part(files[0], files[1])
         self.server = forked(server.serve_forever)
         server.server_close()
         os.environ["no_proxy"] = "127.0.0.1"

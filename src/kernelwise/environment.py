@@ -1,6 +1,7 @@
 """What results depend on besides the data: the versions of Python and of the packages."""
 
 import platform
+from importlib import import_module
 
 __all__ = ["versions"]
 
@@ -14,11 +15,5 @@ def versions() -> dict[str, str]:
     >>> sorted(versions())
     ['kernelwise', 'numpy', 'python', 'scipy', 'sklearn']
     """
-    import numpy
-    import scipy
-    import sklearn
-
-    import kernelwise
-
-    packages = (kernelwise, numpy, scipy, sklearn)
-    return {"python": platform.python_version()} | {package.__name__: package.__version__ for package in packages}
+    packages = {name: import_module(name).__version__ for name in ("kernelwise", "numpy", "scipy", "sklearn")}
+    return {"python": platform.python_version(), **packages}

@@ -191,12 +191,12 @@ def silent():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("", "a cluster is given as tcp://host:8786"),
-        ("localhost", "a cluster is given as tcp://host:8786"),
-        ("tcp://localhost:port", "a cluster is given as tcp://host:8786"),
-        ("missing.json", "a scheduler file that exists; got 'missing.json'"),
+        ("", "A cluster is given as tcp://host:8786"),
+        ("localhost", "A cluster is given as tcp://host:8786"),
+        ("tcp://localhost:port", "A cluster is given as tcp://host:8786"),
+        ("missing.json", "no Dask scheduler at 'missing.json'.* a scheduler file that exists"),
         ("http://127.0.0.1:1", "unknown address scheme 'http'"),
-        ("tcp://127.0.0.1:1", r"no Dask scheduler at tcp://127.0.0.1:1 \(no answer in 0.5 s\)"),
+        ("tcp://127.0.0.1:1", r"no Dask scheduler at 'tcp://127.0.0.1:1' \(no answer in 0.5 s\)"),
         ("tcp://127.0.0.1:99999", r"no Dask scheduler at"),
         (str(Path(__file__)), "is not a file of a Dask scheduler"),
     ],
@@ -259,10 +259,10 @@ def test_a_worker_with_another_version_of_the_experiment_or_without_its_module_i
 
 def test_bad_use_of_the_command_lines_has_status_2_and_writes_nothing(tmp_path, capsys):
     reproduce = ("reproduce", "tpcmc-figure1", "--output", tmp_path, "--cluster")
-    refused(run_here(capsys, *reproduce, "nowhere"), "a cluster is given as tcp://host:8786")
+    refused(run_here(capsys, *reproduce, "nowhere"), "A cluster is given as tcp://host:8786")
     refused(run_here(capsys, *reproduce, "tcp://127.0.0.1:1", "--jobs", "2"), "--jobs is for this machine")
     assert main(["tiny", "--cluster", "nowhere", "--output", str(tmp_path)], {"tiny": tiny()}) == 2
-    assert "a cluster is given as tcp://host:8786" in capsys.readouterr().err
+    assert "A cluster is given as tcp://host:8786" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         main(["tiny", "--cluster", "nowhere", "--jobs", "2"], {"tiny": tiny()})
     assert not list(tmp_path.iterdir())

@@ -20,7 +20,6 @@ from ._loading import Dataset, check_choice, check_flags, pack
 
 UCI_ADDRESS = "https://archive.ics.uci.edu/ml/machine-learning-databases/gisette"
 DATASET_PAGE = "https://archive.ics.uci.edu/dataset/170/gisette"
-LARGEST_VALUE = 999
 TIMEOUT_SECONDS = 60
 CHUNK_BYTES = 1 << 20
 
@@ -43,24 +42,20 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the set: a table of integers and a label for each of its rows."""
+    """A part of the set: a table of integers from 0 to 999, and a label, -1 or +1, for each of its rows."""
 
     features: RemoteFile
     labels: RemoteFile
-    n_samples: int
-    n_features: int = 5000
 
 
 PARTS = {
     "train": Part(
         RemoteFile("GISETTE/gisette_train.data", "6d4c5e998afe67937b9e77a3334e03c85e545ebc65a6eb1333ffc14125cfc389"),
         RemoteFile("GISETTE/gisette_train.labels", "42bd681fe51b161f033df773df14a0116e492676555ab14616c1b72edc054075"),
-        n_samples=6000,
     ),
     "valid": Part(
         RemoteFile("GISETTE/gisette_valid.data", "5cea897956dd172a006132738254a27a8f61ecc1ceb6f5b20639c281d2942254"),
         RemoteFile("gisette_valid.labels", "a6b857a0448023f033c4dda2ef848714b4be2ae45ce598d088fb3efb406e08c5"),
-        n_samples=1000,
     ),
 }
 
@@ -214,38 +209,8 @@ def checksum(path: Path) -> str:
 
 def read_parts(parts: list[Part], folder: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """The rows of the parts, one below the other, with labels -1 and +1 as 0 and 1."""
-    X = [read_features(folder / part.features.name, part.n_samples, part.n_features) for part in parts]
-    y = [read_labels(folder / part.labels.name, part.n_samples) for part in parts]
-    return np.concatenate(X, dtype=np.float64), (np.concatenate(y) > 0).astype(np.int64)
-
-
-def read_features(path: Path, n_samples: int, n_features: int) -> NDArray[np.int32]:
-    """A table of integers from 0 to 999, separated by blanks."""
-    X = _read_integers(path)
-    if X.shape != (n_samples, n_features):
-        raise ValueError(f"{path} has {X.shape[0]} rows and {X.shape[1]} columns, not {n_samples} and {n_features}")
-    if X.min() < 0 or X.max() > LARGEST_VALUE:
-        raise ValueError(f"{path} has values from {X.min()} to {X.max()}, outside 0..{LARGEST_VALUE}")
-    return X
-
-
-def read_labels(path: Path, n_samples: int) -> NDArray[np.int32]:
-    """One label per line, -1 or +1, each for half of the lines."""
-    y = _read_integers(path)
-    if y.shape != (n_samples, 1):
-        raise ValueError(f"{path} has {y.shape[0]} rows and {y.shape[1]} columns, not {n_samples} and 1")
-    if not np.isin(y, (-1, 1)).all():
-        raise ValueError(f"{path} has labels other than -1 and +1: {np.setdiff1d(y, (-1, 1)).tolist()}")
-    if y.sum() != 0:
-        raise ValueError(f"{path} has {(y > 0).sum()} labels +1 and {(y < 0).sum()} labels -1, not half and half")
-    return y.ravel()
-
-
-def _read_integers(path: Path) -> NDArray[np.int32]:
-    with path.open("rb") as stream:
-        if not any(line.strip() for line in stream):
-            raise ValueError(f"{path} is empty")
-    try:
-        return np.loadtxt(path, dtype=np.int32, ndmin=2, comments=None)
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"{path} is not a table of integers: {error}") from error
+    X, y = (
+        np.concatenate([np.loadtxt(folder / file.name, dtype=np.int32, ndmin=2) for file in files])
+        for files in ([part.features for part in parts], [part.labels for part in parts])
+    )
+    return X.astype(np.float64), (y.ravel() > 0).astype(np.int64)

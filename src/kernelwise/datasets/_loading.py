@@ -63,7 +63,7 @@ def _network(stored: Arrays, n_words: int) -> dict[str, Any]:
     """Papers with binary words, of which the positions are stored, in the smallest type; scikit-learn wants int32."""
     ones = np.ones(len(stored["indices"]))
     words = csr_array((ones, stored["indices"].astype(np.int32), stored["indptr"]), shape=(len(stored["y"]), n_words))
-    numbers = {name: stored[name].astype(np.int64) for name in ("edges", "paper_ids") if name in stored}
+    numbers: dict[str, Any] = {name: stored[name].astype(np.int64) for name in ("edges", "paper_ids") if name in stored}
     return {"data": words, "feature_names": [f"word_{word:04d}" for word in range(n_words)], **numbers}
 
 

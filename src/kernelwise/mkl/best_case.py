@@ -39,16 +39,16 @@ def trusted_share(losses: Array, weight: Array, budget: float) -> Array:
     return np.where((losses < 1.0) & (weight > 0), share, 0.0)
 
 
-def solve_best_case(
+def alternate(
     problem_given: Callable[[Array], NoisyLabelProblem],
     solve: Callable[[NoisyLabelProblem, NDArray[np.intp] | None], SolverResult[MKLPoint]],
+    trust: Array,
     *,
     weight: Array,
     budget: float,
-    starts: list[Array],
     tol: float,
 ) -> SolverResult[MKLPoint]:
-    """Alternate from every start and return the best local minimum.
+    """Alternate from a first trust p until the objective falls by less than ``tol``, relatively.
 
     Parameters
     ----------
@@ -58,28 +58,12 @@ def solve_best_case(
         Its solver, which may start from the kernels that the solution before used.
     weight : array
         Sample weights; ``budget`` is in their units.
-    starts : list of arrays
-        Values of p to start from.
-    tol : float
-        Stop when an alternation lowers the objective by less than this, relatively.
 
     Returns
     -------
     SolverResult
         Its certificate bounds the convex problem for the final p: how well f is solved, not how global the minimum is.
     """
-    results = [_alternate(problem_given, solve, weight, budget, trust, tol) for trust in starts]
-    return min(results, key=lambda result: result.certificate.primal)
-
-
-def _alternate(
-    problem_given: Callable[[Array], NoisyLabelProblem],
-    solve: Callable[[NoisyLabelProblem, NDArray[np.intp] | None], SolverResult[MKLPoint]],
-    weight: Array,
-    budget: float,
-    trust: Array,
-    tol: float,
-) -> SolverResult[MKLPoint]:
     started = time.perf_counter()
     history: list[HistoryRow] = []
     active: NDArray[np.intp] | None = None
@@ -206,13 +190,16 @@ class BestCaseMKLClassifier(MKLClassifier):
         # A warm start comes from a fold of the calibration, where one start is enough.
         n_random = self.n_starts - 1 if options["active"] is None else 0
         random_starts = [(rng.permutation(n) < self._share() * n).astype(float) for _ in range(n_random)]
-        return solve_best_case(
-            lambda trust: data.problem(penalty=self.alpha, bound=trust, intercept=self.fit_intercept),
-            lambda problem, used: self._run_solver(
-                problem, tol=tol, options={"active": options["active"] if used is None else used}
-            ),
-            weight=data.weight,
-            budget=self._share() * data.mass,
-            starts=[np.ones(n), *random_starts],
-            tol=tol,
-        )
+
+        def problem_given(trust: Array) -> NoisyLabelProblem:
+            return data.problem(penalty=self.alpha, bound=trust, intercept=self.fit_intercept)
+
+        def solve(problem: NoisyLabelProblem, used: NDArray[np.intp] | None) -> Result:
+            return self._run_solver(problem, tol=tol, options={"active": options["active"] if used is None else used})
+
+        budget = self._share() * data.mass
+        results = [
+            alternate(problem_given, solve, trust, weight=data.weight, budget=budget, tol=tol)
+            for trust in [np.ones(n), *random_starts]
+        ]
+        return min(results, key=lambda result: result.certificate.primal)

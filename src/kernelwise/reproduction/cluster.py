@@ -7,7 +7,6 @@ import asyncio
 import json
 import logging
 import pickle
-import re
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
@@ -22,8 +21,6 @@ from .spec import Experiment
 CONNECT_SECONDS = 10.0
 #: Seconds in which all workers have to say which kernelwise they have; the first import may be slow.
 ANSWER_SECONDS = 60.0
-
-_ADDRESS = re.compile(r"(\w+://)?(\[[0-9a-fA-F:.%\w]+\]|[^\s:/\[\]]+):\d{1,5}")
 
 
 class ClusterError(ConnectionError):
@@ -117,17 +114,14 @@ def cluster_executor(
 
 def _scheduler_address(address: str) -> str:
     """Return the address of the scheduler, which may be in a file."""
-    found = address
-    if Path(address).is_file():
-        try:
-            found = str(json.loads(Path(address).read_bytes())["address"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise ClusterError(
-                f"{address} is not a file of a Dask scheduler; it is written by: dask scheduler --scheduler-file FILE"
-            ) from error
-    if not _ADDRESS.fullmatch(found):
-        raise ClusterError(f"a cluster is given as tcp://host:8786, or by a scheduler file that exists; got {found!r}")
-    return found
+    if not Path(address).is_file():
+        return address
+    try:
+        return str(json.loads(Path(address).read_bytes())["address"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ClusterError(
+            f"{address} is not a file of a Dask scheduler; it is written by: dask scheduler --scheduler-file FILE"
+        ) from error
 
 
 def _check_scheduler(address: str, timeout: float) -> None:
@@ -147,7 +141,8 @@ def _check_scheduler(address: str, timeout: float) -> None:
         # Whatever goes wrong with sockets, names, certificates and protocols, it is the address that is of no use.
         late = isinstance(error, TimeoutError) or "Timed out" in str(error)
         reason = f"no answer in {timeout:g} s" if late else error
-        raise ClusterError(f"there is no Dask scheduler at {address} ({reason}); is it running?") from error
+        remedy = "is it running? A cluster is given as tcp://host:8786, or by a scheduler file that exists"
+        raise ClusterError(f"there is no Dask scheduler at {address!r} ({reason}); {remedy}") from error
     if kind != "Scheduler":
         raise ClusterError(f"at {address} there is a Dask {kind.lower()}; give the address of the scheduler")
 

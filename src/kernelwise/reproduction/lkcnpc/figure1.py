@@ -22,7 +22,7 @@ from ...metrics import normalized_mutual_info
 from ...pairs.clustering import PairKernelClustering
 from ...pairs.learner import PairKernelLearner
 from ...supervision import PairNoise, Pairs
-from ..figures import Line, line_panels
+from ..figures import Line, line_panels, mean_line
 from ..records import Record
 from ..spec import Cell, Experiment
 from ..tables import Table, distinct, grouped, mean_std
@@ -154,10 +154,7 @@ def draw_figure(records: Sequence[Record]) -> "Figure":
 
 
 def _line(records: Sequence[Record], value: Callable[[dict[str, float]], float]) -> Line:
-    values = grouped(records, lambda record: value(record.results["nmi"]), "n_pairs")
-    sizes = sorted(int(size) for (size,) in values)
-    means = [float(np.mean(values[(size,)])) for size in sizes]
-    return Line(sizes, means, [float(np.std(values[(size,)])) for size in sizes])
+    return mean_line(grouped(records, lambda record: value(record.results["nmi"]), "n_pairs"))
 
 
 EXPERIMENT = Experiment(
