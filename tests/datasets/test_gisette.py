@@ -25,11 +25,9 @@ def small(tmp_path, rng, monkeypatch):
         "GISETTE/small.data": "".join(" ".join(map(str, row)) + " \n" for row in X),
         "small.labels": "".join(f"{label}\n" for label in y),
     }
-    remote = []
     for path, text in texts.items():
         (site / path).write_text(text)
-        remote.append(gisette.RemoteFile(path, hashlib.sha256(text.encode()).hexdigest()))
-    return X, y, gisette.Part(*remote), site
+    return X, y, {path: hashlib.sha256(text.encode()).hexdigest() for path, text in texts.items()}, site
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
@@ -93,15 +91,15 @@ def test_fetch_from_end_to_end(small, serve, tmp_path, monkeypatch):
 
 def test_files_put_there_by_hand_are_used(small, tmp_path):
     _, _, part, site = small
-    for file in (part.features, part.labels):
-        (tmp_path / file.name).write_bytes((site / file.path).read_bytes())
+    for path in part:
+        (tmp_path / Path(path).name).write_bytes((site / path).read_bytes())
     gisette.provide([part], tmp_path, None, None)
 
 
 def test_damaged_file_is_reported(small, tmp_path):
     _, _, part, site = small
-    for file in (part.features, part.labels):
-        (tmp_path / file.name).write_bytes((site / file.path).read_bytes())
+    for path in part:
+        (tmp_path / Path(path).name).write_bytes((site / path).read_bytes())
     (tmp_path / "small.labels").write_text("1\n-1\n")
     with pytest.raises(OSError, match=r"small\.labels is damaged.*Delete it"):
         gisette.provide([part], tmp_path, None, None)

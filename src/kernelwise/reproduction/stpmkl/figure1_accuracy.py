@@ -184,10 +184,10 @@ def _by_method(records: Sequence[Record]) -> dict[str, list[tuple[Cell, float]]]
 
 def summarise_accuracy(records: Sequence[Record]) -> Table:
     """Return accuracy by data set and method, one column per noise level."""
-    levels = distinct(records, "noise")
+    levels, by_method = distinct(records, "noise"), _by_method(records)
     rows = []
     for dataset in [*distinct(records, "dataset"), "mean"]:
-        for method, accuracies in _by_method(records).items():
+        for method, accuracies in by_method.items():
             own = [(cell["noise"], value) for cell, value in accuracies if dataset in (cell["dataset"], "mean")]
             entries = [mean_std(value for noise, value in own if noise == level) for level in levels]
             rows.append((str(dataset), method, *(e.split(" ")[0] if dataset == "mean" else e for e in entries)))
