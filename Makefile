@@ -94,7 +94,7 @@ endef
 
 # $(call quick-tests,FOLDER)
 define quick-tests
-	$(1)/bin/python -c "from kernelwise.reproduction.records import versions; print(versions())"
+	$(1)/bin/python -c "from kernelwise.environment import versions; print(versions())"
 	$(ONE_THREAD) $(1)/bin/python -m pytest -n $(JOBS) -m "not slow and not browser"
 endef
 

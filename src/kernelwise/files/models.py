@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..reproduction.records import plain, versions
+from ..environment import versions
+from ..json_values import plain
 from ..tables.preparation import ColumnPreparation
 from .arrays import arrays_in, check_array, check_characters, sparse_from
 from .errors import FileError, explain

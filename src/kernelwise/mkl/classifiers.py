@@ -8,7 +8,7 @@ import numpy as np
 from ..rows import is_dask
 from .base import MKLClassifier, Result, WeightedSamples
 from .on_cluster import some_rows
-from .theory import margin_of_confidence
+from .problem import margin_of_confidence
 from .training import is_precomputed
 
 

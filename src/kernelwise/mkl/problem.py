@@ -27,6 +27,7 @@ A weight of two is the same as the sample given twice. The intercept b, not in t
 it adds the constraint ``y^T alpha = 0`` to the dual.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -130,3 +131,22 @@ class NoisyLabelProblem:
         """Evaluate both sides at a point whose ``alpha`` is feasible; ``prices`` are those of ``alpha``, if known."""
         primal = self.primal_value(self.decisions(point), point.norms(self.bank.n_kernels))
         return Certificate(primal=primal, dual=self.dual_value(point.alpha, prices))
+
+
+def margin_of_confidence(risk: float) -> float:
+    r"""Return :math:`\tau = \sqrt{\ln(1/\epsilon) / 2}`, the deviation that Hoeffding's inequality allows.
+
+    Parameters
+    ----------
+    risk : float in (0, 1]
+        epsilon. 1 gives 0, which is what the paper's experiments use.
+
+    Examples
+    --------
+    >>> from kernelwise.mkl.problem import margin_of_confidence
+    >>> margin_of_confidence(1.0), round(margin_of_confidence(0.05), 2)
+    (0.0, 1.22)
+    """
+    if not 0 < risk <= 1:
+        raise ValueError(f"risk must lie in (0, 1], got {risk}; it is the probability that the chance constraint fails")
+    return math.sqrt(-math.log(risk) / 2) if risk < 1 else 0.0

@@ -46,9 +46,8 @@ def solve_by_variational_inequality(
 
     Parameters
     ----------
-    problem : NoisyLabelProblem
-    tol : float
-        The relative gap to reach.
+    problem, tol, check_every, callback
+        As for :func:`~kernelwise.mkl.paper_solvers.mirror_prox.solve_by_mirror_prox`, which also says what is returned.
     max_iter : int
         T: the number of iterations, which also sets the step.
     gamma0 : float
@@ -56,15 +55,6 @@ def solve_by_variational_inequality(
         ``2 / (penalty * n_kernels)`` can diverge; the method then stops as stalled.
     iterate : {"average", "last"}
         What the gap is measured at: the averages, which the theory is about, or the last iterates.
-    check_every : int
-        Iterations between two evaluations of the bounds.
-    callback : callable, optional
-        Called with each row of the history.
-
-    Returns
-    -------
-    SolverResult
-        The best primal and the best dual point seen; its certificate holds whatever stopped the loop.
 
     Examples
     --------

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..metrics import normalized_mutual_info
-from ..pairs.clustering import PairKernelClustering
-from ..pairs.learner import PairKernelLearner
-from ..supervision import PairNoise, Pairs
-from .figures import Line, line_panels
-from .noisy_pairs import LOADERS, TITLES
-from .records import Record
-from .spec import Cell, Experiment
-from .tables import Table, distinct, grouped, mean_std
+from ...metrics import normalized_mutual_info
+from ...pairs.clustering import PairKernelClustering
+from ...pairs.learner import PairKernelLearner
+from ...supervision import PairNoise, Pairs
+from ..figures import Line, line_panels, mean_line
+from ..records import Record
+from ..spec import Cell, Experiment
+from ..tables import Table, distinct, grouped, mean_std
+from .table2 import LOADERS, TITLES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,7 +51,7 @@ def draw_balanced_pairs(y: NDArray[Any], n_pairs: int, seed: int) -> Pairs:
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelwise.reproduction.noisy_pairs_convergence import draw_balanced_pairs
+    >>> from kernelwise.reproduction.lkcnpc.figure1 import draw_balanced_pairs
     >>> draw_balanced_pairs(np.arange(100) % 5, 20, seed=0)
     Pairs(n_samples=100, n_pairs=20, positive=10, negative=10)
     """
@@ -115,7 +115,7 @@ def mean_error(first: Sequence[float], second: Sequence[float]) -> str:
 
     Examples
     --------
-    >>> from kernelwise.reproduction.noisy_pairs_convergence import mean_error
+    >>> from kernelwise.reproduction.lkcnpc.figure1 import mean_error
     >>> mean_error([0.3, 0.5], [0.2, 0.2])
     '0.200 ± 0.100'
     """
@@ -154,10 +154,7 @@ def draw_figure(records: Sequence[Record]) -> "Figure":
 
 
 def _line(records: Sequence[Record], value: Callable[[dict[str, float]], float]) -> Line:
-    values = grouped(records, lambda record: value(record.results["nmi"]), "n_pairs")
-    sizes = sorted(int(size) for (size,) in values)
-    means = [float(np.mean(values[(size,)])) for size in sizes]
-    return Line(sizes, means, [float(np.std(values[(size,)])) for size in sizes])
+    return mean_line(grouped(records, lambda record: value(record.results["nmi"]), "n_pairs"))
 
 
 EXPERIMENT = Experiment(

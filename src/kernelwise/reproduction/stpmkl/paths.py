@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import FactorBank
-from ..mkl.best_case_problem import trusted_share
-from ..mkl.column_generation import solve_by_column_generation
-from ..mkl.problem import MKLPoint, NoisyLabelProblem
+from ...kernels import FactorBank
+from ...mkl.best_case import trusted_share
+from ...mkl.column_generation import solve_by_column_generation
+from ...mkl.problem import MKLPoint, NoisyLabelProblem
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -66,7 +66,7 @@ def path(task: Task, method: str, penalties: Sequence[float] = PENALTIES) -> Ite
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelwise.reproduction.mkl_paths import Task, path
+    >>> from kernelwise.reproduction.stpmkl.paths import Task, path
     >>> from kernelwise.kernels import build_bank, gaussian_kernels
     >>> X = np.linspace(0, 1, 20)[:, None]
     >>> task = Task(build_bank(X, gaussian_kernels()), np.where(X[:, 0] > 0.4, 1.0, -1.0), np.ones(20, dtype=bool))
@@ -91,7 +91,7 @@ def path(task: Task, method: str, penalties: Sequence[float] = PENALTIES) -> Ite
 
 
 def best_case(task: Task, penalty: float, budget: float, *, start: Fit) -> Fit:
-    """Return what alternation from ``start`` reaches, a local minimum of :mod:`kernelwise.mkl.best_case_problem`."""
+    """Return what alternation from ``start`` reaches, a local minimum of :mod:`kernelwise.mkl.best_case`."""
     fit, trust = start, np.zeros(len(task.y))
     mass = float(task.rows.sum())
     for _ in range(ALTERNATIONS):

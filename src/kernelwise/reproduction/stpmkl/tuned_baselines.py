@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from ..kernels import gaussian_kernels, resolve_kernels
+from ...kernels import gaussian_kernels, resolve_kernels
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ def mean_gram(X: Array, Z: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelwise.reproduction.tuned_baselines import mean_gram
+    >>> from kernelwise.reproduction.stpmkl.tuned_baselines import mean_gram
     >>> mean_gram(np.zeros((1, 3)), np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])).round(2)
     array([[1.  , 0.64]])
     """
@@ -76,23 +76,10 @@ class CleanLearner:
         return np.where(np.asarray(self.model.predict(X)) == 1, 1.0, -1.0)
 
 
+#: Functions of training samples, labels +1 and -1, and a splitter of scikit-learn that return a fitted baseline.
 BASELINES: dict[str, Callable[[Array, Array, Any], Any]] = {
     "SVC, mean kernel": lambda X, y, folds: MeanKernelSVC().fit(X, y, folds),
     "SVC, RBF": _rbf_svc,
     "logistic regression": _logistic,
     "cleanlab": lambda X, y, folds: CleanLearner().fit(X, y, folds),
 }
-
-
-def fit_baseline(name: str, X: Array, y: Array, folds: Any) -> Any:
-    """Return a fitted baseline with ``predict``; an ImportError where its package is not installed.
-
-    Parameters
-    ----------
-    name : str
-        One of :data:`BASELINES`.
-    X, y : arrays
-        Training samples and labels +1 and -1.
-    folds : splitter of scikit-learn
-    """
-    return BASELINES[name](X, y, folds)

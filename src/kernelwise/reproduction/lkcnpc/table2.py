@@ -28,19 +28,19 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from .. import datasets
-from ..baselines import ITML, MMC, MPCKMeans, NonparametricKernelLearner, SpectralKernelLearner, UniformKernel
-from ..links.clustering import LinkedClustering
-from ..metrics import normalized_mutual_info
-from ..pairs.clustering import PairKernelClustering
-from ..pairs.learner import PairKernelLearner
-from ..pairs.statistics import implied_prior
-from ..supervision import PairNoise, Pairs
-from ..supervision.graph import pair_keys
-from .figures import _import_figure
-from .records import Record
-from .spec import Cell, Experiment
-from .tables import Table, distinct, grouped, mean_std
+from ... import datasets
+from ...baselines import ITML, MMC, MPCKMeans, NonparametricKernelLearner, SpectralKernelLearner, UniformKernel
+from ...links.clustering import LinkedClustering
+from ...metrics import normalized_mutual_info
+from ...pairs.clustering import PairKernelClustering
+from ...pairs.learner import PairKernelLearner
+from ...pairs.statistics import implied_prior
+from ...supervision import PairNoise, Pairs
+from ...supervision.graph import pair_keys
+from ..figures import _import_figure
+from ..records import Record
+from ..spec import Cell, Experiment
+from ..tables import Table, distinct, grouped, mean_std
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -112,7 +112,7 @@ def make_linked_trial(dataset: str, trial: int) -> LinkedTrial:
 
     Examples
     --------
-    >>> from kernelwise.reproduction.noisy_pairs import make_linked_trial
+    >>> from kernelwise.reproduction.lkcnpc.table2 import make_linked_trial
     >>> trial = make_linked_trial("cora", 0)
     >>> trial.pairs, len(trial.checked)
     (Pairs(n_samples=2708, n_pairs=10556, positive=5278, negative=5278), 106)

@@ -10,13 +10,12 @@ import pytest
 from kernelwise.kernels import DenseBank, FactorBank, Gaussian
 from kernelwise.mkl.column_generation import solve_by_column_generation
 from kernelwise.mkl.paper_solvers.mirror_prox import solve_by_mirror_prox
-from kernelwise.mkl.problem import NoisyLabelProblem
-from kernelwise.mkl.theory import (
+from kernelwise.mkl.problem import NoisyLabelProblem, margin_of_confidence
+from kernelwise.reproduction.stpmkl.theory import (
     budget_from_noise_rate,
     budget_multiplier,
     equivalent_penalty,
     generalization_bound,
-    margin_of_confidence,
     mirror_prox_iterations,
 )
 

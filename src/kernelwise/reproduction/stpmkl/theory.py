@@ -1,4 +1,4 @@
-r"""What the noisy-label paper proves, as functions: the budget, the risk bound, the iterations; and an identity.
+r"""What the StPMKL paper proves, as functions: the budget, the risk bound, the iterations; and an identity.
 
 ========================  =======================================================
 here                      in the paper
@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .problem import NoisyLabelProblem
+from ...mkl.problem import NoisyLabelProblem, margin_of_confidence
 
 
 class DualBounds(NamedTuple):
@@ -30,25 +30,6 @@ class DualBounds(NamedTuple):
 
     budget: float
     upper: float
-
-
-def margin_of_confidence(risk: float) -> float:
-    r"""Return :math:`\tau = \sqrt{\ln(1/\epsilon) / 2}`, the deviation that Hoeffding's inequality allows.
-
-    Parameters
-    ----------
-    risk : float in (0, 1]
-        epsilon. 1 gives 0, which is what the paper's experiments use.
-
-    Examples
-    --------
-    >>> from kernelwise.mkl.theory import margin_of_confidence
-    >>> margin_of_confidence(1.0), round(margin_of_confidence(0.05), 2)
-    (0.0, 1.22)
-    """
-    if not 0 < risk <= 1:
-        raise ValueError(f"risk must lie in (0, 1], got {risk}; it is the probability that the chance constraint fails")
-    return math.sqrt(-math.log(risk) / 2) if risk < 1 else 0.0
 
 
 def budget_from_noise_rate(noise_rate: float, n_samples: int, *, risk: float = 1.0) -> DualBounds:
@@ -86,7 +67,7 @@ def budget_from_noise_rate(noise_rate: float, n_samples: int, *, risk: float = 1
 
     Examples
     --------
-    >>> from kernelwise.mkl.theory import budget_from_noise_rate
+    >>> from kernelwise.reproduction.stpmkl.theory import budget_from_noise_rate
     >>> budget_from_noise_rate(0.2, 100)
     DualBounds(budget=80.0, upper=1.0)
     >>> bounds = budget_from_noise_rate(0.2, 300, risk=0.05)
@@ -148,7 +129,7 @@ def generalization_bound(
 
     Examples
     --------
-    >>> from kernelwise.mkl.theory import generalization_bound
+    >>> from kernelwise.reproduction.stpmkl.theory import generalization_bound
     >>> round(generalization_bound(20.0, n_samples=10_000, noise_rate=0.2, penalty=1.0), 3)
     0.099
     """
@@ -192,7 +173,7 @@ def mirror_prox_iterations(gap: float, *, norm_f: float, norm_alpha: float, n_sa
     --------
     The paper's own setting (ionosphere, a gap of .01) by this count takes more than the thousand iterations it allows:
 
-    >>> from kernelwise.mkl.theory import mirror_prox_iterations
+    >>> from kernelwise.reproduction.stpmkl.theory import mirror_prox_iterations
     >>> mirror_prox_iterations(0.01, norm_f=2.0, norm_alpha=10.0, n_samples=280, n_kernels=350)
     8222
     """
@@ -229,7 +210,7 @@ def budget_multiplier(problem: NoisyLabelProblem, decisions: ArrayLike) -> float
     >>> import numpy as np
     >>> from kernelwise.kernels import DenseBank
     >>> from kernelwise.mkl.problem import NoisyLabelProblem
-    >>> from kernelwise.mkl.theory import budget_multiplier
+    >>> from kernelwise.reproduction.stpmkl.theory import budget_multiplier
     >>> bank, ones = DenseBank(np.eye(3)), np.ones(3)
     >>> problem = NoisyLabelProblem(bank, ones, penalty=1.0, upper=ones, mass=3.0, budget=1.5)
     >>> budget_multiplier(problem, [0.0, 0.75, 0.9])
@@ -284,7 +265,7 @@ def equivalent_penalty(problem: NoisyLabelProblem, decisions: ArrayLike) -> floa
     >>> import numpy as np
     >>> from kernelwise.kernels import DenseBank
     >>> from kernelwise.mkl.problem import NoisyLabelProblem
-    >>> from kernelwise.mkl.theory import equivalent_penalty
+    >>> from kernelwise.reproduction.stpmkl.theory import equivalent_penalty
     >>> y = np.array([1.0, 1.0, -1.0, -1.0])
     >>> problem = NoisyLabelProblem(DenseBank(np.outer(y, y)), y, penalty=2.0, upper=np.ones(4), mass=4.0, budget=2.0)
     >>> equivalent_penalty(problem, 0.25 * y)  # min over f of f^2 + (1 - f)/2 is at f = 1/4, so r = 1/4

@@ -18,22 +18,21 @@ training range, and baselines that are tuned in the same way on the same noisy l
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
-from .. import datasets
-from ..kernels import FactorBank, build_bank, gaussian_kernels
-from ..supervision import flip_labels
-from .figures import Line, line_panels
-from .mkl_paths import BUDGETS, METHODS, PENALTIES, TOLERANCE, predict, select_and_refit
-from .records import Record
-from .spec import Cell, Experiment, seed_of
-from .tables import Table, distinct, grouped, mean_std
-from .tuned_baselines import BASELINES, fit_baseline
+from ... import datasets
+from ...kernels import FactorBank, build_bank, gaussian_kernels
+from ...supervision import flip_labels
+from ..figures import Line, line_panels, mean_line
+from ..records import Record
+from ..spec import Cell, Experiment, Scalar, seed_of
+from ..tables import Table, distinct, mean_std
+from .paths import BUDGETS, METHODS, PENALTIES, TOLERANCE, predict, select_and_refit
+from .tuned_baselines import BASELINES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,7 +80,7 @@ def load_scaled(dataset: str) -> tuple[Array, Array]:
 
     Examples
     --------
-    >>> from kernelwise.reproduction.noisy_labels import load_scaled
+    >>> from kernelwise.reproduction.stpmkl.figure1_accuracy import load_scaled
     >>> X, y = load_scaled("heart")
     >>> X.shape, float(X.min()), float(X.max()), sorted(set(y.tolist()))
     ((270, 13), 0.0, 1.0, [-1.0, 1.0])
@@ -137,20 +136,6 @@ def _mkl_results(
     }
 
 
-def summarise_accuracy(records: Sequence[Record]) -> Table:
-    """Return accuracy by data set and method, one column per noise level."""
-    return _accuracy_table(records, {m: [r for r in records if m in r.results] for m in METHODS}, _of_method)
-
-
-def draw_accuracy(records: Sequence[Record]) -> "Figure":
-    """Draw accuracy against noise, one panel per data set."""
-    return _accuracy_figure({m: [r for r in records if m in r.results] for m in METHODS}, _of_method)
-
-
-def _of_method(method: str, record: Record) -> float:
-    return float(record.results[method]["accuracy"])
-
-
 # The second protocol
 
 
@@ -175,7 +160,7 @@ def run_honest_cell(cell: Cell, seed: int) -> dict[str, Any]:
     shuffle = seed_of(HONEST, cell.only("dataset", "noise", "trial"))
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=shuffle)
     if method in BASELINES:
-        model = fit_baseline(method, trial.X, trial.y, folds)
+        model = BASELINES[method](trial.X, trial.y, folds)
         return {"accuracy": trial.accuracy(model.predict(trial.X_test))}
     held_out = np.zeros((FOLDS, len(trial.y)), dtype=bool)
     for fold, (_, test) in enumerate(folds.split(trial.X, trial.y)):
@@ -183,34 +168,28 @@ def run_honest_cell(cell: Cell, seed: int) -> dict[str, Any]:
     return _mkl_results(trial, trial.bank(), method, list(held_out))
 
 
-def summarise_honest(records: Sequence[Record]) -> Table:
-    """Return accuracy by data set and method, one column per noise level."""
-    return _accuracy_table(records, _by_method(records), lambda _, record: float(record.results["accuracy"]))
-
-
-def draw_honest(records: Sequence[Record]) -> "Figure":
-    """Draw accuracy against noise, one panel per data set."""
-    return _accuracy_figure(_by_method(records), lambda _, record: float(record.results["accuracy"]))
-
-
-def _by_method(records: Sequence[Record]) -> dict[str, list[Record]]:
-    methods = map(str, distinct(records, "method"))
-    return {method: [record for record in records if record.cell["method"] == method] for method in methods}
-
-
 # What both show
 
 
-def _accuracy_table(
-    records: Sequence[Record], by_method: dict[str, list[Record]], accuracy: Callable[[str, Record], float]
-) -> Table:
-    levels = distinct(records, "noise")
+def _by_method(records: Sequence[Record]) -> dict[str, list[tuple[Cell, float]]]:
+    """Return the cells and accuracies of every method; a record is that of one method, or of all."""
+    found: dict[str, list[tuple[Cell, float]]] = {}
+    for record in records:
+        one = "method" in record.cell
+        methods = {str(record.cell["method"]): record.results} if one else {m: record.results[m] for m in METHODS}
+        for method, results in methods.items():
+            found.setdefault(method, []).append((record.cell, float(results["accuracy"])))
+    return found
+
+
+def summarise_accuracy(records: Sequence[Record]) -> Table:
+    """Return accuracy by data set and method, one column per noise level."""
+    levels, by_method = distinct(records, "noise"), _by_method(records)
     rows = []
     for dataset in [*distinct(records, "dataset"), "mean"]:
-        for method, own in by_method.items():
-            rows_of = own if dataset == "mean" else [r for r in own if r.cell["dataset"] == dataset]
-            values = grouped(rows_of, partial(accuracy, method), "noise")
-            entries = [mean_std(values.get((level,), [])) for level in levels]
+        for method, accuracies in by_method.items():
+            own = [(cell["noise"], value) for cell, value in accuracies if dataset in (cell["dataset"], "mean")]
+            entries = [mean_std(value for noise, value in own if noise == level) for level in levels]
             rows.append((str(dataset), method, *(e.split(" ")[0] if dataset == "mean" else e for e in entries)))
     header = ("data", "method", *(f"q = {level}" for level in levels))
     trials = len(distinct(records, "trial"))
@@ -218,15 +197,15 @@ def _accuracy_table(
     return Table(header, tuple(rows), (note,))
 
 
-def _accuracy_figure(by_method: dict[str, list[Record]], accuracy: Callable[[str, Record], float]) -> "Figure":
+def draw_accuracy(records: Sequence[Record]) -> "Figure":
+    """Draw accuracy against noise, one panel per data set."""
     panels: dict[str, dict[str, Line]] = {}
-    for method, records in by_method.items():
-        values = grouped(records, partial(accuracy, method), "dataset", "noise")
-        for dataset in distinct(records, "dataset"):
-            levels = sorted(float(level) for name, level in values if name == dataset)
-            means = [float(np.mean(values[dataset, level])) for level in levels]
-            spread = [float(np.std(values[dataset, level])) for level in levels]
-            panels.setdefault(str(dataset), {})[method] = Line(levels, means, spread)
+    for method, accuracies in _by_method(records).items():
+        values: dict[str, dict[tuple[Scalar], list[float]]] = {}
+        for cell, accuracy in accuracies:
+            values.setdefault(str(cell["dataset"]), {}).setdefault((cell["noise"],), []).append(accuracy)
+        for dataset, by_noise in values.items():
+            panels.setdefault(dataset, {})[method] = mean_line(by_noise)
     return line_panels(panels, xlabel="noise level q", ylabel="accuracy on clean test labels")
 
 
@@ -251,8 +230,8 @@ EXPERIMENTS = (
         citation="Our protocol, after StPMKL, Figure 1, left",
         cells=honest_cells,
         run_cell=run_honest_cell,
-        summarise=summarise_honest,
-        draw=draw_honest,
+        summarise=summarise_accuracy,
+        draw=draw_accuracy,
         settings={**_GRID, "folds": FOLDS, "test": 0.2},
     ),
 )

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..completion.completer import PairCompleter
-from ..datasets import make_block_similarity
-from ..metrics import coherence
-from ..spectral import top_eigenpairs
-from ..supervision import Pairs
-from .figures import _import_figure
-from .records import Record
-from .spec import Cell, Experiment
-from .tables import Table, grouped, mean_std
+from ...completion.completer import PairCompleter
+from ...datasets import make_block_similarity
+from ...metrics import coherence
+from ...spectral import top_eigenpairs
+from ...supervision import Pairs
+from ..figures import _import_figure
+from ..records import Record
+from ..spec import Cell, Experiment
+from ..tables import Table, grouped, mean_std
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,7 +47,7 @@ def make_synthetic_trial(seed: int) -> tuple[Array, NDArray[np.int64], Pairs]:
 
     Examples
     --------
-    >>> from kernelwise.reproduction.pair_completion_synthetic import make_synthetic_trial
+    >>> from kernelwise.reproduction.tpcmc.figure1 import make_synthetic_trial
     >>> similarity, y, known = make_synthetic_trial(0)
     >>> similarity.shape, len(known)
     ((1000, 1000), 2560)

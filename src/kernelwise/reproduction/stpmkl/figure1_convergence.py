@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..mkl.column_generation import solve_by_column_generation
-from ..mkl.paper_solvers.mirror_prox import solve_by_mirror_prox
-from ..mkl.paper_solvers.variational_inequality import solve_by_variational_inequality
-from ..mkl.problem import MKLPoint, NoisyLabelProblem
-from ..optim import SolverResult
-from .figures import Line, line_panels
-from .noisy_labels import LOADERS, make_trial
-from .records import Record
-from .spec import Cell, Experiment, Scalar
-from .tables import Table, distinct
+from ...mkl.column_generation import solve_by_column_generation
+from ...mkl.paper_solvers.mirror_prox import solve_by_mirror_prox
+from ...mkl.paper_solvers.variational_inequality import solve_by_variational_inequality
+from ...mkl.problem import MKLPoint, NoisyLabelProblem
+from ...optim import SolverResult
+from ..figures import Line, line_panels
+from ..records import Record
+from ..spec import Cell, Experiment, Scalar
+from ..tables import Table, distinct
+from .figure1_accuracy import LOADERS, make_trial
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -25,18 +25,18 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
-from .. import datasets
-from ..baselines import ConstrainedSpectralClustering, SpectralKernelLearner
-from ..completion.clustering import PairCompletionClustering
-from ..completion.completer import PairCompleter
-from ..metrics import clustering_accuracy, coherence, normalized_mutual_info, pairwise_f_score
-from ..pairs.clustering import PairKernelClustering
-from ..spectral import GramFactor, top_eigenpairs
-from ..supervision import Pairs
-from .figures import Line, line_panels
-from .records import Record
-from .spec import Cell, Experiment
-from .tables import Table, distinct, grouped, mean_std
+from ... import datasets
+from ...baselines import ConstrainedSpectralClustering, SpectralKernelLearner
+from ...completion.clustering import PairCompletionClustering
+from ...completion.completer import PairCompleter
+from ...metrics import clustering_accuracy, coherence, normalized_mutual_info, pairwise_f_score
+from ...pairs.clustering import PairKernelClustering
+from ...spectral import GramFactor, top_eigenpairs
+from ...supervision import Pairs
+from ..figures import Line, line_panels, mean_line
+from ..records import Record
+from ..spec import Cell, Experiment
+from ..tables import Table, distinct, grouped, mean_std
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -97,7 +97,7 @@ def draw_known_pairs(y: NDArray[Any], ratio: float, seed: int) -> Pairs:
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelwise.reproduction.pair_completion import draw_known_pairs
+    >>> from kernelwise.reproduction.tpcmc.figures2to4 import draw_known_pairs
     >>> len(draw_known_pairs(np.arange(1000) % 4, 0.2, seed=0))
     1990
     """
@@ -162,21 +162,18 @@ def draw_figure(records: Sequence[Record]) -> "Figure":
     panels: dict[str, dict[str, Line]] = {}
     for dataset in distinct(records, "dataset"):
         own = [record for record in records if record.cell["dataset"] == dataset]
+        by_ratio = grouped(own, lambda record: record.results, "ratio")
         for score in SCORES:
-            panels[f"{dataset}: {score}"] = {method: _line(own, method, score) for method in METHODS}
+            panels[f"{dataset}: {score}"] = {
+                method: mean_line({ratio: [one[method][score] for one in trials] for ratio, trials in by_ratio.items()})
+                for method in METHODS
+            }
     return line_panels(
         panels,
         xlabel="share of the examples that is labelled",
         ylabel="score (band: standard deviation of the trials)",
         columns=len(SCORES),
     )
-
-
-def _line(records: Sequence[Record], method: str, score: str) -> Line:
-    values = grouped(records, lambda record: record.results[method][score], "ratio")
-    ratios = sorted(float(ratio) for (ratio,) in values)
-    own = [values[(ratio,)] for ratio in ratios]
-    return Line(ratios, [float(np.mean(v)) for v in own], [float(np.std(v)) for v in own])
 
 
 EXPERIMENT = Experiment(
