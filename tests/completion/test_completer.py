@@ -406,7 +406,7 @@ def bad(S, change):
         ({"n_components": "many"}, {}, "\"auto\", got 'many'"),
         ({"n_components": 60}, {}, "n_components=60 must be less than the 60 labelled samples"),
         ({"n_components": 201}, {}, "n_components=201 is more than the 200 samples"),
-        ({"method": "svd"}, {}, "method must be one of"),
+        ({"method": "svd"}, {}, 'method must be "completion" or "direct", got'),
         ({"normalize": "rows"}, {}, 'normalize must be "none" or "symmetric"'),
         ({"noise_rate": 0.5}, {}, "noise_rate must be a number of at least 0 and less than 0.5"),
         ({"noise_rate": -0.1}, {}, "noise_rate must be a number"),
@@ -441,10 +441,9 @@ def test_labels_of_pairs_are_plus_and_minus_one():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda model: model.pair_scores([0], [200]), "cols contains 200, but samples are 0..199"),
-        (lambda model: model.pair_scores([-1], [2]), "rows contains -1"),
+        (lambda model: model.pair_scores([0], [200]), r"pair 0 is \(0, 200\), but indices must lie between 0 and 199"),
+        (lambda model: model.pair_scores([-1], [2]), r"pair 0 is \(-1, 2\)"),
         (lambda model: model.pair_scores([0, 1], [2]), "one length, got 2 and 1"),
-        (lambda model: model.predict_pairs([0.5], [1.5]), "rows must be a list of sample indices"),
         (lambda model: model.label_matrix(max_gigabytes=1e-6), "more than max_gigabytes=1e-06"),
         (lambda model: model.transform(np.ones((1, 9))), "X has 9 features, but PairCompleter is expecting 200"),
     ],
@@ -454,6 +453,8 @@ def test_bad_questions(blocks, call, message):
     model = PairCompleter(8, random_state=0).fit(S, pairs=known)
     with pytest.raises(ValueError, match=message):
         call(model)
+    with pytest.raises(TypeError, match="rows must hold integer indices of samples"):
+        model.predict_pairs([0.5], [1.5])
 
 
 @pytest.mark.parametrize(

@@ -36,14 +36,14 @@ from scipy.optimize import Bounds, minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from ..checks import check_count, check_positive
 from ..kernels.magnitudes import check_magnitude
 from ..kernels.reading import read_samples
 from ..supervision import Pairs
 from ..supervision.noise import RandomState
 from ..supervision.resolve import resolve_pairs
-from ._checks import check_positive, check_positive_int
-from ._mahalanobis import MahalanobisTransformer
-from ._rows import FloatArray, dense, squared_norms, weighted_gram
+from .mahalanobis import MahalanobisTransformer
+from .row_operations import FloatArray, dense, squared_norms, weighted_gram
 
 #: Pairs of samples whose distances give the default bounds; their percentiles are good to a few per mille.
 N_DISTANCES = 100_000
@@ -130,19 +130,11 @@ class ITML(MahalanobisTransformer):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
-        """Learn the metric.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), default=None
-            Labels from which pairs are drawn where none are given.
-        pairs : Pairs, default=None
-        """
         X = read_samples(self, X, ensure_min_samples=2)
         check_magnitude(X, "X")
-        check_positive(gamma=self.gamma, tol=self.tol)
-        check_positive_int(max_iter=self.max_iter)
+        check_positive("gamma", self.gamma)
+        check_positive("tol", self.tol)
+        check_count("max_iter", self.max_iter)
         rng = check_random_state(self.random_state)
         pairs = resolve_pairs(pairs, y, X.shape[0], random_state=rng, both_kinds=False)
         assert pairs is not None  # they are required

@@ -23,7 +23,6 @@ non-negative least squares in s unknowns, whose optimality conditions certify th
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -32,12 +31,12 @@ from scipy.linalg import qr
 from scipy.optimize import nnls
 from sklearn.utils import Tags, check_random_state
 
+from ..checks import check_count, is_number
 from ..kernels.combined import CombinedKernelTransformer, combined_features
 from ..kernels.reading import read_samples
 from ..spectral import GramFactor, top_eigenpairs
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
-from ._checks import check_positive_int
 
 __all__ = ["SpectralKernelLearner"]
 
@@ -220,10 +219,10 @@ class SpectralKernelLearner(CombinedKernelTransformer):
         return similarity
 
     def _check_options(self) -> None:
-        check_positive_int(n_components=self.n_components)
-        if not (isinstance(self.decay, Real) and 1 <= float(self.decay) < np.inf):
+        check_count("n_components", self.n_components)
+        if not (is_number(self.decay) and 1 <= float(self.decay) < np.inf):
             raise ValueError(f"decay must be a number of at least 1, got {self.decay!r}")
-        if not (isinstance(self.different, Real) and -np.inf < float(self.different) < 1):
+        if not (is_number(self.different) and -np.inf < float(self.different) < 1):
             raise ValueError(
                 f"different must be a number less than 1, the value of positive pairs, got {self.different!r}"
             )

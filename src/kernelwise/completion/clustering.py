@@ -1,7 +1,6 @@
 """Clusters from a similarity and a few known pairs: spectral clustering of the estimated label matrix."""
 
 import warnings
-from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from ..checks import check_choice, check_count
 from ..kernels.reading import read_samples
 from ..pairs.clustering import _settle
 from ..spectral import GramFactor, SpectralBasis, assign_clusters
@@ -189,11 +189,9 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
     def _check_options(self) -> None:
         if self.completer is not None and not isinstance(self.completer, PairCompleter):
             raise TypeError(f"completer must be a PairCompleter or None, got {self.completer!r}")
-        if self.normalize not in ("auto", "symmetric", "none"):
-            raise ValueError(f'normalize must be "auto", "symmetric" or "none", got {self.normalize!r}')
-        for name, count in {"n_clusters": self.n_clusters, "n_init": self.n_init}.items():
-            if not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
-                raise ValueError(f"{name} must be an integer of at least 1, got {count!r}")
+        check_choice("normalize", self.normalize, ("auto", "symmetric", "none"))
+        check_count("n_clusters", self.n_clusters)
+        check_count("n_init", self.n_init)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

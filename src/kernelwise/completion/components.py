@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import is_count
 from .calibration import Calibration, hold_out
 from .core_fit import CoreFitter
 from .entries import inner_products
@@ -27,7 +28,7 @@ def check_components(n_components: Any) -> None:
             raise ValueError(f'n_components must be an int, several, or "auto", got {n_components!r}')
         return
     counts: list[Any] = list(n_components) if np.iterable(n_components) else [n_components]
-    if not counts or not all(isinstance(c, Integral) and not isinstance(c, bool) and int(c) >= 1 for c in counts):
+    if not counts or not all(map(is_count, counts)):
         raise ValueError(f'n_components must be a positive int, several of them, or "auto", got {n_components!r}')
 
 

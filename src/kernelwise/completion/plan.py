@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from ..checks import check_count
 from ..metrics import coherence
 from ..spectral import SpectralBasis, assign_clusters
 from ..supervision import Pairs
@@ -233,9 +234,8 @@ def _labelled_sizes(n_labelled: Sequence[int] | None, basis: Array) -> list[int]
 
 
 def _check_questions(n_clusters: Any, accuracy: Any, shares: Sequence[float], n_repeats: Any) -> None:
-    for name, count, least in (("n_clusters", n_clusters, 2), ("n_repeats", n_repeats, 1)):
-        if not isinstance(count, Integral) or isinstance(count, bool) or count < least:
-            raise ValueError(f"{name} must be an integer of at least {least}, got {count!r}")
+    check_count("n_clusters", n_clusters, least=2)
+    check_count("n_repeats", n_repeats)
     if not 0.5 < accuracy <= 1:
         raise ValueError(f"accuracy must lie above 1/2, which is chance, and be at most 1, got {accuracy!r}")
     if not len(shares) or not all(0 < share <= 1 for share in shares):

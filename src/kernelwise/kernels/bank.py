@@ -115,21 +115,6 @@ class KernelBank(ABC):
             raise ValueError(f"weights must be {wanted}, got {vector[bad][0]} for kernel {self.names[np.argmax(bad)]}")
         return vector
 
-    def _pair_indices(self, rows: ArrayLike, cols: ArrayLike) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        left, right = self._indices(rows, "rows"), self._indices(cols, "cols")
-        if len(left) != len(right):
-            raise ValueError(f"rows and cols must have one length, got {len(left)} and {len(right)}")
-        return left, right
-
-    def _indices(self, index: ArrayLike, name: str) -> NDArray[np.intp]:
-        vector = np.asarray(index)
-        if vector.ndim != 1 or (vector.size and vector.dtype.kind not in "iu"):
-            raise ValueError(f"{name} must be a list of sample indices, got shape {vector.shape} of {vector.dtype}")
-        outside = vector[(vector < 0) | (vector >= self.n_samples)]
-        if outside.size:
-            raise ValueError(f"{name} contains {outside[0]}, but samples are 0..{self.n_samples - 1}")
-        return vector.astype(np.intp, copy=False)
-
 
 def one_name_each(names: Sequence[str] | None, count: int, *, default: str) -> tuple[str, ...]:
     """Return ``names`` if there is one per kernel, ``default[0], default[1], ...`` if there are none."""

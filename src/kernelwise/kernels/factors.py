@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_random_state
 
+from ..checks import check_ends
 from .bank import NEGLIGIBLE, KernelBank
 from .landmarks import LandmarkMap, factor_kernel
 from .specs import Kernel
@@ -158,7 +159,7 @@ class FactorBank(FactorLayout, KernelBank):
         return np.stack([_column_dots(self.rows(j), self.rows(j)) for j in range(self.n_kernels)])
 
     def pair_values(self, rows: ArrayLike, cols: ArrayLike) -> Array:
-        left, right = self._pair_indices(rows, cols)
+        left, right = check_ends(rows, cols, self.n_samples)
         factors = map(self.rows, range(self.n_kernels))
         return np.stack([_column_dots(F[:, left], F[:, right]) for F in factors], axis=1)
 

@@ -14,6 +14,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..checks import check_count
 from ..cluster.collections import is_dask, working_engine
 from ..cluster.k_means import two_stage_block_k_means
 from ..cluster.prediction import on_blocks
@@ -21,7 +22,7 @@ from ..cluster.row_access import as_dask_array
 from ..kernels.reading import read_samples
 from ..optim.sample_arrays import in_memory, kept, rowwise
 from ..supervision import Pairs
-from .smoothing import LinkSmoother, is_count
+from .smoothing import LinkSmoother
 
 __all__ = ["LinkedClustering"]
 
@@ -209,8 +210,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
 
     def _check_options(self) -> None:
         for name in ("n_clusters", "embedding_dim", "n_init"):
-            if not is_count(getattr(self, name), 1):
-                raise ValueError(f"{name} must be an integer of at least 1, got {getattr(self, name)!r}")
+            check_count(name, getattr(self, name))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..checks import check_choice, check_count, check_positive
 from ..cluster.collections import is_dask, working_engine
 from ..cluster.prediction import on_blocks
 from ..kernels import Kernel, KernelExpansion
@@ -86,16 +87,14 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_options(self) -> None:
         """Refuse options that cannot work, before any data is touched."""
-        if not (np.isfinite(self.alpha) and self.alpha > 0):
-            raise ValueError(f"alpha must be a positive number, got {self.alpha!r}; larger means smoother")
+        check_positive("alpha", self.alpha, "; larger means smoother")
         if not LEAST <= self.alpha <= LARGEST:
             raise ValueError(f"alpha must lie between {LEAST:g} and {LARGEST:g}, got {self.alpha!r}; scale the kernels")
         if not 0 < self.tol < 1:
             raise ValueError(f"tol, the relative duality gap to reach, must lie between 0 and 1, got {self.tol!r}")
-        if self.max_iter is not None and self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver must be one of {sorted(SOLVERS)}, got {self.solver!r}")
+        if self.max_iter is not None:
+            check_count("max_iter", self.max_iter)
+        check_choice("solver", self.solver, SOLVERS)
 
     def fit(
         self,

@@ -1,7 +1,6 @@
 """Spectral clustering of a learned kernel."""
 
 import warnings
-from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
+from ..checks import check_choice, check_count
 from ..kernels.combined import CombinedKernelTransformer
 from ..kernels.reading import tidy
 from ..spectral import GramFactor, SpectralBasis, assign_clusters, spectral_basis
@@ -238,13 +238,11 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
     def _check_options(self) -> None:
         if isinstance(self.learner, str) and self.learner != "precomputed":
             raise ValueError(f'learner must be a transformer, "precomputed" or None, got {self.learner!r}')
-        if self.normalize not in ("auto", "symmetric", "none"):
-            raise ValueError(f'normalize must be "auto", "symmetric" or "none", got {self.normalize!r}')
-        counts = {"n_clusters": self.n_clusters, "n_init": self.n_init}
-        counts |= {} if self.n_components is None else {"n_components": self.n_components}
-        for name, count in counts.items():
-            if not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
-                raise ValueError(f"{name} must be an integer of at least 1, got {count!r}")
+        check_choice("normalize", self.normalize, ("auto", "symmetric", "none"))
+        check_count("n_clusters", self.n_clusters)
+        check_count("n_init", self.n_init)
+        if self.n_components is not None:
+            check_count("n_components", self.n_components)
 
     @property
     def _is_precomputed(self) -> bool:

@@ -3,7 +3,6 @@
 import inspect
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy.linalg.blas import dsymv
 from scipy.sparse.linalg import ArpackError, LinearOperator, aslinearoperator, eigsh
 from sklearn.utils import check_random_state
 
+from ..checks import check_count
 from .block_lanczos import block_lanczos, finds_larger
 
 __all__ = ["GramFactor", "top_eigenpairs"]
@@ -120,7 +120,7 @@ def top_eigenpairs(
     """
     product = as_symmetric_operator(operator)
     n_samples = product.shape[0]
-    check_count(k, n_samples, "k")
+    check_count("k", k, most=n_samples, limit=", the number of samples")
     if n_samples <= _DENSE_SIZE or k >= n_samples - 1:
         values, vectors = _dense_eigenpairs(product, k)
     else:
@@ -166,11 +166,6 @@ def _check_symmetric(matrix: Any) -> None:
         raise ValueError("a similarity must be finite, got NaN or infinity; impute or remove those samples first")
     if np.abs(right - left).max() > 1e-8 * np.abs(right).max():
         raise ValueError("a similarity must be symmetric; pass (K + K.T) / 2 if it is so in principle")
-
-
-def check_count(count: int, limit: int, name: str) -> None:
-    if not isinstance(count, Integral) or not 1 <= count <= limit:
-        raise ValueError(f"{name} must be an integer between 1 and the number of samples, {limit}, got {count!r}")
 
 
 def _dense_eigenpairs(product: LinearOperator, k: int) -> tuple[FloatArray, FloatArray]:

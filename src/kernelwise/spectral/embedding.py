@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from scipy.sparse import diags_array
 from scipy.sparse.linalg import aslinearoperator
 
-from .eigenpairs import FloatArray, RandomState, as_float, as_symmetric_operator, check_count, top_eigenpairs
+from ..checks import check_choice, check_count
+from .eigenpairs import FloatArray, RandomState, as_float, as_symmetric_operator, top_eigenpairs
 
 __all__ = ["SpectralBasis", "assign_clusters", "spectral_basis", "spectral_embedding"]
 
@@ -117,11 +118,10 @@ def spectral_basis(
     >>> spectral_basis(np.kron(np.eye(2), np.ones((3, 3))), 2).values.round(6)
     array([1., 1.])
     """
-    if normalize not in ("symmetric", "none"):
-        raise ValueError(f'normalize must be "symmetric" or "none", got {normalize!r}')
+    check_choice("normalize", normalize, ("symmetric", "none"))
     product = as_symmetric_operator(affinity)
     n_samples = product.shape[0]
-    check_count(n_components, n_samples, "n_components")
+    check_count("n_components", n_components, most=n_samples, limit=", the number of samples")
     if normalize == "none":
         return SpectralBasis(*top_eigenpairs(product, n_components, random_state=random_state, tol=tol), None)
     degrees = checked_degrees(product.matvec(np.ones(n_samples)))
@@ -212,7 +212,7 @@ def assign_clusters(
     embedding = np.asarray(embedding, dtype=np.float64)
     if embedding.ndim != 2:
         raise ValueError(f"embedding must have one row per sample, got shape {embedding.shape}")
-    check_count(n_clusters, embedding.shape[0], "n_clusters")
+    check_count("n_clusters", n_clusters, most=embedding.shape[0], limit=", the number of samples")
     k_means = KMeans(n_clusters, init="k-means++", n_init=n_init, random_state=random_state)
     return k_means.fit(embedding).labels_.astype(np.intp)
 

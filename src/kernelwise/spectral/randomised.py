@@ -24,8 +24,9 @@ import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ..checks import check_count
 from .block_lanczos import block_lanczos
-from .eigenpairs import RandomState, check_count
+from .eigenpairs import RandomState
 from .tall_arrays import largest_entries, stored, triangle, with_signs
 
 __all__ = ["SingularTriplets", "randomised_eigenbasis", "randomised_svd"]
@@ -78,7 +79,7 @@ def randomised_svd(factor: Any, k: int, *, n_power: int = 4, random_state: Rando
     (array([3., 2.]), [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
     """
     n, d = factor.shape
-    check_count(k, min(n, d), "k")
+    check_count("k", k, most=min(n, d), limit=", the smaller side of the factor")
     width = min(k + OVERSAMPLES, n, d)
     sketch = check_random_state(random_state).normal(size=(d, k + OVERSAMPLES))[:, :width]
     directions = np.linalg.qr(sketch)[0]
@@ -140,6 +141,6 @@ def randomised_eigenbasis(
     >>> values.round(9)
     array([5., 2., 2.])
     """
-    check_count(k, matrix.shape[0], "k")
+    check_count("k", k, most=matrix.shape[0], limit=", the number of samples")
     pairs = block_lanczos(matrix, k, check_random_state(random_state), tol=tol)
     return pairs.values, stored(with_signs(pairs.vectors))

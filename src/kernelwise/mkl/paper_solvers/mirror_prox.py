@@ -20,9 +20,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ...checks import check_choice
 from ...optim import HistoryRow, SolverResult
 from ..problem import MKLPoint, NoisyLabelProblem
-from .saddle import Average, Incumbent, Saddle, check_iterate
+from .saddle import Average, Incumbent, Saddle
 
 Array = NDArray[np.float64]
 
@@ -78,7 +79,7 @@ def solve_by_mirror_prox(
     >>> result.status, round(result.certificate.primal, 3)  # the first kernel alone separates: 0.1 / 2 * 1^2
     (<Status.CONVERGED: 'converged'>, 0.05)
     """
-    check_iterate(iterate)
+    check_choice("iterate", iterate, ("last", "average"))
     saddle = Saddle.of(problem)
     space = saddle.space
     incumbent = Incumbent(saddle, tol=tol, callback=callback)

@@ -117,12 +117,6 @@ class Average:
         return f, values, alpha
 
 
-def check_iterate(iterate: str) -> None:
-    """Raise unless ``iterate`` is one of the two that exist."""
-    if iterate not in ("last", "average"):
-        raise ValueError(f'iterate must be "last" or "average", got {iterate!r}')
-
-
 class Incumbent:
     """The best primal and the best dual point that a method has shown, with the bounds that they prove.
 

@@ -1,6 +1,5 @@
 """Which pairs are wrong, and how many of them, with nothing checked."""
 
-from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.metrics import log_loss, pairwise_distances
 from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.utils import check_array, check_random_state
 
+from ...checks import check_choice, check_count
 from ...kernels.magnitudes import power_of_two
 from ...kernels.reading import tidy
 from ...links.clustering import leading_directions
@@ -297,7 +297,5 @@ def _n_samples(X: Any) -> int:
 
 
 def _check_options(metric: str, n_folds: int) -> None:
-    if metric not in ("features", "precomputed"):
-        raise ValueError(f'metric must be "features" or "precomputed", got {metric!r}')
-    if not isinstance(n_folds, Integral) or isinstance(n_folds, bool) or n_folds < 2:
-        raise ValueError(f"n_folds must be an integer of at least 2, got {n_folds!r}")
+    check_choice("metric", metric, ("features", "precomputed"))
+    check_count("n_folds", n_folds, least=2)
