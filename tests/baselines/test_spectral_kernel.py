@@ -195,7 +195,7 @@ def test_bad_input(options, X, pairs, message):
 
 
 def test_options_must_be_of_the_right_type():
-    with pytest.raises(TypeError, match="n_components must be an integer of at least 1, got 2.5"):
+    with pytest.raises(TypeError, match=r"n_components must be an integer of at least 1, got 2\.5"):
         SpectralKernelLearner(n_components=2.5).fit(X3, pairs=PAIRS)
 
 
