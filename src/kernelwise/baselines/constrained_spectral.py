@@ -13,9 +13,11 @@ from ..checks import check_choice, check_count
 from ..completion.known_block import known_block
 from ..completion.similarity import is_operator, n_samples_of, symmetric_part
 from ..kernels import build_bank, resolve_kernels
+from ..kernels.precomputed import is_precomputed
 from ..kernels.reading import read_samples
 from ..kernels.specs import is_sparse
 from ..spectral import GramFactor, assign_clusters, spectral_basis
+from ..spectral.embedding import possible_normalization
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 
@@ -24,8 +26,6 @@ __all__ = ["ConstrainedSpectralClustering"]
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-#: Row sums below this fraction of the largest, and not positive, are rounding.
-ROUNDING = 1e-10
 #: Entries of an operator are read this many columns at a time.
 COLUMNS = 64
 
@@ -136,10 +136,10 @@ class ConstrainedSpectralClustering(ClusterMixin, BaseEstimator):
             return self.normalize
         operator = affinity.as_operator() if isinstance(affinity, GramFactor) else affinity
         degrees = operator @ np.ones(operator.shape[0])
-        return "symmetric" if degrees.min() >= -ROUNDING * np.abs(degrees).max() else "none"
+        return possible_normalization(degrees)
 
     def _read(self, X: Any) -> Any:
-        precomputed = isinstance(self.kernels, str) and self.kernels == "precomputed"
+        precomputed = is_precomputed(self.kernels)
         if precomputed and is_operator(X):
             self.n_features_in_ = n_samples_of(X)
             return symmetric_part(X)
@@ -160,7 +160,7 @@ class ConstrainedSpectralClustering(ClusterMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = isinstance(self.kernels, str) and self.kernels == "precomputed"
+        tags.input_tags.pairwise = is_precomputed(self.kernels)
         return tags
 
 

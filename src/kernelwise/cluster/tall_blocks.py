@@ -6,15 +6,10 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from ..spectral.tall_arrays import NEGLIGIBLE, beside, largest_entries, orthonormal, stored, triangle
+from ..spectral.tall_arrays import NEGLIGIBLE, beside, largest_entries, orthonormal, triangle
 from .block_array import BlockArray, Pending
 
 Array = NDArray[np.float64]
-
-
-@stored.register
-def _stored_blocks(rows: BlockArray) -> BlockArray:
-    return rows.keep()
 
 
 @beside.register

@@ -14,11 +14,12 @@ from ..cluster.collections import is_dask
 from ..cluster.row_access import as_dask_array, take_rows
 from ..kernels import build_bank, resolve_kernels
 from ..kernels.combined import combined_features
+from ..kernels.precomputed import is_precomputed
 from ..kernels.reading import read_samples
 from ..metrics import coherence
 from ..optim.sample_arrays import in_memory, rowwise
 from ..spectral import GramFactor, SpectralBasis, spectral_basis
-from ..spectral.embedding import inverse_root
+from ..spectral.embedding import ROUNDING, inverse_root
 from ..spectral.filtered import filtered_eigenpairs
 from .on_cluster import coherence_of_blocks, read_factor, read_graph, spectral_blocks
 from .pair_products import rows_times
@@ -26,8 +27,6 @@ from .similarity import is_operator, n_samples_of, symmetric_part
 
 Array = NDArray[np.float64]
 
-#: Eigenvalues below this fraction of the largest are rounding, and their eigenvectors arbitrary.
-NEGLIGIBLE = 1e-10
 #: Up to this many samples eigenvectors are computed to full accuracy.
 LARGE = 5000
 #: Up to this many samples all eigenvectors are computed, and nothing is drawn.
@@ -53,11 +52,6 @@ class Similarity:
     @property
     def n_samples(self) -> int:
         return n_samples_of(self.matrix)
-
-
-def is_precomputed(kernels: Any) -> bool:
-    """Whether the user brings the similarity itself."""
-    return isinstance(kernels, str) and kernels == "precomputed"
 
 
 def read_similarity(estimator: Any, X: Any) -> Similarity:
@@ -190,10 +184,10 @@ def leading_basis(
         basis = _approximate_basis(similarity.matrix, count, normalize, tol, random_state)
     else:
         basis = spectral_basis(similarity.matrix, count, normalize=normalize, random_state=random_state)
-    kept = basis.values > NEGLIGIBLE * max(float(basis.values[0]), 0.0)
-    if not kept.any():
+    basis = basis.positive()
+    if not len(basis.values):
         raise ValueError("the similarity has no positive eigenvalue, so it tells nothing about the classes")
-    return _with_extension(similarity, SpectralBasis(basis.values[kept], basis.vectors[:, kept], basis.degrees))
+    return _with_extension(similarity, basis)
 
 
 def _approximate_basis(
@@ -204,7 +198,7 @@ def _approximate_basis(
     if normalize == "none":
         return SpectralBasis(*filtered_eigenpairs(operator, count, tol=tol, random_state=random_state), None)
     degrees = operator.matvec(np.ones(operator.shape[0]))
-    least = NEGLIGIBLE * float(np.abs(degrees).max())
+    least = ROUNDING * float(np.abs(degrees).max())
     if degrees.min() < -least:
         raise ValueError(
             f"row sums of the similarity must not be negative, the least is {degrees.min():.3g}; "
@@ -235,7 +229,7 @@ def _with_extension(similarity: Similarity, basis: SpectralBasis) -> ExtendedBas
     rows, factor = basis.vectors / basis.values, similarity.factor
     degree_weights, least = None, 0.0
     if basis.degrees is not None:
-        least = NEGLIGIBLE * float(basis.degrees.max())
+        least = ROUNDING * float(basis.degrees.max())
         rows = rows * rowwise(basis.degrees, inverse_root, least)[:, None]
         ones = np.ones_like(basis.degrees)
         degree_weights = ones if factor is None else np.asarray(factor.T @ ones)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import check_choice, check_count, is_number
 from ..cluster.collections import is_dask, working_engine
 from ..cluster.row_access import as_dask_array
+from ..kernels.precomputed import is_precomputed
 from ..optim.sample_arrays import in_memory
 from ..pairs.audit.wrong_pairs import audit_pairs
 from ..supervision import Pairs
@@ -23,7 +24,6 @@ from .basis import (
     ExtendedBasis,
     Similarity,
     is_in_blocks,
-    is_precomputed,
     leading_basis,
     n_samples_in_blocks,
     read_blocks,

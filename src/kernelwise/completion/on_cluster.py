@@ -13,12 +13,12 @@ from ..cluster.engine import Engine
 from ..cluster.graph import BlockGraph
 from ..kernels.specs import is_sparse
 from ..memory import require
-from ..optim.sample_arrays import together
+from ..optim.sample_arrays import kept, together
 from ..spectral import GramFactor, SpectralBasis
 from ..spectral.embedding import checked_degrees, inverse_root
 from ..spectral.filtered import filtered_eigenpairs, least_eigenvalue, normal_rows, shifted_product
 from ..spectral.randomised import randomised_eigenbasis
-from ..spectral.tall_arrays import random_rows, stored, triangle, with_signs
+from ..spectral.tall_arrays import random_rows, triangle, with_signs
 from ..supervision import Pairs
 
 Array = NDArray[np.float64]
@@ -168,7 +168,7 @@ def spectral_blocks(
         values, vectors = _factor_eigenpairs(matrix.factor, n_components, tol, random_state)
     else:
         values, vectors = filtered_eigenpairs(matrix, n_components, tol=tol, random_state=random_state)
-        vectors = stored(with_signs(vectors))
+        vectors = kept(with_signs(vectors))
     return SpectralBasis(values, vectors, degrees)
 
 
@@ -293,10 +293,10 @@ def _factor_eigenpairs(
     known = values > NEGLIGIBLE * max(float(values[0]), 0.0)
     if not known.any():
         return values[:1], (factor @ np.zeros((n_columns, 1))).keep()
-    vectors = stored(factor @ (turned[:, known] / np.sqrt(values[known])))
+    vectors = kept(factor @ (turned[:, known] / np.sqrt(values[known])))
     # Vectors of small eigenvalues have lost digits; the nearest orthonormal ones have them again.
     _, lengths, axes = scipy.linalg.svd(np.asarray(triangle(vectors)))
-    return values[known], stored(with_signs(stored(vectors @ ((axes.T / lengths) @ axes))))
+    return values[known], kept(with_signs(kept(vectors @ ((axes.T / lengths) @ axes))))
 
 
 def _gram(block: Any) -> Array:

@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 
 from ..checks import check_count
 from ..metrics import coherence
-from ..spectral import SpectralBasis, assign_clusters
+from ..spectral import assign_clusters
+from ..spectral.embedding import unit_rows
 from ..supervision import Pairs
 from .basis import leading_basis, read_similarity
 from .completer import PairCompleter
@@ -213,7 +214,7 @@ class _Theory:
 def _planted_classes(basis: Array, n_clusters: int, rng: np.random.RandomState) -> IntArray:
     """Clusters of the rows of the leading eigenvectors."""
     leading = basis[:, : max(2, n_clusters)]
-    rows = SpectralBasis(np.ones(leading.shape[1]), leading, None).embedding(row_normalize=leading.shape[1] > 1)
+    rows = unit_rows(leading) if leading.shape[1] > 1 else leading
     return assign_clusters(rows, n_clusters, random_state=rng)
 
 

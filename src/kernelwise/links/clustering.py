@@ -21,6 +21,7 @@ from ..cluster.prediction import on_blocks
 from ..cluster.row_access import as_dask_array
 from ..kernels.reading import read_samples
 from ..optim.sample_arrays import in_memory, kept, rowwise
+from ..spectral.tall_arrays import with_signs
 from ..supervision import Pairs
 from .smoothing import LinkSmoother
 
@@ -230,9 +231,7 @@ def leading_directions(rows: Any, count: int) -> tuple[Array, Array]:
     n_columns = rows.shape[1]
     first = max(n_columns - count, 0)
     squares, vectors = scipy.linalg.eigh(np.asarray(rows.T @ rows), subset_by_index=[first, n_columns - 1])
-    vectors = vectors[:, ::-1]
-    peaks = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)
-    return np.sqrt(np.maximum(squares[::-1], 0.0)), np.where(peaks < 0.0, -vectors, vectors)
+    return np.sqrt(np.maximum(squares[::-1], 0.0)), with_signs(vectors[:, ::-1])
 
 
 def two_stage_k_means(

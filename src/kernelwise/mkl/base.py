@@ -22,6 +22,7 @@ from ..cluster.collections import is_dask, working_engine
 from ..cluster.prediction import on_blocks
 from ..kernels import Kernel, KernelExpansion
 from ..kernels.magnitudes import LARGEST, LEAST, power_of_two
+from ..kernels.precomputed import is_precomputed
 from ..optim import HistoryRow, SolverResult, Status
 from ..optim.sample_arrays import in_memory, kept, together
 from ..optim.threads import suitable_blas_threads
@@ -31,7 +32,7 @@ from .checkpoint import Checkpoint
 from .on_cluster import prepare_blocks
 from .problem import MKLPoint, NoisyLabelProblem
 from .solvers import SOLVERS
-from .training import TrainingSet, is_precomputed, prepare_training, read_features
+from .training import TrainingSet, prepare_training, read_features
 
 Array = NDArray[np.float64]
 Result = SolverResult[MKLPoint]
@@ -41,7 +42,7 @@ logger = logging.getLogger("kernelwise")
 #: Folds, and the gap to reach in each, for the decisions that probabilities are calibrated on.
 CALIBRATION_FOLDS, CALIBRATION_TOL = 5, 1e-3
 #: Weights of samples below this share of their mean make no difference to any sum.
-NEGLIGIBLE = 1e-15
+LEAST_WEIGHT = 1e-15
 #: Weights below this are what the solver leaves of unused kernels; tables leave them out.
 SHOWN = 1e-6
 
@@ -302,7 +303,7 @@ class WeightedSamples:
     def __init__(self, training: TrainingSet, output: int, weight: Array):
         self.bank, self.y, self.total = training.bank, training.signs(output), float(weight.sum())
         weight = weight / float(power_of_two(self.total / len(weight)))
-        self.weight = kept(weight * (weight > NEGLIGIBLE))
+        self.weight = kept(weight * (weight > LEAST_WEIGHT))
         self.mass = float(self.weight.sum())
 
     def problem(

@@ -9,6 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ..kernels import FactorBank, IndexedGram, StackedGram, build_bank, gaussian_kernels, resolve_kernels
+from ..kernels.precomputed import is_precomputed
 from ..kernels.reading import tidy
 from ..samples import FeatureScaler, distinct_samples, read_weights
 
@@ -36,11 +37,6 @@ class TrainingSet:
         """Return +1 for the class of this output and -1 for the rest."""
         positive = 1 if self.n_outputs == 1 else output
         return np.where(self.target == positive, 1.0, -1.0)
-
-
-def is_precomputed(kernels: Any) -> bool:
-    """Whether ``X`` is to be a Gram matrix or a stack of them."""
-    return isinstance(kernels, str) and kernels == "precomputed"
 
 
 def prepare_training(estimator: Any, X: Any, y: Any, sample_weight: Any, random_state: Any) -> TrainingSet:

@@ -13,6 +13,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, aslinearoperator, e
 from sklearn.utils import check_random_state
 
 from ..checks import check_count
+from ..spectral.tall_arrays import with_signs
 from .block_lanczos import block_lanczos, finds_larger
 
 __all__ = ["GramFactor", "top_eigenpairs"]
@@ -127,7 +128,7 @@ def top_eigenpairs(
         start = check_random_state(random_state).uniform(-1.0, 1.0, n_samples)
         values, vectors = _lanczos_eigenpairs(product, k, start, tol)
     order = np.argsort(values)[::-1]
-    return values[order], _with_signs(vectors[:, order])
+    return values[order], with_signs(vectors[:, order])
 
 
 def as_symmetric_operator(affinity: Any) -> LinearOperator:
@@ -195,9 +196,3 @@ def _lanczos_eigenpairs(
     if finds_larger(product, values, vectors, more, n_steps=max(10, n_products // _SEARCH_SHARE)):
         return block_lanczos(product, k, more, tol=tol)[:2]
     return values, vectors
-
-
-def _with_signs(vectors: FloatArray) -> FloatArray:
-    """Make the entry of largest magnitude of each column positive."""
-    peaks = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)
-    return np.where(peaks < 0.0, -vectors, vectors)

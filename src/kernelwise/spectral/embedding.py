@@ -13,6 +13,9 @@ from .eigenpairs import FloatArray, RandomState, as_float, as_symmetric_operator
 
 __all__ = ["SpectralBasis", "assign_clusters", "spectral_basis", "spectral_embedding"]
 
+#: Eigenvalues below this fraction of the largest are rounding, and their eigenvectors arbitrary; so are row sums.
+ROUNDING = 1e-10
+
 
 @dataclass(frozen=True, eq=False)
 class SpectralBasis:
@@ -43,7 +46,12 @@ class SpectralBasis:
 
     def embedding(self, *, row_normalize: bool = True) -> FloatArray:
         """Rows of the eigenvectors, scaled to unit length if ``row_normalize``; zero rows stay zero."""
-        return _unit_rows(self.vectors) if row_normalize else self.vectors.copy()
+        return unit_rows(self.vectors) if row_normalize else self.vectors.copy()
+
+    def positive(self) -> "SpectralBasis":
+        """The basis without eigenvectors of eigenvalue zero or less."""
+        kept = self.values > ROUNDING * max(float(self.values[0]), 0.0)
+        return SpectralBasis(self.values[kept], self.vectors[:, kept], self.degrees)
 
     def extend(self, cross: Any, *, row_normalize: bool = True) -> FloatArray:
         r"""Place new samples by Nystroem's formula, which gives back the embedding of the old ones.
@@ -74,7 +82,7 @@ class SpectralBasis:
             new_degrees = checked_degrees(cross @ np.ones(cross.shape[1]))
             weighted = inverse_root(self.degrees)[:, None] * self.vectors
             rows = inverse_root(new_degrees)[:, None] * (cross @ weighted) / self.values
-        return _unit_rows(rows) if row_normalize else rows
+        return unit_rows(rows) if row_normalize else rows
 
 
 def spectral_basis(
@@ -231,11 +239,17 @@ def checked_degrees(degrees: Any) -> Any:
     return np.where(degrees > rounding, degrees, 0.0)
 
 
+def possible_normalization(degrees: FloatArray) -> Literal["symmetric", "none"]:
+    """ "symmetric" where no row sum is negative, up to rounding."""
+    return "symmetric" if degrees.min() >= -ROUNDING * np.abs(degrees).max() else "none"
+
+
 def inverse_root(degrees: FloatArray, least: float = 0.0) -> FloatArray:
     """``d^-1/2``, and 0 for isolated samples, whose degree is no more than ``least``: nothing, or rounding."""
     return np.divide(1.0, np.sqrt(np.abs(degrees)), out=np.zeros_like(degrees), where=degrees > least)
 
 
-def _unit_rows(rows: FloatArray) -> FloatArray:
+def unit_rows(rows: FloatArray) -> FloatArray:
+    """Rows scaled to unit length; zero rows stay zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0.0)

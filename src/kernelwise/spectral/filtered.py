@@ -26,8 +26,9 @@ import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from ..optim.sample_arrays import kept
 from .eigenpairs import repeatable_eigsh
-from .tall_arrays import orthonormal, stored
+from .tall_arrays import orthonormal
 
 __all__ = ["filtered_eigenpairs", "least_eigenvalue", "normal_rows", "shifted_product"]
 
@@ -130,7 +131,7 @@ def _rayleigh_ritz(operator: Any, block: Any) -> tuple[FloatArray, Any, Any]:
     image = shifted_product(operator, block, None, 0.0, 1.0)
     projected = np.asarray(block.T @ image)
     values, rotation = scipy.linalg.eigh(0.5 * (projected + projected.T))
-    return values[::-1], stored(block @ rotation[:, ::-1]), image @ rotation[:, ::-1]
+    return values[::-1], kept(block @ rotation[:, ::-1]), image @ rotation[:, ::-1]
 
 
 def _residual(values: FloatArray, vectors: Any, image: Any, count: int) -> float:

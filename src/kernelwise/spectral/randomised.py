@@ -25,16 +25,17 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ..checks import check_count
+from ..optim.sample_arrays import kept
 from .block_lanczos import block_lanczos
 from .eigenpairs import RandomState
-from .tall_arrays import largest_entries, stored, triangle, with_signs
+from .tall_arrays import largest_entries, triangle, with_signs
 
 __all__ = ["SingularTriplets", "randomised_eigenbasis", "randomised_svd"]
 
 FloatArray = NDArray[np.float64]
 
 #: A direction whose singular value is smaller than this fraction of the largest is rounding.
-NEGLIGIBLE = 1e-13
+LEAST_SINGULAR_VALUE = 1e-13
 #: Columns of a sketch beyond the vectors that are asked for.
 OVERSAMPLES = 10
 
@@ -89,20 +90,20 @@ def randomised_svd(factor: Any, k: int, *, n_power: int = 4, random_state: Rando
     # range_^T F, from the columns: (F Q R^-1)^T F.
     projected = upper.T @ np.asarray(factor.T @ (factor @ directions)).T
     rotation, values, right = scipy.linalg.svd(projected, full_matrices=False)
-    count = min(k, int((values > NEGLIGIBLE * values[0]).sum())) if values.size and values[0] > 0 else 0
-    left = stored(range_ @ rotation[:, :count])
+    count = min(k, int((values > LEAST_SINGULAR_VALUE * values[0]).sum())) if values.size and values[0] > 0 else 0
+    left = kept(range_ @ rotation[:, :count])
     signs = np.where(np.asarray(largest_entries(left)) < 0.0, -1.0, 1.0)
     return SingularTriplets(left * signs, values[:count], right[:count].T * signs)
 
 
 def _orthonormal_range(factor: Any, directions: FloatArray) -> tuple[Any, FloatArray]:
     """Return an orthonormal basis of the range of ``F Q``, and the small matrix that takes ``F Q`` to it."""
-    rows = stored(factor @ directions)
+    rows = kept(factor @ directions)
     small: FloatArray = np.eye(directions.shape[1])
     for _ in range(2):  # the first solution has lost the digits that R spans; of an orthonormal one nothing is lost
         _, lengths, turned = scipy.linalg.svd(np.asarray(triangle(rows @ small)), full_matrices=False)
-        kept = lengths > NEGLIGIBLE * lengths.max(initial=0.0)
-        small = small @ (turned[kept].T / lengths[kept])
+        present = lengths > LEAST_SINGULAR_VALUE * lengths.max(initial=0.0)
+        small = small @ (turned[present].T / lengths[present])
     return rows @ small, small
 
 
@@ -143,4 +144,4 @@ def randomised_eigenbasis(
     """
     check_count("k", k, most=matrix.shape[0], limit=", the number of samples")
     pairs = block_lanczos(matrix, k, check_random_state(random_state), tol=tol)
-    return pairs.values, stored(with_signs(pairs.vectors))
+    return pairs.values, kept(with_signs(pairs.vectors))

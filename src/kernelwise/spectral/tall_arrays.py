@@ -11,18 +11,12 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-__all__ = ["beside", "largest_entries", "orthonormal", "random_rows", "stored", "triangle", "with_signs"]
+__all__ = ["beside", "largest_entries", "orthonormal", "random_rows", "triangle", "with_signs"]
 
 FloatArray = NDArray[np.float64]
 
 #: What remains of a unit vector after projection is rounding below this.
 NEGLIGIBLE = 1e-10
-
-
-@singledispatch
-def stored(rows: Any) -> Any:
-    """Return the array with its expression evaluated, for one that is used again; in memory it always is."""
-    return rows
 
 
 @singledispatch
