@@ -31,11 +31,11 @@ from .basis import (
     read_similarity,
 )
 from .block_completion import is_contradictory
-from .calibration import Calibration
-from .components import candidates, check_components, choose_components
+from .components import Calibration, candidates, check_components, choose_components
 from .core_fit import METHODS, CoreFitter, FittedCore
-from .entries import all_entries, entries, inner_products
+from .entries import all_entries, entries
 from .known_block import KnownBlock, known_block
+from .matrix.observed import sample_product
 from .on_cluster import read_pairs
 from .theory import labelled_for_recovery
 
@@ -255,7 +255,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 stacklevel=3,
             )
         if self.calibration_ is None:
-            scores = inner_products(core.labelled_rows, block.rows, block.cols)
+            scores = sample_product(core.labelled_rows, core.labelled_rows, block.rows, block.cols)
             self.calibration_ = Calibration.fit(scores, block, self.noise_rate_)
         return self
 

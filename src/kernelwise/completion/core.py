@@ -47,6 +47,7 @@ from numpy.typing import NDArray
 
 from ..optim import Certificate, HistoryRow, SolverResult, Status
 from .known_block import KnownBlock, flip_variance
+from .matrix.observed import sample_product
 
 __all__ = [
     "BlockBasis",
@@ -182,18 +183,13 @@ class CoreProblem:
     def entries(self, core: Array) -> Array:
         """The values of ``V C V^T`` on the known entries."""
         rows, cols, moved = self.block.rows, self.block.cols, self.left @ core
-        found = np.empty(len(rows))
         if self._many_per_row:  # then whole rows at the speed of the BLAS cost less than gathering single entries
-            size = max(1, CHUNK_VALUES // len(self.left))
+            found, size = np.empty(len(rows)), max(1, CHUNK_VALUES // len(self.left))
             for first in range(0, len(self.left), size):
                 part = slice(*np.searchsorted(rows, [first, first + size]))
                 found[part] = (moved[first : first + size] @ self.left.T)[rows[part] - first, cols[part]]
             return found
-        size = max(1, CHUNK_VALUES // self.left.shape[1])
-        for start in range(0, len(rows), size):
-            part = slice(start, start + size)
-            found[part] = np.einsum("tk,tk->t", moved[rows[part]], self.left[cols[part]])
-        return found
+        return sample_product(moved, self.left, rows, cols)
 
     @cached_property
     def _many_per_row(self) -> bool:

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cluster.collections import is_dask
+from .matrix.observed import sample_product
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 Check = Callable[[Any, Any], tuple[IntArray, IntArray]]
-Product = Callable[[Array, IntArray, IntArray], Array]
 
 
-def pair_products(factor: Any, rows: Any, cols: Any, *, check: Check, product: Product) -> Any:
+def pair_products(factor: Any, rows: Any, cols: Any, *, check: Check) -> Any:
     """Return ``f_i^T f_j`` for pairs of rows of a factor, where either is a Dask collection.
 
     Parameters
@@ -27,8 +27,6 @@ def pair_products(factor: Any, rows: Any, cols: Any, *, check: Check, product: P
     rows, cols : array-like, or Dask array or series, of int
     check : callable
         ``check(rows, cols)`` validates a piece of the pairs and returns index arrays.
-    product : callable
-        ``product(F, i, j)`` returns the products of rows ``i`` of an array with rows ``j`` of it.
 
     Returns
     -------
@@ -44,7 +42,7 @@ def pair_products(factor: Any, rows: Any, cols: Any, *, check: Check, product: P
     for left, right in pieces:
         ends = dask.delayed(_distinct_ends)(left, right, check=check)
         found = [dask.delayed(_rows_between)(block, ends, start) for block, start in zip(blocks, starts, strict=True)]
-        scores.append(dask.delayed(_products)(ends, found, product=product))
+        scores.append(dask.delayed(_products)(ends, found))
     if not given:
         return dask.compute(*scores)[0]
     parts = [da.from_delayed(one, shape=(k,), dtype=np.float64) for one, k in zip(scores, lengths, strict=True)]
@@ -132,8 +130,9 @@ def _rows_between(block: Array, ends: tuple[IntArray, IntArray, IntArray], start
     return block[index[slice(*np.searchsorted(index, [start, start + len(block)]))] - start]
 
 
-def _products(ends: tuple[IntArray, IntArray, IntArray], found: list[Array], *, product: Product) -> Array:
-    return product(np.concatenate(found), ends[1], ends[2])
+def _products(ends: tuple[IntArray, IntArray, IntArray], found: list[Array]) -> Array:
+    rows = np.concatenate(found)
+    return sample_product(rows, rows, ends[1], ends[2])
 
 
 def _product(rows: Any, block: Array) -> Array:

@@ -18,8 +18,8 @@ from ..supervision import Pairs
 from .basis import leading_basis, read_similarity
 from .completer import PairCompleter
 from .core_fit import CoreFitter
-from .entries import inner_products
 from .known_block import known_block
+from .matrix.observed import sample_product
 from .theory import (
     entries_for_recovery,
     labelled_for_recovery,
@@ -184,7 +184,7 @@ class _Simulation:
         block = known_block(pairs.flip(self.fitter.noise_rate, random_state=self.rng))
         core = self.fitter.fit(self.basis[block.index], block, self.fitter.complete(block, self.rng), self.rng)
         factor = core.factor(self.basis, block.index)
-        (same, different) = (inner_products(factor, *ends) for ends in self.questions)
+        (same, different) = (sample_product(factor, factor, *ends) for ends in self.questions)
         return 0.5 * float(np.mean(same >= 0.5) + np.mean(different < 0.5))
 
 

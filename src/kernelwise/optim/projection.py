@@ -1,4 +1,4 @@
-r"""Exact projection onto a box with a budget, in time linear in the number of entries.
+r"""A box with a budget: the exact projection onto it, in time linear in the number of entries, and its largest sum.
 
 The feasible set of the robust dual is ``Q = {a : 0 <= a_i <= u_i, sum_i a_i <= budget}``. The projection of ``v`` is
 ``a_i = clip(v_i - eta, 0, u_i)``, where the multiplier ``eta >= 0`` of the budget is zero if the budget is not
@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["project_box_budget"]
+__all__ = ["largest_spending", "project_box_budget"]
 
 FloatArray = NDArray[np.float64]
 
@@ -70,6 +70,38 @@ def project_box_budget(v: Any, *, upper: Any = 1.0, budget: float) -> Any:
     array([0.25, 0.5 , 0.  ])
     """
     return projected(v, upper, budget)
+
+
+@singledispatch
+def largest_spending(losses: Any, *, upper: Any, budget: float) -> float:
+    r"""Return the largest sum that a budget buys, ``max sum_i a_i losses_i``, for non-negative losses.
+
+    Over ``0 <= a_i <= u_i`` with ``sum_i a_i <= budget``, spending on the largest losses first is best. By duality the
+    value is also
+
+    .. math:: \min_{\theta \ge 0} \; \theta \rho + \sum_i u_i (l_i - \theta)_+
+
+    which needs only sums over i, and is an upper bound at every ``theta``.
+
+    Parameters
+    ----------
+    losses : array of shape (n,)
+    upper : array of shape (n,)
+        The bounds of ``a``.
+    budget : float
+        The bound of its sum.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.optim import largest_spending
+    >>> largest_spending(np.array([1.0, 3.0, 2.0]), upper=np.ones(3), budget=1.5)
+    4.0
+    """
+    order = np.argsort(-losses)
+    spent = np.cumsum(upper[order])
+    share = np.clip(budget - (spent - upper[order]), 0.0, upper[order])
+    return float(share @ losses[order])
 
 
 @singledispatch
