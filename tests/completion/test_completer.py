@@ -15,9 +15,9 @@ from kernelwise import PairCompleter, Pairs
 from kernelwise.completion.block_completion import complete_block, is_contradictory
 from kernelwise.completion.core import (
     CoreProblem,
-    block_basis,
     fit_core,
     fit_core_to_noise,
+    labelled_basis,
     reconstruct_core,
     refit_core,
     symmetric_root,
@@ -53,7 +53,7 @@ def accuracy(model, y):
 def test_reconstruction_is_equation_five(rng):
     U = np.linalg.qr(rng.normal(size=(40, 5)))[0]
     rows, factor = U[:12], rng.normal(size=(12, 3))
-    block = block_basis(rows)
+    block = labelled_basis(rows)
     core = block.lift @ reconstruct_core(block, factor) @ block.lift.T
     Z = factor @ factor.T
     gram = np.linalg.pinv(rows.T @ rows)
@@ -65,7 +65,7 @@ def test_an_exact_block_in_the_span_gives_back_the_whole_matrix(rng):
     indicators = np.eye(3)[y]
     U = np.linalg.qr(np.hstack([indicators, rng.normal(size=(60, 4))]))[0]
     labelled = rng.permutation(60)[:20]
-    block = block_basis(U[labelled])
+    block = labelled_basis(U[labelled])
     root = U @ block.lift @ symmetric_root(reconstruct_core(block, indicators[labelled]))
     np.testing.assert_allclose(root @ root.T, indicators @ indicators.T, atol=1e-8)
 

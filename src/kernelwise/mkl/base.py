@@ -188,7 +188,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         self.converged_ = all(result.status == Status.CONVERGED for result in results)
         self.history_ = [result.history for result in results]
         self._scaler = training.scaler
-        self._function = KernelExpansion.from_blocks(bank, [point.blocks for point in points], self.intercept_)
+        self._function = KernelExpansion.from_parts(bank, [point.parts for point in points], self.intercept_)
         if not self.converged_:
             warnings.warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} iterations at a duality gap of "

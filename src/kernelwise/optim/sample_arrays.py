@@ -1,7 +1,7 @@
 """What a solver does with arrays that have one row per sample, wherever the rows are.
 
-Solvers write sums over samples as NumPy expressions. An array that is cut into blocks on other machines answers to the
-same expressions, and registers here how it does the few things that it does differently. In memory all of them are
+Solvers write sums over samples as NumPy expressions. An array that is cut into row blocks on other machines answers to
+the same expressions, and registers here how it does the few things that it does differently. In memory all of them are
 plain NumPy.
 """
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 #: Samples that are worked on together where there are many.
-BLOCK = 4096
+SAMPLES_AT_ONCE = 4096
 
 
 @singledispatch
@@ -32,7 +32,7 @@ def all_kept(first: Any, *others: Any) -> tuple[Any, ...]:
 
 
 def together(*sums: Any) -> tuple[Any, ...]:
-    """Return the values of several sums (products, extremes) over samples, found in one pass where there are blocks.
+    """Return the values of several sums (products, extremes) over samples, in one pass where there are row blocks.
 
     Examples
     --------
@@ -57,8 +57,8 @@ def weighted_gram(B: Any, weight: Any) -> Any:
     """Return ``B diag(weight) B^T``, for B with one column per sample."""
     gram = np.zeros((len(B), len(B)))
     root = np.sqrt(weight)
-    for start in range(0, B.shape[1], BLOCK):  # pieces that stay in the cache, and no second copy of B
-        piece = slice(start, start + BLOCK)
+    for start in range(0, B.shape[1], SAMPLES_AT_ONCE):  # pieces that stay in the cache, and no second copy of B
+        piece = slice(start, start + SAMPLES_AT_ONCE)
         half = B[:, piece] * root[piece]
         gram += half @ half.T
     return gram
@@ -77,7 +77,7 @@ def rowwise(first: Any, function: Callable[..., Any], *others: Any, **options: A
 
 @singledispatch
 def reduced(first: Any, function: Callable[..., Any], rule: Callable[[Any, Any], Any], *others: Any) -> Any:
-    """Return ``function(first, *others)``; where there are blocks, those of all of them, merged by ``rule``."""
+    """Return ``function(first, *others)``; where there are row blocks, those of all of them, merged by ``rule``."""
     return function(first, *others)
 
 

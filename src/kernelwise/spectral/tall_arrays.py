@@ -1,7 +1,7 @@
 """What decompositions do with arrays of many rows and few columns, wherever the rows are.
 
-In memory all of it is plain NumPy. An array whose rows are cut into blocks on other machines registers here how it does
-the same; sums over rows, products ``A @ small`` and ``A.T @ B``, and differences it answers to like NumPy.
+In memory all of it is plain NumPy. An array in row blocks on other machines registers here how it does the same; sums
+over rows, products ``A @ small`` and ``A.T @ B``, and differences it answers to like NumPy.
 """
 
 from functools import singledispatch
@@ -47,24 +47,24 @@ def largest_entries(rows: Any) -> Any:
 
 @singledispatch
 def random_rows(like: Any, n_columns: int, rng: Any) -> Any:
-    """Return a block of starting vectors with uniform entries, one row for each of ``like``."""
+    """Return starting vectors with uniform entries, one row for each of ``like``."""
     return rng.uniform(-1.0, 1.0, (like.shape[0], n_columns))
 
 
 @singledispatch
-def orthonormal(block: Any, basis: Any = None) -> Any:
-    """An orthonormal basis of what the columns of the block have beyond those of the orthonormal basis.
+def orthonormal(vectors: Any, basis: Any = None) -> Any:
+    """An orthonormal basis of what the vectors (columns) have beyond those of the orthonormal basis.
 
     Twice, because what is left by the first projection has lost digits. Columns of nothing but rounding are dropped.
     """
     for _ in range(2):
-        lengths = np.linalg.norm(block, axis=0)
-        block = block[:, lengths > 0.0] / lengths[lengths > 0.0]
+        lengths = np.linalg.norm(vectors, axis=0)
+        vectors = vectors[:, lengths > 0.0] / lengths[lengths > 0.0]
         if basis is not None:
-            block = block - basis @ (basis.T @ block)
-        directions, upper, _ = scipy.linalg.qr(block, mode="economic", pivoting=True, check_finite=False)
-        block = directions[:, np.abs(np.diag(upper)) > NEGLIGIBLE]
-    return block
+            vectors = vectors - basis @ (basis.T @ vectors)
+        directions, upper, _ = scipy.linalg.qr(vectors, mode="economic", pivoting=True, check_finite=False)
+        vectors = directions[:, np.abs(np.diag(upper)) > NEGLIGIBLE]
+    return vectors
 
 
 def with_signs(vectors: Any) -> Any:

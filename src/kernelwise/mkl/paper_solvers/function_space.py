@@ -43,7 +43,7 @@ class CoordinateBank(Protocol):
     def group_sums(self, w: Array) -> Array:
         """Return the sum of the entries of each ``w_j``."""
 
-    def values(self, blocks: dict[int, Array]) -> Array:
+    def values(self, parts: dict[int, Array]) -> Array:
         """Return ``sum_j F_j w_j`` for some kernels."""
 
 
@@ -84,7 +84,7 @@ class FunctionSpace(ABC):
         """Return the intercept, 0 where there is none."""
 
     @abstractmethod
-    def blocks(self, f: Array) -> dict[int, Array]:
+    def parts(self, f: Array) -> dict[int, Array]:
         """Return the parts that are not zero in the coordinates of ``bank.factor(j)``."""
 
     @abstractmethod
@@ -131,7 +131,7 @@ class CoordinateSpace(FunctionSpace):
         return np.append(coordinates, float(v.sum())) if self.intercept else coordinates
 
     def values(self, f: Array) -> Array:
-        parts = self.blocks(f)
+        parts = self.parts(f)
         left_out = self.rank - sum(map(len, parts.values()))
         if left_out * self.bank.n_samples <= VISIT * len(parts):
             return self.bank.lift(f[: self.rank]) + self.constant(f)
@@ -153,7 +153,7 @@ class CoordinateSpace(FunctionSpace):
     def constant(self, f: Array) -> float:
         return float(f[-1]) if self.intercept else 0.0
 
-    def blocks(self, f: Array) -> dict[int, Array]:
+    def parts(self, f: Array) -> dict[int, Array]:
         stops = np.cumsum(self.bank.ranks)
         active = np.flatnonzero(self.norms(f))
         return {int(j): f[stops[j] - self.bank.ranks[j] : stops[j]] for j in active}
@@ -165,7 +165,7 @@ class CoefficientSpace(FunctionSpace):
     Parameters
     ----------
     bank : KernelBank
-        Any bank; only ``products`` is used, once per representer, and ``factor`` by :meth:`blocks`.
+        Any bank; only ``products`` is used, once per representer, and ``factor`` by :meth:`parts`.
     intercept : bool
 
     Examples
@@ -217,7 +217,7 @@ class CoefficientSpace(FunctionSpace):
     def constant(self, f: Array) -> float:
         return float(f[1, -1, 0]) if self.intercept else 0.0
 
-    def blocks(self, f: Array) -> dict[int, Array]:
+    def parts(self, f: Array) -> dict[int, Array]:
         # f_j = K_j z_j = F_j (F_j^T z_j)
         return {int(j): self.bank.factor(int(j)).T @ f[0, j] for j in np.flatnonzero(self.norms(f))}
 

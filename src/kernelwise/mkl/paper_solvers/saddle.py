@@ -176,5 +176,5 @@ class Incumbent:
         """Return the best point with its certificate."""
         status = Status.CONVERGED if self.converged else Status.STALLED if self.diverged else Status.MAX_ITER
         space = self.saddle.space
-        point = MKLPoint(self.saddle.unit * self.alpha, space.blocks(self.f), space.constant(self.f))
+        point = MKLPoint(self.saddle.unit * self.alpha, space.parts(self.f), space.constant(self.f))
         return SolverResult(point, self.bounds, status, n_iter, tuple(self.history))

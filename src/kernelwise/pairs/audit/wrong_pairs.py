@@ -22,7 +22,7 @@ from ...supervision import PairAudit, PairNoise, Pairs
 from ...supervision.graph import key_pairs, pair_keys, sorted_distinct, unlinked_keys
 from ...supervision.resolve import resolve_pairs
 from .chances import add_context, soft_logistic
-from .hidden_classes import Blocks, PairGraph, best_count, fewer_blocks, fit_blocks, likely_blocks, scaled_features
+from .hidden_classes import ClassFit, PairGraph, best_count, fit_classes, fits_of_fewer, likely_fits, scaled_features
 from .views import (
     CORE_DIM,
     activity,
@@ -147,20 +147,20 @@ class Judgement(NamedTuple):
 def _judge(rows: Array | None, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.random.RandomState) -> Judgement:
     """By a model of classes, unless links follow more than these."""
     fits = _fits(rows, pairs, fold_of, rng)
-    likely = likely_blocks(fits)
+    likely = likely_fits(fits)
     by_classes = _judge_by_classes(likely, pairs)
     if rows is None or not _follows_more(likely[0], rows, activity(pairs, fold_of), pairs):
         return by_classes
     # Where the largest number that was tried is likely, so might be any larger one.
     found = max(fit.n_classes for fit in likely) < max(fit.n_classes for fit in fits)
     by_clusters = _judge_by_clusters(rows, pairs, fold_of, likely[0], found, rng)
-    by_fewer = _judge_by_classes(fewer_blocks(fits, likely[0].n_classes), pairs)
+    by_fewer = _judge_by_classes(fits_of_fewer(fits, likely[0].n_classes), pairs)
     judged = by_clusters, by_classes, by_fewer
     low, high = np.min([each.low for each in judged], axis=0), np.max([each.high for each in judged], axis=0)
     return Judgement(by_clusters.same, tuple(low), tuple(high))
 
 
-def _fits(rows: Array | None, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.random.RandomState) -> list[Blocks]:
+def _fits(rows: Array | None, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.random.RandomState) -> list[ClassFit]:
     """Models with several numbers of classes, each from several clusterings."""
     graph, features = PairGraph(pairs), None
     if rows is None:
@@ -169,21 +169,21 @@ def _fits(rows: Array | None, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.r
         features = scaled_features(rows @ leading_directions(rows, CORE_DIM)[1])
         factors = pair_factors(core_embedding(rows, pairs, fold_of), pairs)
         starts = [factors, smoothed_embedding(rows, pairs)]
-    fits: list[Blocks] = []
+    fits: list[ClassFit] = []
     for count in CLASS_COUNTS:
         clusters = [nearest_clusters(start[:, : 2 * count], count, rng) for start in starts]
-        fits += [fit_blocks(graph, pairs.labels, start, features, rng) for start in clusters]
+        fits += [fit_classes(graph, pairs.labels, start, features, rng) for start in clusters]
         # No more classes if three numbers of them in a row told less.
         if 6 * count > pairs.n_samples or len({fit.n_classes for fit in fits if fit.n_classes > best_count(fits)}) > 2:
             break
     return fits
 
 
-def _follows_more(blocks: Blocks, rows: Array, hubs: Array, pairs: Pairs) -> bool:
+def _follows_more(fit: ClassFit, rows: Array, hubs: Array, pairs: Pairs) -> bool:
     """Whether similarity tells of the labels what neither classes nor the activity of both ends do."""
     unit = normalize(rows)
     similarity = np.einsum("td,td->t", unit[pairs.rows], unit[pairs.cols])
-    chance = np.clip(np.exp(blocks.log_chance), 1e-6, 1.0 - 1e-6)
+    chance = np.clip(np.exp(fit.log_chance), 1e-6, 1.0 - 1e-6)
     told = np.where(pairs.labels > 0, 1.0, -1.0) * logit(chance)
     columns: list[Array] = [hubs, told, similarity]
     losses = [_loss(columns[:count], pairs) for count in (1, 2, 3)]
@@ -198,7 +198,7 @@ def _loss(columns: list[Array], pairs: Pairs) -> float:
     return float(log_loss(pairs.labels, model.predict_proba(table), sample_weight=pairs.weights))
 
 
-def _judge_by_classes(likely: list[Blocks], pairs: Pairs) -> Judgement:
+def _judge_by_classes(likely: list[ClassFit], pairs: Pairs) -> Judgement:
     precisions = np.array([_precisions(fit.same, pairs) for fit in likely])
     n_kinds = np.array([(pairs.labels > 0).sum(), (pairs.labels < 0).sum()])
     # One pair more of each kind, right and wrong, so that no error is zero.
@@ -208,13 +208,13 @@ def _judge_by_classes(likely: list[Blocks], pairs: Pairs) -> Judgement:
 
 
 def _judge_by_clusters(
-    rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], blocks: Blocks, found: bool, rng: np.random.RandomState
+    rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], fit: ClassFit, found: bool, rng: np.random.RandomState
 ) -> Judgement:
     """Ranks by clusters, and rates by the model of classes if it found these, by clusters otherwise."""
     classes = class_view(rows, pairs, fold_of, rng)
-    told, same = blocks.same if found else classes.joined.mean(axis=0), np.zeros(len(pairs))
+    told, same = fit.same if found else classes.joined.mean(axis=0), np.zeros(len(pairs))
     positive = pairs.labels > 0
-    odds = np.clip(blocks.score, -LARGEST_ODDS, LARGEST_ODDS)
+    odds = np.clip(fit.score, -LARGEST_ODDS, LARGEST_ODDS)
     score = _standardised(classes.score) + CLASSES_WEIGHT * _standardised(odds)
     for kind in (positive, ~positive):
         own = add_context(score[kind], pairs[kind]) if kind is positive else score[kind]
