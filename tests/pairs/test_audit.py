@@ -10,7 +10,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelwise import PairKernelLearner, PairNoise, Pairs, audit_pairs
 from kernelwise.datasets import load_citeseer, load_cora
-from kernelwise.pairs.audit.chances import add_context
 from kernelwise.pairs.audit.hidden_classes import (
     ClassFit,
     PairGraph,
@@ -22,6 +21,7 @@ from kernelwise.pairs.audit.hidden_classes import (
     with_labels,
 )
 from kernelwise.pairs.audit.views import class_view
+from kernelwise.pairs.audit.wrong_pairs import add_context
 
 
 def blobs(rng, n=150, k=3, spread=0.5):

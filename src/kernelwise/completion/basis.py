@@ -21,8 +21,8 @@ from ..optim.sample_arrays import in_memory, rowwise
 from ..spectral import GramFactor, SpectralBasis, spectral_basis
 from ..spectral.embedding import ROUNDING, inverse_root
 from ..spectral.filtered import filtered_eigenpairs
+from .entries import rows_times
 from .on_cluster import coherence_of_blocks, read_factor, read_graph, spectral_blocks
-from .pair_products import rows_times
 from .similarity import is_operator, n_samples_of, symmetric_part
 
 Array = NDArray[np.float64]

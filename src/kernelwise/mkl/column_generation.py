@@ -105,6 +105,11 @@ def solve_by_column_generation(
         Called with each row of the history.
     rounds : Rounds, optional
         Where to keep every round, and to continue from.
+
+    Returns
+    -------
+    SolverResult
+        The best primal and the best dual point seen; its certificate holds whatever stopped the loop.
     """
     with suitable_blas_threads(problem.bank.n_samples):
         started = time.perf_counter()

@@ -42,9 +42,8 @@ def solve_by_mirror_prox(
 
     Parameters
     ----------
-    problem : NoisyLabelProblem
-    tol : float
-        The relative gap to reach.
+    problem, tol, callback
+        As for :func:`~kernelwise.mkl.column_generation.solve_by_column_generation`.
     max_iter : int
         T of the algorithm.
     step : {"tight", "paper"} or float
@@ -54,13 +53,6 @@ def solve_by_mirror_prox(
         Theorem 2 speaks of, and by far the slower in practice).
     check_every : int
         Iterations between two evaluations of the bounds.
-    callback : callable, optional
-        Called with each row of the history.
-
-    Returns
-    -------
-    SolverResult
-        The best primal and the best dual point seen; its certificate holds whatever stopped the loop.
 
     See Also
     --------

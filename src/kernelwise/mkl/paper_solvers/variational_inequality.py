@@ -47,9 +47,8 @@ def solve_by_variational_inequality(
 
     Parameters
     ----------
-    problem : NoisyLabelProblem
-    tol : float
-        The relative gap to reach.
+    problem, tol, callback
+        As for :func:`~kernelwise.mkl.column_generation.solve_by_column_generation`.
     max_iter : int
         T: the number of iterations, which also sets the step.
     gamma0 : float
@@ -59,13 +58,6 @@ def solve_by_variational_inequality(
         What the gap is measured at: the averages, which the theory is about, or the last iterates.
     check_every : int
         Iterations between two evaluations of the bounds.
-    callback : callable, optional
-        Called with each row of the history.
-
-    Returns
-    -------
-    SolverResult
-        The best primal and the best dual point seen; its certificate holds whatever stopped the loop.
 
     Examples
     --------

@@ -5,7 +5,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import logit
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit, logit
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, pairwise_distances
@@ -17,11 +18,11 @@ from ...kernels.magnitudes import power_of_two
 from ...kernels.reading import tidy
 from ...links.clustering import leading_directions
 from ...links.smoothing import LinkSmoother
+from ...samples import n_rows
 from ...spectral import spectral_basis
 from ...supervision import PairAudit, PairNoise, Pairs
 from ...supervision.graph import key_pairs, pair_keys, sorted_distinct, unlinked_keys
 from ...supervision.resolve import resolve_pairs
-from .chances import add_context, soft_logistic
 from .hidden_classes import ClassFit, PairGraph, best_count, fit_classes, fits_of_fewer, likely_fits, scaled_features
 from .views import (
     CORE_DIM,
@@ -123,7 +124,7 @@ def audit_pairs(
     >>> bool(wrong[audit.order[:50]].mean() > 0.9)
     True
     """
-    n_samples = pairs.n_samples if X is None and isinstance(pairs, Pairs) else _n_samples(X)
+    n_samples = pairs.n_samples if X is None and isinstance(pairs, Pairs) else n_rows(X)
     _check_options(metric, n_folds)
     given = resolve_pairs(pairs, None, n_samples, random_state=None, both_kinds=False)
     assert given is not None
@@ -291,9 +292,36 @@ def _rows(X: Any, metric: str, rng: np.random.RandomState) -> Array:
     return features @ leading_directions(features, ROWS_DIM)[1]
 
 
-def _n_samples(X: Any) -> int:
-    shape = getattr(X, "shape", None)
-    return int(shape[0]) if shape else len(X)
+def soft_logistic(score: Array, target: Array, weights: Array) -> Array:
+    r"""Probabilities :math:`\sigma(a l + b)`, a >= 0, nearest in cross-entropy to soft targets; their means agree."""
+
+    def objective(parameters: Array) -> tuple[float, Array]:
+        slope, shift = parameters
+        fitted = slope * score + shift
+        loss = -weights @ (target * log_expit(fitted) + (1.0 - target) * log_expit(-fitted))
+        error = weights * (expit(fitted) - target)
+        return float(loss), np.array([error @ score, error.sum()])
+
+    fit = minimize(objective, np.zeros(2), jac=True, method="L-BFGS-B", bounds=[(0.0, 20.0), (-20.0, 20.0)])
+    return expit(fit.x[0] * score + fit.x[1])
+
+
+def add_context(score: Array, links: Pairs) -> Array:
+    r"""Scores of links, with what the other links of both ends look like.
+
+    A sample between classes has many wrong links. Let c be the mean over both ends of the (shrunken) mean score of
+    their other links: what is added is the score that c predicts by linear regression, nothing if they do not agree.
+    """
+    deviation = (score - score.mean()) / max(float(score.std()), 1e-12)
+    ends = np.concatenate([links.rows, links.cols])
+    totals = np.bincount(ends, weights=np.tile(deviation, 2), minlength=links.n_samples)
+    counts = np.bincount(ends, minlength=links.n_samples)
+    others = [(totals[end] - deviation) / counts[end] for end in (links.rows, links.cols)]
+    context = (others[0] + others[1]) / 2.0
+    if context.std() < 1e-12:
+        return deviation
+    slope = float(np.mean((context - context.mean()) * deviation) / context.var())
+    return deviation + max(slope, 0.0) * context
 
 
 def _check_options(metric: str, n_folds: int) -> None:
