@@ -34,11 +34,11 @@ def test_function_spaces_keep_the_promises_of_a_reproducing_space(rng, kind, int
     h = space.scaled(2.0 * f - g, factors)
     np.testing.assert_allclose(space.norms(h), factors * space.norms(2.0 * f - g), rtol=1e-9)
     assert space.constant(h) == space.constant(2.0 * f - g)
-    blocks = space.blocks(h)
+    blocks = space.parts(h)
     assert sorted(blocks) == [1, 2, 4]
     values = sum(bank.factor(j) @ w for j, w in blocks.items()) + space.constant(h)
     np.testing.assert_allclose(space.values(h), values, atol=1e-9)
-    assert not space.blocks(space.zero())
+    assert not space.parts(space.zero())
     assert not space.values(space.zero()).any()
 
 

@@ -358,7 +358,7 @@ def test_samples_of_no_weight_do_not_count(rng):
 def test_a_warm_start_changes_the_way_and_not_the_answer(rng):
     problem = random_problem(rng, 1e-3, 0.6)
     cold = solve_by_column_generation(problem, tol=1e-7)
-    used = np.array(sorted(cold.point.blocks))
+    used = np.array(sorted(cold.point.parts))
     warm = solve_by_column_generation(problem, tol=1e-7, active=used)
     assert warm.certificate.primal == pytest.approx(cold.certificate.primal, rel=1e-6)
     assert warm.n_iter <= cold.n_iter

@@ -368,7 +368,7 @@ def test_alternation_does_not_raise_the_robust_hinge_loss(waves):
     penalty = 0.01
 
     def ramp_objective(fit):
-        norm = sum(np.linalg.norm(w) for w in fit.point.blocks.values())
+        norm = sum(np.linalg.norm(w) for w in fit.point.parts.values())
         return penalty / 2 * norm**2 + np.minimum(np.maximum(0, 1 - y * fit.decisions), 1).mean()
 
     start = task.fit(penalty)

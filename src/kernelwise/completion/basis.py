@@ -11,18 +11,17 @@ from sklearn.utils import check_random_state
 
 from ..kernels import build_bank, resolve_kernels
 from ..kernels.combined import combined_features
+from ..kernels.precomputed import is_precomputed
 from ..kernels.reading import read_samples
 from ..metrics import coherence
 from ..rows import is_dask, map_rows, take_rows
 from ..spectral import GramFactor, SpectralBasis, spectral_basis
-from ..spectral.embedding import inverse_root
+from ..spectral.embedding import ROUNDING, inverse_root
 from ..spectral.filtered import filtered_eigenpairs
 from .similarity import is_operator, n_samples_of, symmetric_part
 
 Array = NDArray[np.float64]
 
-#: Eigenvalues below this fraction of the largest are rounding, and their eigenvectors arbitrary.
-NEGLIGIBLE = 1e-10
 #: Up to this many samples eigenvectors are computed to full accuracy.
 LARGE = 5000
 
@@ -91,11 +90,6 @@ class Similarity:
         return spectral_basis(self.matrix, count, normalize=normalize, random_state=random_state)
 
 
-def is_precomputed(kernels: Any) -> bool:
-    """Whether the user brings the similarity itself."""
-    return isinstance(kernels, str) and kernels == "precomputed"
-
-
 def read_similarity(estimator: Any, X: Any) -> Similarity:
     """Validate what ``fit`` was given; kernels on features become the factor of their mean."""
     if is_in_blocks(X):
@@ -143,10 +137,10 @@ def leading_basis(
     if similarity.factor is not None:
         count = max(1, min(count, *similarity.factor.shape))
     basis = similarity.eigenvectors(count, normalize, tol if similarity.n_samples > LARGE else 0.0, random_state)
-    kept = basis.values > NEGLIGIBLE * max(float(basis.values[0]), 0.0)
-    if not kept.any():
+    basis = basis.positive()
+    if not len(basis.values):
         raise ValueError("the similarity has no positive eigenvalue, so it tells nothing about the classes")
-    return _with_extension(similarity, SpectralBasis(basis.values[kept], basis.vectors[:, kept], basis.degrees))
+    return _with_extension(similarity, basis)
 
 
 def _approximate_basis(
@@ -157,7 +151,7 @@ def _approximate_basis(
     if normalize == "none":
         return SpectralBasis(*filtered_eigenpairs(operator, count, tol=tol, random_state=random_state), None)
     degrees = operator.matvec(np.ones(operator.shape[0]))
-    least = NEGLIGIBLE * float(np.abs(degrees).max())
+    least = ROUNDING * float(np.abs(degrees).max())
     if degrees.min() < -least:
         raise ValueError(
             f"row sums of the similarity must not be negative, the least is {degrees.min():.3g}; "
@@ -175,7 +169,7 @@ def _with_extension(similarity: Similarity, basis: SpectralBasis) -> ExtendedBas
     rows, factor = basis.vectors / basis.values, similarity.factor
     degree_weights, least = None, 0.0
     if basis.degrees is not None:
-        least = NEGLIGIBLE * float(basis.degrees.max())
+        least = ROUNDING * float(basis.degrees.max())
         rows = rows * map_rows(basis.degrees, inverse_root, least)[:, None]
         ones = np.ones_like(basis.degrees)
         degree_weights = ones if factor is None else np.asarray(factor.T @ ones)

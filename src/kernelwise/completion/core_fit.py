@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..optim import Certificate
 from ..rows import put_rows
 from .block_completion import complete_block, noise_penalty, unshrunk_factor
-from .core import CoreProblem, block_basis, fit_core, fit_core_to_noise, reconstruct_core, refit_core, symmetric_root
+from .core import CoreProblem, fit_core, fit_core_to_noise, labelled_basis, reconstruct_core, refit_core, symmetric_root
 from .known_block import KnownBlock
 from .row_refinement import refined_rows
 
@@ -58,7 +58,7 @@ class CoreFitter:
 
         ``labelled`` are the rows of the basis at ``block.index``.
         """
-        coordinates = block_basis(labelled)
+        coordinates = labelled_basis(labelled)
         if coordinates.rank == 0:  # the basis is zero on all labelled samples: they determine nothing
             nothing = np.zeros((labelled.shape[1], 0))
             return FittedCore(nothing, np.zeros((len(block.index), 0)), 0, 0.0, Certificate(0.0, 0.0), 0, True)

@@ -20,6 +20,7 @@ from ..cluster.collections import check_numbers, read_rows, working_engine
 from ..cluster.engine import Engine
 from ..cluster.graph import BlockGraph, read_graph
 from ..cluster.labelled_pairs import pairs_in_memory
+from ..kernels.precomputed import is_precomputed
 from ..kernels.specs import is_sparse
 from ..rows import is_dask, persist
 from ..spectral import GramFactor, SpectralBasis
@@ -28,16 +29,16 @@ from ..spectral.filtered import filtered_eigenpairs
 from ..spectral.randomised import randomised_eigenbasis
 from ..spectral.tall_arrays import triangle, with_signs
 from ..supervision.resolve import resolve_pairs
-from .basis import ExtendedBasis, Similarity, is_precomputed
+from .basis import ExtendedBasis, Similarity
 from .components import candidates
 from .known_block import known_block
+from .matrix.observed import sample_product
 from .similarity import n_samples_of
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 IntArray = NDArray[np.intp]
 Check = Callable[[Any, Any], tuple[IntArray, IntArray]]
-Product = Callable[[Array, IntArray, IntArray], Array]
 
 #: Columns of a factor up to which the matrix of their products is decomposed as a whole.
 FEW_COLUMNS = 2000
@@ -262,7 +263,7 @@ def _gram(block: Any) -> Array:
     return product.toarray() if is_sparse(product) else product
 
 
-def pair_products(factor: Any, rows: Any, cols: Any, *, check: Check, product: Product) -> Any:
+def pair_products(factor: Any, rows: Any, cols: Any, check: Check) -> Any:
     """Return ``f_i^T f_j`` for pairs of rows of a factor, where either is a Dask collection.
 
     Parameters
@@ -271,8 +272,6 @@ def pair_products(factor: Any, rows: Any, cols: Any, *, check: Check, product: P
     rows, cols : array-like, or Dask array or series, of int
     check : callable
         ``check(rows, cols)`` validates a piece of the pairs and returns index arrays.
-    product : callable
-        ``product(F, i, j)`` returns the products of rows ``i`` of an array with rows ``j`` of it.
 
     Returns
     -------
@@ -288,7 +287,7 @@ def pair_products(factor: Any, rows: Any, cols: Any, *, check: Check, product: P
     for left, right in pieces:
         ends = dask.delayed(_distinct_ends)(left, right, check=check)
         found = [dask.delayed(_rows_between)(block, ends, start) for block, start in zip(blocks, starts, strict=True)]
-        scores.append(dask.delayed(_products)(ends, found, product=product))
+        scores.append(dask.delayed(_products)(ends, found))
     if not given:
         return dask.compute(*scores)[0]
     parts = [da.from_delayed(one, shape=(k,), dtype=np.float64) for one, k in zip(scores, lengths, strict=True)]
@@ -376,8 +375,9 @@ def _rows_between(block: Array, ends: tuple[IntArray, IntArray, IntArray], start
     return block[index[slice(*np.searchsorted(index, [start, start + len(block)]))] - start]
 
 
-def _products(ends: tuple[IntArray, IntArray, IntArray], found: list[Array], *, product: Product) -> Array:
-    return product(np.concatenate(found), ends[1], ends[2])
+def _products(ends: tuple[IntArray, IntArray, IntArray], found: list[Array]) -> Array:
+    rows = np.concatenate(found)
+    return sample_product(rows, rows, ends[1], ends[2])
 
 
 def _product(rows: Any, block: Array) -> Array:

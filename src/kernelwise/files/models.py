@@ -81,7 +81,7 @@ TRUSTED = frozenset(
         "kernelwise.baselines.spectral_kernel.SpectralKernelLearner",
         "kernelwise.baselines.uniform_kernel.UniformKernel",
         "kernelwise.tables.preparation.ColumnPreparation",
-        "kernelwise.completion.calibration.Calibration",
+        "kernelwise.completion.components.Calibration",
         "kernelwise.samples.FeatureScaler",
         "kernelwise.completion.basis.ExtendedBasis",
         "kernelwise.mkl.best_case.BestCaseMKLClassifier",

@@ -14,12 +14,14 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..checks import check_count
 from ..cluster.prediction import on_blocks
 from ..kernels.reading import read_samples
 from ..rows import is_dask, map_rows, persist
+from ..spectral.tall_arrays import with_signs
 from ..supervision import Pairs
 from .on_cluster import fit_clusters_on_cluster
-from .smoothing import LinkSmoother, is_count
+from .smoothing import LinkSmoother
 
 __all__ = ["LinkedClustering"]
 
@@ -200,8 +202,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
 
     def _check_options(self) -> None:
         for name in ("n_clusters", "embedding_dim", "n_init"):
-            if not is_count(getattr(self, name), 1):
-                raise ValueError(f"{name} must be an integer of at least 1, got {getattr(self, name)!r}")
+            check_count(name, getattr(self, name))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -221,9 +222,7 @@ def leading_directions(rows: Any, count: int) -> tuple[Array, Array]:
     n_columns = rows.shape[1]
     first = max(n_columns - count, 0)
     squares, vectors = scipy.linalg.eigh(np.asarray(rows.T @ rows), subset_by_index=[first, n_columns - 1])
-    vectors = vectors[:, ::-1]
-    peaks = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)
-    return np.sqrt(np.maximum(squares[::-1], 0.0)), np.where(peaks < 0.0, -vectors, vectors)
+    return np.sqrt(np.maximum(squares[::-1], 0.0)), with_signs(vectors[:, ::-1])
 
 
 def two_stage_k_means(

@@ -10,7 +10,6 @@ matrix of words is projected first, and nothing larger than documents times dime
 
 import warnings
 from collections.abc import Iterator, Sequence
-from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -23,6 +22,7 @@ from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
+from ..checks import is_count
 from ..cluster.prediction import on_blocks
 from ..kernels.magnitudes import check_magnitude
 from ..kernels.reading import read_samples
@@ -365,8 +365,3 @@ def normalised_adjacency(links: Any) -> tuple[Any, Array]:
     looped.data *= np.repeat(scale, np.diff(looped.indptr))
     looped.data *= scale[looped.indices]
     return looped, degrees
-
-
-def is_count(value: Any, least: int) -> bool:
-    """Whether an option is an integer of at least this much."""
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least

@@ -16,9 +16,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..checks import check_choice, check_count, check_positive
 from ..cluster.prediction import on_blocks
 from ..kernels import Kernel, KernelExpansion
 from ..kernels.magnitudes import LARGEST, LEAST, power_of_two
+from ..kernels.precomputed import is_precomputed
 from ..optim import HistoryRow, SolverResult, Status
 from ..rows import compute, in_memory, is_dask, persist
 from ..samples import balanced_folds
@@ -27,7 +29,7 @@ from .checkpoint import Checkpoint
 from .on_cluster import training_on_cluster
 from .problem import MKLPoint, NoisyLabelProblem
 from .solvers import SOLVERS
-from .training import TrainingSet, is_precomputed, read_features, training_in_memory
+from .training import TrainingSet, read_features, training_in_memory
 
 Array = NDArray[np.float64]
 Result = SolverResult[MKLPoint]
@@ -37,7 +39,7 @@ logger = logging.getLogger("kernelwise")
 #: Folds, and the gap to reach in each, for the decisions that probabilities are calibrated on.
 CALIBRATION_FOLDS, CALIBRATION_TOL = 5, 1e-3
 #: Weights of samples below this share of their mean make no difference to any sum.
-NEGLIGIBLE = 1e-15
+LEAST_WEIGHT = 1e-15
 #: Weights below this are what the solver leaves of unused kernels; tables leave them out.
 SHOWN = 1e-6
 
@@ -83,16 +85,14 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_options(self) -> None:
         """Refuse options that cannot work, before any data is touched."""
-        if not (np.isfinite(self.alpha) and self.alpha > 0):
-            raise ValueError(f"alpha must be a positive number, got {self.alpha!r}; larger means smoother")
+        check_positive("alpha", self.alpha, "; larger means smoother")
         if not LEAST <= self.alpha <= LARGEST:
             raise ValueError(f"alpha must lie between {LEAST:g} and {LARGEST:g}, got {self.alpha!r}; scale the kernels")
         if not 0 < self.tol < 1:
             raise ValueError(f"tol, the relative duality gap to reach, must lie between 0 and 1, got {self.tol!r}")
-        if self.max_iter is not None and self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver must be one of {sorted(SOLVERS)}, got {self.solver!r}")
+        if self.max_iter is not None:
+            check_count("max_iter", self.max_iter)
+        check_choice("solver", self.solver, SOLVERS)
 
     def fit(
         self,
@@ -184,7 +184,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         self.converged_ = all(result.status == Status.CONVERGED for result in results)
         self.history_ = [result.history for result in results]
         self._scaler = training.scaler
-        self._function = KernelExpansion.from_blocks(bank, [point.blocks for point in points], self.intercept_)
+        self._function = KernelExpansion.from_parts(bank, [point.parts for point in points], self.intercept_)
         if not self.converged_:
             warnings.warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} iterations at a duality gap of "
@@ -299,7 +299,7 @@ class WeightedSamples:
     def __init__(self, training: TrainingSet, output: int, weight: Array):
         self.bank, self.y, self.total = training.bank, training.signs(output), float(weight.sum())
         weight = weight / float(power_of_two(self.total / len(weight)))
-        self.weight = persist(weight * (weight > NEGLIGIBLE))
+        self.weight = persist(weight * (weight > LEAST_WEIGHT))
         self.mass = float(self.weight.sum())
 
     def problem(

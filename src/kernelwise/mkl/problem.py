@@ -20,7 +20,7 @@ here                    in the paper
 ``budget``              rho; infinity gives problem (2), SiPMKL
 ``mass``                N: n, or the sum of the sample weights
 ``alpha``               alpha
-``blocks[j]``           f_j in the coordinates of the factor ``K_j = F_j F_j^T``: ``f_j = F_j w_j``
+``parts[j]``            f_j in the coordinates of the factor ``K_j = F_j F_j^T``: ``f_j = F_j w_j``
 ======================  ===============================================================================
 
 A weight of two is the same as the sample given twice. The intercept b, not in the paper, is optional and unpenalised;
@@ -46,20 +46,20 @@ class MKLPoint:
     """A pair of a primal and a dual point."""
 
     alpha: Array
-    blocks: dict[int, Array]
+    parts: dict[int, Array]
     intercept: float = 0.0
 
     @property
     def active(self) -> NDArray[np.intp]:
         """The kernels that carry more than a trace of the function: where a nearby problem should start."""
-        norms = {j: float(np.linalg.norm(w)) for j, w in self.blocks.items()}
+        norms = {j: float(np.linalg.norm(w)) for j, w in self.parts.items()}
         total = sum(norms.values())
         return np.array(sorted(j for j, norm in norms.items() if norm > 1e-4 * total), dtype=np.intp)
 
     def norms(self, n_kernels: int) -> Array:
         """Return ``||f_j||`` for every kernel."""
         norms = np.zeros(n_kernels)
-        for j, w in self.blocks.items():
+        for j, w in self.parts.items():
             norms[j] = np.linalg.norm(w)
         return norms
 
@@ -123,9 +123,9 @@ class NoisyLabelProblem:
 
     def decisions(self, point: MKLPoint) -> Array:
         """Return ``f(x_i)`` on the training samples."""
-        if not point.blocks:
+        if not point.parts:
             return np.full_like(self.y, point.intercept)
-        return self.bank.values(point.blocks) + point.intercept
+        return self.bank.values(point.parts) + point.intercept
 
     def certificate(self, point: MKLPoint, prices: Array | None = None) -> Certificate:
         """Evaluate both sides at a point whose ``alpha`` is feasible; ``prices`` are those of ``alpha``, if known."""

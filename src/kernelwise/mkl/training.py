@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ..kernels import FactorBank, IndexedGram, StackedGram, build_bank, gaussian_kernels, resolve_kernels
+from ..kernels.precomputed import is_precomputed
 from ..kernels.reading import tidy
 from ..optim.threads import suitable_blas_threads
 from ..samples import FeatureScaler, distinct_samples, n_rows, read_weights
@@ -39,11 +40,6 @@ class TrainingSet:
         """Return +1 for the class of this output and -1 for the rest."""
         positive = 1 if self.n_outputs == 1 else output
         return np.where(self.target == positive, 1.0, -1.0)
-
-
-def is_precomputed(kernels: Any) -> bool:
-    """Whether ``X`` is to be a Gram matrix or a stack of them."""
-    return isinstance(kernels, str) and kernels == "precomputed"
 
 
 @contextmanager

@@ -128,7 +128,7 @@ class BoundedPoint:
 
     @cached_property
     def _sums(self) -> tuple[float, Array]:
-        """The sum of the losses and its gradient, found in one pass where there are blocks."""
+        """The sum of the losses and its gradient, found in one pass where there are row blocks."""
         problem, scores = self.problem, self.scores
         loss, gradient = compute(problem.losses(scores).sum(), problem.design.T @ problem.slopes(scores))
         return float(loss), gradient
@@ -283,7 +283,7 @@ def _solve_directly(
 
 
 def _scaled_gram(A: Any, curvatures: Array) -> Array:
-    """Return ``A^T D A``; a block of a large problem may be sparse."""
+    """Return ``A^T D A``; a row block of a large problem may be sparse."""
     if isinstance(A, np.ndarray):
         return A.T @ (curvatures[:, None] * A)
     return (A.T @ A.multiply(curvatures[:, None])).toarray()

@@ -3,15 +3,15 @@
 The program, in ``alpha`` (n) and ``t``::
 
     minimise    -sum(alpha) + curvature t^2 / 2
-    subject to  ||B_j alpha|| <= t  for every block j,   0 <= alpha <= upper,   sum(alpha) <= budget,   e^T alpha = 0
+    subject to  ||B_j alpha|| <= t  for every cone j,   0 <= alpha <= upper,   sum(alpha) <= budget,   e^T alpha = 0
 
 where the last two are optional. Primal-dual path following with Nesterov-Todd scaling and Mehrotra's corrector. Every
 iterate is strictly feasible in both the program and its dual, because such a starting point can be written down, so
 ``s^T z`` is the gap.
 
 Each iteration needs one Gram matrix of the rows of B (weighted over samples) and a few products with B: sums over
-samples. Arrays with an entry per sample may therefore be cut into blocks that are elsewhere (``rows.py``); what
-is kept here, the cones, has the size of the summed ranks.
+samples. Arrays with an entry per sample may therefore be cut into row blocks that are elsewhere (``rows.py``);
+what is kept here, the cones, has the size of the summed ranks.
 """
 
 from collections.abc import Sequence

@@ -26,7 +26,7 @@ REFINEMENTS = 4
 MANY_SAMPLES = 1500
 #: Samples that are worked on together where there are many.
 SAMPLES_AT_ONCE = 4096
-#: The most entries that the Gram matrices of all blocks may have together.
+#: The most entries that the Gram matrices of all cones may have together.
 GRAM_ENTRIES = 2**26
 
 
@@ -43,13 +43,13 @@ class ConeProgram:
 
     @cached_property
     def cones(self) -> Cones:
-        """The second-order cones, one per block."""
+        """The second-order cones, one per kernel."""
         return Cones(self.ranks)
 
     @cached_property
     def grams(self) -> Array:
         """All ``B_j^T B_j``: with few samples and high ranks, these make an iteration independent of the ranks."""
-        return np.stack([block.T @ block for block in np.split(self.B, np.cumsum(self.ranks)[:-1])])
+        return np.stack([tail.T @ tail for tail in np.split(self.B, np.cumsum(self.ranks)[:-1])])
 
     @property
     def few_samples(self) -> bool:
@@ -109,14 +109,14 @@ class ReducedInverse:
         return matrix
 
     def _woodbury_matrix(self) -> Array:
-        """``C^-1 + B D^-1 B^T`` with ``C^-1 = beta^2 (I - 2 w1 w1^T / (1 + 2 ||w1||^2))`` in each block."""
+        """``C^-1 + B D^-1 B^T`` with ``C^-1 = beta^2 (I - 2 w1 w1^T / (1 + 2 ||w1||^2))`` for each cone."""
         scaling, cones = self.scaling, self.scaling.cones
         matrix = np.array(self.gram)
         for j, start in enumerate(cones.starts):
-            block = slice(start, start + cones.ranks[j])
-            w1 = scaling.w.tails[block]
+            tail = slice(start, start + cones.ranks[j])
+            w1 = scaling.w.tails[tail]
             inner = np.eye(len(w1)) - np.outer(w1, w1) * (2.0 / (1.0 + 2.0 * float(w1 @ w1)))
-            matrix[block, block] += scaling.beta[j] ** 2 * inner
+            matrix[tail, tail] += scaling.beta[j] ** 2 * inner
         return matrix
 
     def solve(self, right: Array, *, against: Array, ahead: Ahead) -> tuple[Any, Sequence[Any]]:

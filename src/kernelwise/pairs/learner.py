@@ -3,14 +3,14 @@
 import logging
 import warnings
 from collections.abc import Callable
-from numbers import Real
-from typing import Any, Literal, Self, TypeGuard
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 
+from ..checks import check_choice, check_count, is_number
 from ..cluster.prediction import on_blocks
 from ..kernels import FactorBank, KernelBank
 from ..kernels.combined import CombinedKernelTransformer
@@ -263,22 +263,20 @@ class PairKernelLearner(CombinedKernelTransformer):
 
     def _check_options(self) -> None:
         """Refuse options that cannot work, before any data is touched."""
-        if self.alpha is not None and not (_is_number(self.alpha) and 0 < self.alpha < np.inf):
+        if self.alpha is not None and not (is_number(self.alpha) and 0 < self.alpha < np.inf):
             raise ValueError(f"alpha must be a positive number, or None for 0.01 / n_pairs, got {self.alpha!r}")
         if self.noise is not None and self.noise != "auto" and not isinstance(self.noise, PairNoise):
             raise TypeError(
                 'noise must be None, "auto" or a kernelwise.PairNoise, such as PairNoise.estimate(pairs, true_labels, '
                 f"index) from a few checked pairs, got {self.noise!r}"
             )
-        if self.correction not in CORRECTIONS:
-            raise ValueError(f"correction must be one of {list(CORRECTIONS)}, got {self.correction!r}")
+        check_choice("correction", self.correction, CORRECTIONS)
         off = self.feasible is None or self.feasible is False
-        if not off and not (_is_number(self.feasible) and 0 < self.feasible <= 1):
+        if not off and not (is_number(self.feasible) and 0 < self.feasible <= 1):
             raise ValueError(f"feasible must lie above 0 and be at most 1, or be None or False, got {self.feasible!r}")
-        if not (_is_number(self.tol) and 0 < self.tol < 1):
+        if not (is_number(self.tol) and 0 < self.tol < 1):
             raise ValueError(f"tol must lie between 0 and 1, got {self.tol!r}")
-        if not (_is_number(self.max_iter) and self.max_iter >= 1):
-            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
+        check_count("max_iter", self.max_iter)
         if isinstance(self.noise, PairNoise) and self.correction != "none":
             self._check_noise(self.noise)
 
@@ -325,10 +323,6 @@ def _largest_errors(bank: KernelBank) -> float | Array:
     if not isinstance(bank, FactorBank):
         return 0.0
     return bank.residuals * bank.diagonals().max(axis=1) / np.maximum(1.0 - bank.residuals, 0.1)
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
 def _log_row(row: HistoryRow) -> None:

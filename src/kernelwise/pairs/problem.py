@@ -132,7 +132,7 @@ def forward_problem(
 def pair_value_matrix(bank: KernelBank, pairs: Pairs) -> Any:
     """The values of all kernels on all pairs, (n_pairs, n_kernels): sparse where most of them are zero.
 
-    Sparse ones are made block by block, since the rows of both ends of every pair take far more memory than the result.
+    Sparse ones are made piece by piece, since the rows of both ends of every pair take far more memory than the result.
 
     Examples
     --------
@@ -149,8 +149,8 @@ def pair_value_matrix(bank: KernelBank, pairs: Pairs) -> Any:
         check_magnitude(dense, "the kernels", least=0.0)
         return dense
     starts = range(0, len(pairs), PAIRS_AT_ONCE)
-    blocks = [slice(start, start + PAIRS_AT_ONCE) for start in starts]
-    values = sp.csr_array(sp.vstack([bank.pair_values(pairs.rows[block], pairs.cols[block]) for block in blocks]))
+    pieces = [slice(start, start + PAIRS_AT_ONCE) for start in starts]
+    values = sp.csr_array(sp.vstack([bank.pair_values(pairs.rows[piece], pairs.cols[piece]) for piece in pieces]))
     check_magnitude(values, "the kernels", least=0.0)
     return values.toarray() if values.nnz > DENSE * values.shape[0] * values.shape[1] else values
 

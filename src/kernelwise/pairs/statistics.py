@@ -42,6 +42,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import check_positive
 from ..rows import compute, reduce_rows
 from ..supervision import PairNoise, Pairs
 
@@ -330,8 +331,7 @@ def _check_bound_arguments(
 ) -> None:
     positive = {"n_pairs": n_pairs, "n_kernels": n_kernels, "penalty": penalty, "largest": largest}
     for name, value in positive.items():
-        if not (np.isfinite(value) and value > 0):
-            raise ValueError(f"{name} must be a positive number, got {value!r}")
+        check_positive(name, value)
     if not 0 < rarer_fraction <= 0.5:
         raise ValueError(f"rarer_fraction must lie above 0 and be at most 0.5, got {rarer_fraction!r}")
     if not 0 < risk < 1:

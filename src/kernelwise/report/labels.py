@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..supervision import LabelAudit
-from ._plain import Table, cells, fingerprint, number, numbers, read_ids, read_table, texts
-from ._review import MAX_WORDS, review, words
 from .neighbours import trusted_neighbours
+from .plain_data import Table, cells, fingerprint, number, numbers, read_ids, read_table, texts
+from .review import MAX_WORDS, review, words
 from .settings import PageSettings
 
 MAX_CHANCES = 5

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from ..supervision import PairAudit, Pairs
-from ._plain import Table, cells, fingerprint, number, numbers, read_ids, read_table
-from ._review import MAX_WORDS, review, words
+from .plain_data import Table, cells, fingerprint, number, numbers, read_ids, read_table
+from .review import MAX_WORDS, review, words
 from .settings import PageSettings
 
 #: How many neighbours of either kind the drawing of a link has room for.

@@ -57,7 +57,7 @@ class FunctionSpace:
 
     def values(self, f: Array) -> Array:
         """Return ``f(x_i) = sum_j f_j(x_i)``, with the intercept, on the samples."""
-        parts = self.blocks(f)
+        parts = self.parts(f)
         left_out = self.rank - sum(map(len, parts.values()))
         if left_out * self.bank.n_samples <= VISIT * len(parts):
             return self.bank.lift(f[: self.rank]) + self.constant(f)
@@ -87,7 +87,7 @@ class FunctionSpace:
         """Return the intercept, 0 where there is none."""
         return float(f[-1]) if self.intercept else 0.0
 
-    def blocks(self, f: Array) -> dict[int, Array]:
+    def parts(self, f: Array) -> dict[int, Array]:
         """Return the parts that are not zero in the coordinates of ``bank.factor(j)``."""
         stops = np.cumsum(self.bank.ranks)
         active = np.flatnonzero(self.norms(f))

@@ -59,20 +59,12 @@ def solve_by_primal_dual(
 
     Parameters
     ----------
-    problem : NoisyLabelProblem
-    tol : float
-        The relative gap to reach.
+    problem, tol, callback
+        As for :func:`~kernelwise.mkl.column_generation.solve_by_column_generation`.
     max_iter : int
         The largest number of steps; each is one pass over the bank and one over the kernels in use.
     check_every : int
         Steps between two evaluations of the bounds, which is where restarts are decided.
-    callback : callable, optional
-        Called with each row of the history.
-
-    Returns
-    -------
-    SolverResult
-        The best primal and the best dual point seen; its certificate holds whatever stopped the loop.
 
     See Also
     --------

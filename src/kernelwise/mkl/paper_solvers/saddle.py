@@ -117,12 +117,6 @@ class Average:
         return f, values, alpha
 
 
-def check_iterate(iterate: str) -> None:
-    """Raise unless ``iterate`` is one of the two that exist."""
-    if iterate not in ("last", "average"):
-        raise ValueError(f'iterate must be "last" or "average", got {iterate!r}')
-
-
 class Incumbent:
     """The best primal and the best dual point that a method has shown, with the bounds that they prove.
 
@@ -182,5 +176,5 @@ class Incumbent:
         """Return the best point with its certificate."""
         status = Status.CONVERGED if self.converged else Status.STALLED if self.diverged else Status.MAX_ITER
         space = self.saddle.space
-        point = MKLPoint(self.saddle.unit * self.alpha, space.blocks(self.f), space.constant(self.f))
+        point = MKLPoint(self.saddle.unit * self.alpha, space.parts(self.f), space.constant(self.f))
         return SolverResult(point, self.bounds, status, n_iter, tuple(self.history))

@@ -25,9 +25,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ...checks import check_choice, check_positive
 from ...optim import HistoryRow, SolverResult
 from ..problem import MKLPoint, NoisyLabelProblem
-from .saddle import Average, Incumbent, Saddle, check_iterate
+from .saddle import Average, Incumbent, Saddle
 
 Array = NDArray[np.float64]
 
@@ -69,9 +70,8 @@ def solve_by_variational_inequality(
     >>> round(result.certificate.dual, 3), round(result.certificate.primal, 3)  # the optimum, 0.05, is between them
     (0.05, 0.053)
     """
-    check_iterate(iterate)
-    if not 0 < gamma0 < np.inf:
-        raise ValueError(f"gamma0 must be a positive number, got {gamma0!r}; the paper tries .01 to 100")
+    check_choice("iterate", iterate, ("last", "average"))
+    check_positive("gamma0", gamma0, "; the paper tries .01 to 100")
     saddle = Saddle.of(problem)
     space = saddle.space
     incumbent = Incumbent(saddle, tol=tol, callback=callback)

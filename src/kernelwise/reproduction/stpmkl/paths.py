@@ -127,6 +127,6 @@ def select_and_refit(bank: FactorBank, y: Array, method: str, validation: Sequen
 def predict(bank: FactorBank, point: MKLPoint, X: Any) -> Array:
     """Return the decisions of a fitted function on new samples."""
     decisions = np.full(len(X), point.intercept)
-    for j, w in point.blocks.items():
+    for j, w in point.parts.items():
         decisions += bank.maps[j].values(X, w)
     return decisions

@@ -21,6 +21,7 @@ def text(value: Any) -> str:
 
 
 def texts(values: Iterable[Any]) -> list[str]:
+    """What each cell shows."""
     return [text(value) for value in values]
 
 
@@ -31,6 +32,7 @@ def number(value: Any) -> float | None:
 
 
 def numbers(values: Iterable[Any]) -> list[float | None]:
+    """Rounded numbers."""
     return [number(value) for value in values]
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..completion.matrix.entry_checks import check_count, check_observations, check_positive
+from ..checks import check_count, check_positive
+from ..completion.matrix.entry_checks import check_observations
 from ..completion.matrix.observed import ObservedEntries
 from ..kernels.magnitudes import check_magnitude
 

@@ -1,47 +1,18 @@
-"""Checks at the door of this package: each returns a clean array or number, or says what is wrong and what to do."""
+"""Checks of pairs and of labels: each returns a clean array, or says what is wrong and what to do."""
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-IntArray = NDArray[np.int64]
+from ..checks import IntArray, check_vector
 
 # Keys of pairs (see graph.py) stay below 2^61, which leaves room for a label bit.
 MAX_SAMPLES = 2**31
 
 
-def check_probability(name: str, value: object) -> float:
-    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be a number between 0 and 1, got {value!r}")
-    probability = float(value)
-    if not 0 <= probability <= 1:
-        raise ValueError(f"{name} must lie between 0 and 1, got {value}")
-    return probability
-
-
-def check_count(name: str, value: object, maximum: int | None = None) -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a positive int, got {value!r}")
-    count = int(value)
-    if count < 1 or (maximum is not None and count > maximum):
-        limit = "positive" if maximum is None else f"between 1 and {maximum}"
-        raise ValueError(f"{name} must be {limit}, got {value}")
-    return count
-
-
-def check_vector(name: str, values: ArrayLike, kinds: str, expected: str) -> NDArray[Any]:
-    """A one-dimensional array whose dtype is of one of ``kinds``; an empty one may be of any."""
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
-    if array.size and array.dtype.kind not in kinds:
-        raise TypeError(f"{name} must hold {expected}, got dtype {array.dtype}")
-    return array
-
-
 def check_pair_labels(name: str, labels: ArrayLike) -> IntArray:
+    """Labels of pairs, each +1 or -1."""
     labels = check_vector(name, labels, "iuf", "the numbers +1 and -1 (from 0/1 or booleans: 2 * labels - 1)")
     wrong = (labels != 1) & (labels != -1)
     if wrong.any():
@@ -54,6 +25,7 @@ def check_pair_labels(name: str, labels: ArrayLike) -> IntArray:
 
 
 def check_weights(weights: ArrayLike) -> NDArray[np.float64]:
+    """Weights of pairs: positive, with a finite sum."""
     weights = check_vector("weights", weights, "iuf", "numbers")
     wrong = ~((weights > 0) & (weights < np.inf))
     if wrong.any():
@@ -68,23 +40,6 @@ def check_weights(weights: ArrayLike) -> NDArray[np.float64]:
     if np.isinf(total):
         raise ValueError(f"weights must have a finite sum, and the largest is {weights.max():.3g}; divide them by it")
     return weights
-
-
-def check_ends(rows: ArrayLike, cols: ArrayLike, n_samples: int, kind: str = "pair") -> tuple[IntArray, IntArray]:
-    """Both ends of every pair as fresh int64 arrays, known to lie among the samples."""
-    rows = check_vector("rows", rows, "iu", "integer indices of samples")
-    cols = check_vector("cols", cols, "iu", "integer indices of samples")
-    if len(rows) != len(cols):
-        raise ValueError(f"rows and cols must have one length, got {len(rows)} and {len(cols)}")
-    outside = (rows < 0) | (rows >= n_samples)
-    outside |= (cols < 0) | (cols >= n_samples)
-    if outside.any():
-        first = int(outside.argmax())
-        raise ValueError(
-            f"{kind} {first} is ({rows[first]}, {cols[first]}), but indices must lie between 0 and {n_samples - 1}"
-            f" (n_samples={n_samples})"
-        )
-    return rows.astype(np.int64), cols.astype(np.int64)
 
 
 def check_subset(index: ArrayLike, n_samples: int) -> IntArray:

@@ -1,4 +1,4 @@
-"""What all displays share."""
+"""What all displays share: axes to draw on, and styles of lines."""
 
 from typing import TYPE_CHECKING, Any, cast
 
@@ -30,6 +30,7 @@ class Display:
 
 
 def line_style(style: int) -> dict[str, Any]:
+    """Colour, dashes and marker of a line; lines of different numbers can be told apart without colours."""
     return {
         "color": COLOURS[style % len(COLOURS)],
         "linestyle": DASHES[style % len(DASHES)],

@@ -8,8 +8,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from ..kernels.specs import is_sparse
 from ..supervision import Pairs
-from ._rows import FloatArray, IntArray, dense, is_sparse, squared, squared_norms
+from .row_operations import FloatArray, IntArray, dense, squared, squared_norms
 
 #: Rows of the distance matrix that are looked at together in the search for the farthest pair.
 ROWS_AT_ONCE = 512
@@ -45,6 +46,7 @@ class Edges:
 
     @classmethod
     def of(cls, X: Any, pairs: Pairs, penalty: float) -> Self:
+        """Merge pairs that are given more than once or in both directions."""
         n_samples, pairs = X.shape[0], pairs.merged()
         keys, position = np.unique(pairs.rows * n_samples + pairs.cols, return_inverse=True)
         rows, cols = keys // n_samples, keys % n_samples
@@ -64,6 +66,8 @@ class Edges:
 
 @dataclass(frozen=True)
 class Problem:
+    """The objective J: samples, pairs with their prices, and which clusters share a metric."""
+
     X: Any
     squares: Any
     floors: FloatArray  # the diagonal of Lambda

@@ -1,4 +1,4 @@
-"""Small operations on the rows of a matrix, dense or sparse alike."""
+"""Operations on the rows of a matrix, dense or sparse alike."""
 
 from typing import Any
 
@@ -6,15 +6,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..kernels.specs import is_sparse
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
-def is_sparse(values: Any) -> bool:
-    return bool(sp.issparse(values))
-
-
 def dense(values: Any) -> FloatArray:
+    """Return the values in a dense array."""
     return values.toarray() if is_sparse(values) else np.asarray(values)
 
 
@@ -24,6 +23,7 @@ def squared(rows: Any) -> Any:
 
 
 def squared_norms(rows: Any) -> FloatArray:
+    """Return the squared length of every row."""
     if is_sparse(rows):
         return np.asarray(squared(rows).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", rows, rows)

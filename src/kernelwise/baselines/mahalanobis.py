@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..kernels.reading import read_samples
 from ..supervision import Pairs
-from ._rows import FloatArray
+from .row_operations import FloatArray
 
 
 class MahalanobisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -20,6 +20,15 @@ class MahalanobisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     components_: FloatArray
 
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Learn the metric.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), default=None
+            Labels from which pairs are drawn where none are given.
+        pairs : Pairs, default=None
+        """
         raise NotImplementedError  # abstract: each metric is its own problem
 
     def transform(self, X: Any) -> FloatArray:
