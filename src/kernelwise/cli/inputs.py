@@ -20,7 +20,7 @@ IdOption = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Th
 KindOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--kind", metavar="COLUMN=KIND", help="What a column holds: numeric, categorical, text, or id (not used)."
+        "--kind", metavar="COLUMN=KIND", help="What a column holds: numeric, categorical, text, date, or id (not used)."
     ),
 ]
 OutputOption = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write the result.")]

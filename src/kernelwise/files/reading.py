@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from ..memory import require
 from ..supervision import Pairs
+from ..tables.columns import Table
+from ..tables.kinds import Kind
 from .arrays import read_matrix_market, read_npy, read_npz, read_svmlight
 from .delimited import decode, find_delimiter, is_header, read_bytes, read_delimited, records
 from .errors import FileError, choices, place
 from .parquet import read_parquet
-from .table import Kind, Table, numeric_values
 
 __all__ = ["file_hash", "read_links", "read_similarity", "read_table"]
 
@@ -44,7 +45,7 @@ def read_table(path: str | Path, *, as_written: Collection[str] = (), kinds: Map
     path : path
     as_written : collection of str
         Columns that must exist and are kept as text, such as labels and ids.
-    kinds : mapping of str to {"numeric", "categorical", "text", "id"}, optional
+    kinds : mapping of str to {"numeric", "categorical", "text", "date", "id"}, optional
         Kinds that differ from those found.
 
     Returns
@@ -138,7 +139,7 @@ def _matrix_of(table: Table) -> tuple[NDArray[np.float64], list[str] | None]:
     header = [column.name for column in columns]
     if names is None and not header[0].startswith("column "):
         names = header
-    return np.column_stack([numeric_values(table, column) for column in columns]), names
+    return np.column_stack([table.numbers(column.name) for column in columns]), names
 
 
 def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the nodes") -> Pairs:
