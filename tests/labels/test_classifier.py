@@ -13,7 +13,7 @@ from kernelwise import NoisyLabelClassifier, RobustMKLClassifier, flip_labels
 from kernelwise.labels.views.diverse_kernels import Interactions, Laplace, diverse_kernels
 from kernelwise.labels.views.forest import SHRINKAGES, ShrunkenForest, node_values
 from kernelwise.labels.views.pool import _positive_mean, average_path
-from kernelwise.tables.preparation import ColumnPreparation, needs_preparation
+from kernelwise.tables.preparation import TableFeatures
 
 
 @pytest.fixture(scope="module")

@@ -106,7 +106,7 @@ def test_the_features_are_the_same_to_the_bit(path):
     found = {name: column.kind for name, column in as_table(frame).columns.items()}
     assert found == {name: KINDS[name] for name in frame.columns}
     assert found == {name: of_file.table[name].kind for name in frame.columns}
-    of_frame = TableFeatures().fit(frame)
+    of_frame = TableFeatures(scaled=False).fit(frame)
     assert of_frame.feature_names == of_file.features.feature_names
     assert of_frame.describe() == of_file.features.describe()
     np.testing.assert_array_equal(as_array(of_frame.transform(frame)), as_array(of_file.matrix))
@@ -127,7 +127,7 @@ def test_the_audit_is_the_same_to_the_bit(path, tmp_path, capsys):
     assert written["quality"].tolist() == [float(f"{quality:.4f}") for quality in audit.quality[audit.order]]
     # The command line writes four digits of the qualities; all digits are the same too.
     table = read_table(path, as_written=["label"])
-    features = TableFeatures(leave_out=["label"]).fit(table)
+    features = TableFeatures(leave_out=["label"], scaled=False).fit(table)
     of_file = audit_labels(features.transform(table), np.array(table.required("label")), random_state=0)
     for name in ("quality", "suggested", "probabilities", "order", "noise_rate", "noise_interval", "transition"):
         np.testing.assert_array_equal(getattr(of_file, name), getattr(audit, name), err_msg=name)

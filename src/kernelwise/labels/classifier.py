@@ -153,7 +153,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             validate_data(self, X, skip_check_array=True)  # remembers the names of the columns
             if len(y) != len(X):
                 raise ValueError(f"X and y must have equally many rows, got {len(X)} and {len(y)}")
-            self._columns = TableFeatures().fit(X)
+            self._columns = TableFeatures(scaled=False).fit(X)
             X = self._columns.transform(X)
         else:
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)

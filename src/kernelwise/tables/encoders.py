@@ -76,7 +76,8 @@ class Numbers:
     @property
     def becomes(self) -> str:
         """What is done, in words."""
-        return f"scaled{self._filled(f'{self.median:.6g}')}"
+        done = "as it is" if (self.mean, self.scale) == (0.0, 1.0) else "scaled"
+        return f"{done}{self._filled(f'{self.median:.6g}')}"
 
     def _filled(self, median: str) -> str:
         return f", {self.n_filled} missing filled with the median {median}" if self.n_filled else ""

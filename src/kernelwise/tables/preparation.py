@@ -27,6 +27,10 @@ class TableFeatures:
     ----------
     leave_out : sequence of str
         Columns that are no features, such as the label.
+    scaled : bool
+        Whether numbers get mean zero and unit variance. An estimator that scales dense features itself takes numbers as
+        they are, so that a table of numbers and the array of these numbers give the same model. Dates, and the numbers
+        of a sparse result, which no estimator can centre, are scaled in any case.
 
     Attributes
     ----------
@@ -56,8 +60,8 @@ class TableFeatures:
      {'column': 'land', 'becomes': 'not used: it is the same in every row'}]
     """
 
-    def __init__(self, leave_out: list[str] | tuple[str, ...] = ()):
-        self.leave_out = list(leave_out)
+    def __init__(self, leave_out: list[str] | tuple[str, ...] = (), *, scaled: bool = True):
+        self.leave_out, self.scaled = list(leave_out), scaled
 
     def fit(self, X: Any) -> Self:
         """Learn what to do with every column of a table, a data frame or an array."""
@@ -79,6 +83,9 @@ class TableFeatures:
                 self.steps_.append((name, kind, ENCODERS[kind]().learn(values)))
             except ValueError:  # of a text without a word that can be counted
                 self.unused_[name] = "none of its words occurs in two rows"
+        sparse = sp.issparse(table.block) or any(kind == "text" for _, kind, _ in self.steps_)
+        for encoder in [] if self.scaled or sparse else [part for _, kind, part in self.steps_ if kind == "numeric"]:
+            encoder.mean, encoder.scale = 0.0, 1.0
         if not self.steps_ and not self.n_block_:
             others = [*self.leave_out, *(f"{name} ({why})" for name, why in self.unused_.items())]
             more = f" and {len(others) - 8} more" if len(others) > 8 else ""
