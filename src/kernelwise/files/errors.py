@@ -1,8 +1,11 @@
 """Files that cannot be used, and how to say so."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ..tables.errors import TableError, choices, place
 
-__all__ = ["FileError", "choices", "explain", "place"]
+__all__ = ["FileError", "choices", "explain", "place", "reading_a_table"]
 
 
 class FileError(TableError):
@@ -25,3 +28,14 @@ def explain(error: BaseException) -> str:
     'a b'
     """
     return " ".join(str(error).split()) or type(error).__name__
+
+
+@contextmanager
+def reading_a_table() -> Iterator[None]:
+    """Say that a file cannot be used where the table in it cannot."""
+    try:
+        yield
+    except FileError:
+        raise
+    except TableError as error:
+        raise FileError(str(error)) from error

@@ -15,7 +15,7 @@ from ..tables.columns import Table
 from ..tables.kinds import Kind
 from .arrays import read_matrix_market, read_npy, read_npz, read_svmlight
 from .delimited import decode, find_delimiter, is_header, read_bytes, read_delimited, records
-from .errors import FileError, choices, place
+from .errors import FileError, choices, place, reading_a_table
 from .parquet import read_parquet
 
 __all__ = ["file_hash", "read_links", "read_similarity", "read_table"]
@@ -37,6 +37,7 @@ SAME = frozenset({"1", "+1", "1.0", "same", "must-link", "must", "yes", "true"})
 DIFFERENT = frozenset({"-1", "0", "-1.0", "0.0", "different", "cannot-link", "cannot", "no", "false"})
 
 
+@reading_a_table()
 def read_table(path: str | Path, *, as_written: Collection[str] = (), kinds: Mapping[str, Kind] | None = None) -> Table:
     """Read a table: CSV, TSV, Parquet, .npy, .npz, Matrix Market or svmlight, by the ending of its name.
 
@@ -88,6 +89,7 @@ def read_table(path: str | Path, *, as_written: Collection[str] = (), kinds: Map
     return table.retyped(kinds or {})
 
 
+@reading_a_table()
 def read_similarity(path: str | Path) -> tuple[NDArray[np.float64], list[str] | None]:
     """Read a symmetric matrix of similarities, and the names of its rows where the file has them.
 
