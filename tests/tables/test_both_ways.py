@@ -54,7 +54,7 @@ def mixed(rng):
     moments = np.datetime64("2024-05-31T00:00:00.000", "ms") + rng.integers(0, 10**9, N_ROWS)
     cells = {
         "row": range(N_ROWS),
-        "amount": some((true + rng.normal(size=N_ROWS)).tolist(), "NA"),
+        "amount": some(np.round(true + rng.normal(size=N_ROWS), 9), "NA"),
         "count": some(rng.integers(0, 9, N_ROWS), " "),
         "mark": some(np.round(rng.normal(size=N_ROWS), 2), "?"),
         "limit": ["inf", *np.round(rng.gamma(2.0, size=N_ROWS - 1), 1)],

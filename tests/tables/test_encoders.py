@@ -51,7 +51,7 @@ def test_of_many_categories_the_most_frequent_are_kept(drawn):
 
 def test_words_are_those_of_scikit_learn():
     texts = ["the cat sat on a mat", "a dog sat", "", "the the dog", "é straße 日本"]
-    options = {"sublinear_tf": True, "ngram_range": (1, 2), "token_pattern": r"(?u)\b\w+\b"}
+    options = {"sublinear_tf": True, "token_pattern": r"(?u)\b\w+\b"}
     oracle = TfidfVectorizer(**options).fit(texts)
     encoder = Words().learn(texts)
     assert encoder.words.tolist() == oracle.get_feature_names_out().tolist()
@@ -61,7 +61,7 @@ def test_words_are_those_of_scikit_learn():
 
 def test_of_twenty_texts_or_more_only_words_that_recur_are_counted():
     texts = [f"grade {i % 2} only{i}" for i in range(20)]
-    assert Words().learn(texts).words.tolist() == ["0", "1", "grade", "grade 0", "grade 1"]
+    assert Words().learn(texts).words.tolist() == ["0", "1", "grade"]
 
 
 @pytest.mark.parametrize("scaled", [False, True])

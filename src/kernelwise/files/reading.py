@@ -116,7 +116,7 @@ def read_similarity(path: str | Path) -> tuple[NDArray[np.float64], list[str] | 
     return matrix, names
 
 
-def _check_square(path: Path, shape: tuple[int, int]) -> None:
+def _check_square(path: Path | str, shape: tuple[int, int]) -> None:
     if shape[0] != shape[1]:
         raise FileError(
             f"{path} is {shape[0]} x {shape[1]}; a similarity matrix must be square, with one row and one column per"

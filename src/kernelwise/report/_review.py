@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..supervision import LabelAudit, PairAudit
 from ._figures import chance_histogram, confusions, gap_curve, weight_bars
-from ._plain import Table, number, numbers, text
+from ._plain import ShownRows, number, numbers, text
 from .settings import PageSettings
 
 #: Numbers say how the page reads the data; a page never meets data of another number.
@@ -60,7 +60,7 @@ def review(
     }
 
 
-def words(table: Table, row: int) -> dict[str, float | None]:
+def words(table: ShownRows, row: int) -> dict[str, float | None]:
     """The non-zero entries of a sparse row by name, the largest first."""
     assert table.sparse is not None
     entries = table.sparse[[row], :].tocoo()

@@ -2,6 +2,6 @@
 
 Files and data frames are prepared by the same rules: :func:`kernelwise.files.read_table` reads a file into a
 :class:`~kernelwise.tables.columns.Table`, and :func:`~kernelwise.tables.columns.as_table` turns a data frame into one.
-Read the modules in this order: :mod:`.kinds` says what kind of values a column holds, :mod:`.columns` keeps columns with
-their kinds, :mod:`.encoders` turns one column into features, and :mod:`.preparation` does so for a whole table.
+Read the modules in this order: :mod:`.kinds` says what kind of values a column holds, :mod:`.columns` keeps columns
+with their kinds, :mod:`.encoders` turns one column into features, and :mod:`.preparation` does so for a whole table.
 """

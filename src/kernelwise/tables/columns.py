@@ -227,7 +227,7 @@ def is_table(X: Any) -> bool:
     (True, True, False)
     """
     if isinstance(X, np.ndarray):
-        return X.ndim == 2 and (X.dtype.kind == "U" or X.dtype == object and any(isinstance(x, str) for x in X.flat))
+        return X.ndim == 2 and (X.dtype.kind == "U" or (X.dtype == object and any(isinstance(x, str) for x in X.flat)))
     return isinstance(X, Table) or (hasattr(X, "columns") and hasattr(X, "iloc") and not hasattr(X, "sparse"))
 
 

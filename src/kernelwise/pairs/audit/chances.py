@@ -24,13 +24,18 @@ def soft_logistic(score: Array, target: Array, weights: Array) -> Array:
     return expit(fit.x[0] * score + fit.x[1])
 
 
+def standardised(score: Array) -> Array:
+    """Scores with mean zero and unit variance; equal scores become zeros."""
+    return (score - score.mean()) / max(float(score.std()), 1e-12)
+
+
 def add_context(score: Array, links: Pairs) -> Array:
     r"""Scores of links, with what the other links of both ends look like.
 
     A sample between classes has many wrong links. Let c be the mean over both ends of the (shrunken) mean score of
     their other links: what is added is the score that c predicts by linear regression, nothing if they do not agree.
     """
-    deviation = (score - score.mean()) / max(float(score.std()), 1e-12)
+    deviation = standardised(score)
     ends = np.concatenate([links.rows, links.cols])
     totals = np.bincount(ends, weights=np.tile(deviation, 2), minlength=links.n_samples)
     counts = np.bincount(ends, minlength=links.n_samples)

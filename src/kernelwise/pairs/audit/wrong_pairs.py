@@ -21,7 +21,7 @@ from ...spectral import spectral_basis
 from ...supervision import PairAudit, PairNoise, Pairs
 from ...supervision.graph import key_pairs, pair_keys, sorted_distinct, unlinked_keys
 from ...supervision.resolve import resolve_pairs
-from .chances import add_context, soft_logistic
+from .chances import add_context, soft_logistic, standardised
 from .hidden_classes import Blocks, PairGraph, best_count, fewer_blocks, fit_blocks, likely_blocks, scaled_features
 from .views import (
     CORE_DIM,
@@ -215,16 +215,12 @@ def _judge_by_clusters(
     told, same = blocks.same if found else classes.joined.mean(axis=0), np.zeros(len(pairs))
     positive = pairs.labels > 0
     odds = np.clip(blocks.score, -LARGEST_ODDS, LARGEST_ODDS)
-    score = _standardised(classes.score) + CLASSES_WEIGHT * _standardised(odds)
+    score = standardised(classes.score) + CLASSES_WEIGHT * standardised(odds)
     for kind in (positive, ~positive):
         own = add_context(score[kind], pairs[kind]) if kind is positive else score[kind]
         same[kind] = soft_logistic(own, told[kind], pairs.weights[kind])
     precisions = np.array([_precisions(row, pairs) for row in classes.joined])
     return Judgement(same, tuple(precisions.min(axis=0)), tuple(precisions.max(axis=0)))
-
-
-def _standardised(score: Array) -> Array:
-    return (score - score.mean()) / max(float(score.std()), 1e-12)
 
 
 def _precisions(same: Array, pairs: Pairs) -> tuple[float, float]:
