@@ -208,7 +208,7 @@ def _page(session: Session, loaded: Data, label: str, audit: Any, told: dict[str
             X=loaded.shown(),
             ids=loaded.ids,
             kernel_weights=told["kernels"],
-            settings=PageSettings(title=loaded.table.source.name, id_name=loaded.id_name, label_name=label),
+            settings=PageSettings(title=Path(loaded.table.source).name, id_name=loaded.id_name, label_name=label),
         )
         return render(page)
 

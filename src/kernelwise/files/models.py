@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from ..environment import versions
 from ..json_values import plain
-from ..tables.preparation import ColumnPreparation
+from ..tables.columns import Table
+from ..tables.errors import TableError
+from ..tables.preparation import TableFeatures
 from .arrays import arrays_in, check_array, check_characters, sparse_from
 from .errors import FileError, explain
-from .features import TableFeatures
 from .limits import check_size, open_archive, unpacking
 from .native_checks import check_native_parts
 from .reading import existing
-from .table import Table
 from .writing import write_file
 
 __all__ = ["SavedModel", "load_model", "make_card", "read_card", "save_model"]
@@ -80,14 +80,15 @@ TRUSTED = frozenset(
         "kernelwise.baselines.spectral_kernel.SpectralFeatures",
         "kernelwise.baselines.spectral_kernel.SpectralKernelLearner",
         "kernelwise.baselines.uniform_kernel.UniformKernel",
-        "kernelwise.tables.preparation.ColumnPreparation",
+        "kernelwise.tables.encoders.Categories",
+        "kernelwise.tables.encoders.Dates",
+        "kernelwise.tables.encoders.Numbers",
+        "kernelwise.tables.encoders.Words",
+        "kernelwise.tables.preparation.TableFeatures",
         "kernelwise.completion.components.Calibration",
         "kernelwise.samples.FeatureScaler",
         "kernelwise.completion.basis.ExtendedBasis",
         "kernelwise.mkl.best_case.BestCaseMKLClassifier",
-        "kernelwise.tables.encoders.Categories",
-        "kernelwise.tables.encoders.Numbers",
-        "kernelwise.tables.encoders.Words",
         "kernelwise.completion.clustering.PairCompletionClustering",
         "kernelwise.links.smoothing.LinkSmoother",
         "kernelwise.links.clustering.LinkedClustering",
@@ -107,11 +108,6 @@ TRUSTED = frozenset(
         "kernelwise.pairs.clustering.PairKernelClustering",
         "kernelwise.completion.completer.PairCompleter",
         "kernelwise.pairs.learner.PairKernelLearner",
-        "kernelwise.files.features.CategoricalColumn",
-        "kernelwise.files.features.MatrixBlock",
-        "kernelwise.files.features.NumericColumn",
-        "kernelwise.files.features.TableFeatures",
-        "kernelwise.files.features.TextColumn",
         "kernelwise.kernels.combined.AttributeFeatures",
         "kernelwise.kernels.combined.LandmarkFeatures",
         "kernelwise.kernels.expansion.KernelExpansion",
@@ -249,7 +245,7 @@ def _n_features(estimator: Any) -> int:
     """How many columns the parts of an estimator see: those of the data, or what it makes of a data frame."""
     if not _prepares_frames(estimator):
         return getattr(estimator, "n_features_in_", 0)
-    if not isinstance(estimator._columns, ColumnPreparation):
+    if not isinstance(estimator._columns, TableFeatures):
         raise TypeError(f"a data frame is not prepared by {type(estimator._columns).__name__}")
     return estimator._columns.n_features
 
@@ -263,7 +259,7 @@ def _fitting_together(problem: str) -> Iterator[None]:
     """Say ``problem`` where parts of a file, each as it should be, do not fit together, whatever that raises."""
     try:
         yield
-    except (FileError, MemoryError):
+    except (TableError, MemoryError):
         raise
     except Exception as error:
         raise FileError(f"{problem} ({explain(error)}); make the model again") from error

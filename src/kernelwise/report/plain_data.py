@@ -68,7 +68,7 @@ def fingerprint(*parts: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Table:
+class ShownRows:
     """The rows that the labels belong to: named columns of a frame or array, or the words of a sparse matrix."""
 
     names: list[str]
@@ -92,21 +92,21 @@ class Table:
         return np.where(np.isfinite(stacked), stacked, np.nan)
 
 
-def read_table(X: Any, feature_names: Sequence[str] | None, n_rows: int) -> Table | None:
+def shown_rows(X: Any, feature_names: Sequence[str] | None, n_rows: int) -> ShownRows | None:
     """The table of an array, a sparse matrix or a frame with one row for each of the samples."""
     if X is None:
         return None
     if issparse(X):
         words = csr_array(cast(Any, X))
-        table = Table(_names(feature_names, words.shape[1], None), sparse=words)
+        table = ShownRows(_names(feature_names, words.shape[1], None), sparse=words)
     elif hasattr(X, "columns"):
         columns = [_typed(np.asarray(X[name])) for name in X.columns]
-        table = Table(_names(feature_names, len(columns), X.columns), columns=columns)
+        table = ShownRows(_names(feature_names, len(columns), X.columns), columns=columns)
     else:
         X = np.asarray(X)
         if X.ndim != 2:
             raise ValueError(f"X must be a table of rows and columns, got an array of shape {X.shape}")
-        table = Table(_names(feature_names, X.shape[1], None), columns=[_typed(column) for column in X.T])
+        table = ShownRows(_names(feature_names, X.shape[1], None), columns=[_typed(column) for column in X.T])
     if table.n_rows != n_rows and table.names:
         raise ValueError(f"X has {table.n_rows} rows, but the audit is of {n_rows}; pass the rows that were audited")
     return table

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..supervision import LabelAudit, PairAudit
-from .plain_data import Table, number, numbers, text
+from .plain_data import ShownRows, number, numbers, text
 from .settings import PageSettings
 
 #: Numbers say how the page reads the data; a page never meets data of another number.
@@ -63,7 +63,7 @@ def review(
     }
 
 
-def words(table: Table, row: int) -> dict[str, float | None]:
+def words(table: ShownRows, row: int) -> dict[str, float | None]:
     """The non-zero entries of a sparse row by name, the largest first."""
     assert table.sparse is not None
     entries = table.sparse[[row], :].tocoo()

@@ -216,16 +216,12 @@ def _judge_by_clusters(
     told, same = fit.same if found else classes.joined.mean(axis=0), np.zeros(len(pairs))
     positive = pairs.labels > 0
     odds = np.clip(fit.score, -LARGEST_ODDS, LARGEST_ODDS)
-    score = _standardised(classes.score) + CLASSES_WEIGHT * _standardised(odds)
+    score = standardised(classes.score) + CLASSES_WEIGHT * standardised(odds)
     for kind in (positive, ~positive):
         own = add_context(score[kind], pairs[kind]) if kind is positive else score[kind]
         same[kind] = soft_logistic(own, told[kind], pairs.weights[kind])
     precisions = np.array([_precisions(row, pairs) for row in classes.joined])
     return Judgement(same, tuple(precisions.min(axis=0)), tuple(precisions.max(axis=0)))
-
-
-def _standardised(score: Array) -> Array:
-    return (score - score.mean()) / max(float(score.std()), 1e-12)
 
 
 def _precisions(same: Array, pairs: Pairs) -> tuple[float, float]:
@@ -306,13 +302,18 @@ def soft_logistic(score: Array, target: Array, weights: Array) -> Array:
     return expit(fit.x[0] * score + fit.x[1])
 
 
+def standardised(score: Array) -> Array:
+    """Scores with mean zero and unit variance; equal scores become zeros."""
+    return (score - score.mean()) / max(float(score.std()), 1e-12)
+
+
 def add_context(score: Array, links: Pairs) -> Array:
     r"""Scores of links, with what the other links of both ends look like.
 
     A sample between classes has many wrong links. Let c be the mean over both ends of the (shrunken) mean score of
     their other links: what is added is the score that c predicts by linear regression, nothing if they do not agree.
     """
-    deviation = (score - score.mean()) / max(float(score.std()), 1e-12)
+    deviation = standardised(score)
     ends = np.concatenate([links.rows, links.cols])
     totals = np.bincount(ends, weights=np.tile(deviation, 2), minlength=links.n_samples)
     counts = np.bincount(ends, minlength=links.n_samples)
