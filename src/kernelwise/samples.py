@@ -1,17 +1,124 @@
-"""From what a user passes to ``fit`` to distinct, weighted samples."""
+"""From what a user passes to ``fit`` to clean arrays of distinct, weighted samples.
+
+The module has four parts: reading (dense, or sparse in the form that compiled code takes for granted), magnitudes whose
+squares are numbers too, repeated samples and their weights, and scales of features.
+"""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from .kernels.magnitudes import largest_magnitude, power_of_two
-from .kernels.specs import is_sparse
 from .rows import map_rows, persist
 
 Array = NDArray[np.float64]
+
+#: Sums of squares of entries between these limits neither overflow nor vanish.
+LEAST, LARGEST = 1e-152, 1e152
+
+
+def is_sparse(values: Any) -> bool:
+    """Whether ``values`` is a sparse matrix or array of SciPy."""
+    return bool(sp.issparse(values))
+
+
+def read_samples(estimator: Any, X: Any, **options: Any) -> Any:
+    """Validate X as scikit-learn does, to float64, dense or tidy in compressed sparse rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Remembers the number and the names of the features.
+    X : array, sparse matrix or DataFrame
+    **options
+        Of :func:`sklearn.utils.validation.validate_data`.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from kernelwise import UniformKernel
+    >>> from kernelwise.samples import read_samples
+    >>> twice = sp.csr_array(([1.0, 2.0], [0, 0], [0, 2]), shape=(1, 1))
+    >>> read_samples(UniformKernel(), twice).data.tolist()
+    [3.0]
+    """
+    return tidy(validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, **options))
+
+
+def tidy(X: Any) -> Any:
+    """X with every non-zero entry stored once, in order, no zero stored, and 32-bit indices where they suffice.
+
+    Trees, nearest neighbours and support vector machines of scikit-learn rely on all of that: an entry stored twice can
+    make them write where they must not. The matrix that was given stays as it is.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from kernelwise.samples import tidy
+    >>> tidy(sp.csr_array(([1.0, 0.0, 1.0], [1, 0, 1], [0, 3]), shape=(1, 2))).data.tolist()
+    [2.0]
+    """
+    if not is_sparse(X):
+        return X
+    index_type = sp.get_index_dtype(maxval=max(X.nnz, *X.shape))
+    if X.indices.dtype == index_type and X.has_canonical_format and X.data.all():
+        return X
+    own = X.copy()
+    own.sum_duplicates()
+    own.eliminate_zeros()
+    own.indices, own.indptr = own.indices.astype(index_type), own.indptr.astype(index_type)
+    return own
+
+
+def check_magnitude(values: Any, name: str, *, least: float = LEAST) -> None:
+    """Raise a ValueError unless the entry of largest magnitude is zero or one whose square is a normal number.
+
+    Parameters
+    ----------
+    values : array or sparse matrix of finite numbers
+    name : str
+        What they are, for the message.
+    least : float, default=1e-152
+        Zero where entries may vanish when squared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.samples import check_magnitude
+    >>> check_magnitude(np.array([3e200]), "X")
+    Traceback (most recent call last):
+        ...
+    ValueError: the largest magnitude in X is 3e+200, ...; divide X by 3e+200
+    """
+    largest = largest_magnitude(values)
+    if largest != 0 and not least <= largest <= LARGEST:
+        raise ValueError(
+            f"the largest magnitude in {name} is {largest:.3g}, and squares of such numbers are beyond the range of "
+            f"floating point; divide {name} by {largest:.3g}"
+        )
+
+
+def largest_magnitude(values: Any) -> float:
+    """The largest absolute value of the entries, 0 where there are none."""
+    entries = values.data if hasattr(values, "tocsr") else np.asarray(values)
+    return max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
+
+
+def power_of_two(magnitudes: Any) -> NDArray[np.float64]:
+    """The power of two at or just below each magnitude, 1 for zero: dividing by it is exact.
+
+    Examples
+    --------
+    >>> from kernelwise.samples import power_of_two
+    >>> power_of_two([0.0, 1.0, 5.0, 0.3]).tolist()
+    [1.0, 1.0, 4.0, 0.25]
+    """
+    sizes = np.asarray(magnitudes, dtype=np.float64)
+    powers = np.ldexp(1.0, np.frexp(sizes)[1] - 1)
+    # Not below the least normal number, whose reciprocal is still finite.
+    return np.where(sizes > 0, np.maximum(powers, np.finfo(np.float64).tiny), 1.0)
 
 
 class DistinctSamples(NamedTuple):

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import kernelwise as kw
 from kernelwise.baselines import singular_value_thresholding, soft_impute
 from kernelwise.kernels import Cosine, Gaussian, gaussian_kernels, linear_kernels
-from kernelwise.kernels.magnitudes import power_of_two
+from kernelwise.samples import power_of_two
 
 N = 40
 Y = np.repeat([0, 1], N // 2)

@@ -10,7 +10,8 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import roc_auc_score
 
 from kernelwise import NoisyLabelClassifier, RobustMKLClassifier, flip_labels
-from kernelwise.labels.views.diverse_kernels import Interactions, Laplace, diverse_kernels
+from kernelwise.kernels.additive import Interactions, Laplace
+from kernelwise.labels.views.diverse_kernels import diverse_kernels
 from kernelwise.labels.views.forest import SHRINKAGES, ShrunkenForest, node_values
 from kernelwise.labels.views.pool import _positive_mean, average_path
 from kernelwise.tables.preparation import TableFeatures

@@ -14,8 +14,7 @@ from ..completion.known_block import known_block
 from ..completion.similarity import is_operator, n_samples_of, symmetric_part
 from ..kernels import build_bank, resolve_kernels
 from ..kernels.precomputed import is_precomputed
-from ..kernels.reading import read_samples
-from ..kernels.specs import is_sparse
+from ..samples import is_sparse, read_samples
 from ..spectral import GramFactor, assign_clusters, spectral_basis
 from ..spectral.embedding import possible_normalization
 from ..supervision import Pairs

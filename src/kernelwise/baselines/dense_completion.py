@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import check_count, check_positive
 from ..completion.matrix.entry_checks import check_observations
 from ..completion.matrix.observed import ObservedEntries
-from ..kernels.magnitudes import check_magnitude
+from ..samples import check_magnitude
 
 Array = NDArray[np.float64]
 

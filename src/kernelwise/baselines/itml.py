@@ -37,8 +37,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ..checks import check_count, check_positive
-from ..kernels.magnitudes import check_magnitude
-from ..kernels.reading import read_samples
+from ..samples import check_magnitude, read_samples
 from ..supervision import Pairs
 from ..supervision.noise import RandomState
 from ..supervision.resolve import resolve_pairs

@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from ..kernels.reading import read_samples
+from ..samples import read_samples
 from ..supervision import Pairs
 from .row_operations import FloatArray
 

@@ -37,9 +37,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ..checks import check_count, check_positive, check_probability
-from ..kernels.magnitudes import check_magnitude, power_of_two
-from ..kernels.reading import read_samples
-from ..kernels.specs import is_sparse
+from ..samples import check_magnitude, is_sparse, power_of_two, read_samples
 from ..spectral import top_eigenpairs
 from ..supervision import Pairs
 from ..supervision.noise import RandomState

@@ -30,9 +30,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_choice, check_count, check_positive
-from ..kernels.magnitudes import check_magnitude
-from ..kernels.reading import read_samples
-from ..kernels.specs import is_sparse
+from ..samples import check_magnitude, is_sparse, read_samples
 from ..supervision import Pairs
 from ..supervision.noise import RandomState
 from ..supervision.resolve import resolve_pairs

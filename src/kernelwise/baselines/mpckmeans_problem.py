@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from ..kernels.specs import is_sparse
+from ..samples import is_sparse
 from ..supervision import Pairs
 from .row_operations import FloatArray, IntArray, dense, squared, squared_norms
 

@@ -41,10 +41,8 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_choice, check_count, check_positive, is_number
-from ..kernels.magnitudes import check_magnitude
-from ..kernels.reading import read_samples
-from ..kernels.specs import is_sparse
 from ..memory import require
+from ..samples import check_magnitude, is_sparse, read_samples
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from .kernel_matrix_problem import Certified, KernelMatrixProblem, solve_linear, solve_squared_hinge

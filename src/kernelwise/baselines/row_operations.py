@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..kernels.specs import is_sparse
+from ..samples import is_sparse
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

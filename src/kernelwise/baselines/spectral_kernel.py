@@ -33,7 +33,7 @@ from sklearn.utils import Tags, check_random_state
 
 from ..checks import check_count, is_number
 from ..kernels.combined import CombinedKernelTransformer, combined_features
-from ..kernels.reading import read_samples
+from ..samples import read_samples
 from ..spectral import GramFactor, SpectralBasis, top_eigenpairs
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs

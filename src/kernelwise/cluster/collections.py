@@ -10,10 +10,8 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from ..kernels.magnitudes import check_magnitude
-from ..kernels.reading import tidy
-from ..kernels.specs import is_sparse
 from ..rows import is_dask
+from ..samples import check_magnitude, is_sparse, tidy
 from .block_array import BlockArray
 from .engine import ClusterEngine, Engine, LocalEngine
 

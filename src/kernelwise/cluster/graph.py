@@ -9,8 +9,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..kernels.specs import is_sparse
 from ..rows import compute
+from ..samples import is_sparse
 from .block_array import BlockArray
 from .collections import check_numbers
 from .engine import Engine, Handle

@@ -12,9 +12,9 @@ from sklearn.utils import check_random_state
 from ..kernels import build_bank, resolve_kernels
 from ..kernels.combined import combined_features
 from ..kernels.precomputed import is_precomputed
-from ..kernels.reading import read_samples
 from ..metrics import coherence
 from ..rows import is_dask, map_rows, take_rows
+from ..samples import read_samples
 from ..spectral import GramFactor, SpectralBasis, spectral_basis
 from ..spectral.embedding import ROUNDING, inverse_root
 from ..spectral.filtered import filtered_eigenpairs

@@ -11,8 +11,8 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_choice, check_count
-from ..kernels.reading import read_samples
 from ..pairs.clustering import _settle
+from ..samples import read_samples
 from ..spectral import GramFactor, assign_clusters
 from ..spectral.embedding import possible_normalization, unit_rows
 from ..supervision import Pairs

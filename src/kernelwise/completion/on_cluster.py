@@ -21,8 +21,8 @@ from ..cluster.engine import Engine
 from ..cluster.graph import BlockGraph, read_graph
 from ..cluster.labelled_pairs import pairs_in_memory
 from ..kernels.precomputed import is_precomputed
-from ..kernels.specs import is_sparse
 from ..rows import is_dask, persist
+from ..samples import is_sparse
 from ..spectral import GramFactor, SpectralBasis
 from ..spectral.embedding import checked_degrees, inverse_root
 from ..spectral.filtered import filtered_eigenpairs

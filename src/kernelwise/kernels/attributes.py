@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from ..checks import check_ends
+from ..samples import check_magnitude
 from .bank import KernelBank, one_name_each
-from .magnitudes import check_magnitude
 
 Array = NDArray[np.float64]
 

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
+from ..samples import is_sparse
 from .attributes import AttributeBank
 from .bank import KernelBank
 from .dense import DenseBank
@@ -15,7 +16,7 @@ from .factors import FactorBank
 from .families import resolve_kernels
 from .gram_checks import check_positive_semidefinite
 from .landmarks import SAMPLE, WHOLE_GRAM
-from .specs import Kernel, Linear, is_sparse
+from .specs import Kernel, Linear
 
 #: ``rank=None``: factors so close that the difference to the Gram matrix is rounding. For a new sample the error is
 #: bounded by the square root of this.

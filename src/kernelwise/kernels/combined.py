@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from ..kernels.precomputed import is_precomputed
 from ..memory import require
+from ..samples import is_sparse, read_samples
 from .attributes import AttributeBank
 from .bank import KernelBank
 from .build import build_bank
@@ -23,8 +24,7 @@ from .factors import FactorBank
 from .families import linear_kernels, resolve_kernels
 from .landmarks import LandmarkMap
 from .precomputed import StackedGram
-from .reading import read_samples
-from .specs import Kernel, is_sparse
+from .specs import Kernel
 
 Array = NDArray[np.float64]
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from ..checks import check_count, check_positive
-from .magnitudes import LARGEST, LEAST, power_of_two
+from ..samples import LARGEST, LEAST, is_sparse, power_of_two
 
 #: Below this fraction of ``||s||^2 + ||t||^2``, the expanded ``||s - t||^2`` has lost three digits or more.
 CANCELLED = 1e-3
@@ -364,11 +364,6 @@ def _normalised(
 
 def _float64(S: Any) -> Any:
     return S.astype(np.float64, copy=False)
-
-
-def is_sparse(values: Any) -> bool:
-    """Whether ``values`` is a sparse matrix or array of SciPy."""
-    return bool(sp.issparse(values))
 
 
 def _dense(values: Any) -> Any:

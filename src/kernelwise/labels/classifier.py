@@ -9,10 +9,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..kernels.magnitudes import LARGEST, check_magnitude, power_of_two
-from ..kernels.reading import read_samples, tidy
-from ..kernels.specs import is_sparse
-from ..samples import DistinctSamples, distinct_samples, read_weights
+from ..samples import (
+    LARGEST,
+    DistinctSamples,
+    check_magnitude,
+    distinct_samples,
+    is_sparse,
+    power_of_two,
+    read_samples,
+    read_weights,
+    tidy,
+)
 from ..tables.columns import is_table
 from ..tables.preparation import TableFeatures
 from .noise_model.explanations import ExplainedNoise, explained

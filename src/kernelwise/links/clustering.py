@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_count
 from ..cluster.prediction import on_blocks
-from ..kernels.reading import read_samples
 from ..rows import is_dask, map_rows, persist
+from ..samples import read_samples
 from ..spectral.tall_arrays import with_signs
 from ..supervision import Pairs
 from .on_cluster import fit_clusters_on_cluster

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.magnitudes import check_magnitude
 from ..optim.bounded_newton import minimize_bounded
 from ..optim.statistic_likelihood import statistic_problem
+from ..samples import check_magnitude
 from ..supervision import Pairs
 from ..supervision.graph import count_pairs
 

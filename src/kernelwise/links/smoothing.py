@@ -24,9 +24,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks import is_count
 from ..cluster.prediction import on_blocks
-from ..kernels.magnitudes import check_magnitude
-from ..kernels.reading import read_samples
 from ..rows import for_users, in_memory, is_dask, map_rows, reduce_rows
+from ..samples import check_magnitude, read_samples
 from ..spectral.randomised import randomised_svd
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs

@@ -19,11 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import check_choice, check_count, check_positive
 from ..cluster.prediction import on_blocks
 from ..kernels import Kernel, KernelExpansion
-from ..kernels.magnitudes import LARGEST, LEAST, power_of_two
 from ..kernels.precomputed import is_precomputed
 from ..optim import HistoryRow, SolverResult, Status
 from ..rows import compute, in_memory, is_dask, persist
-from ..samples import balanced_folds
+from ..samples import LARGEST, LEAST, balanced_folds, power_of_two
 from .calibration import class_probabilities, fit_slope
 from .checkpoint import Checkpoint
 from .on_cluster import training_on_cluster

@@ -17,9 +17,8 @@ from ..cluster.engine import Engine
 from ..cluster.landmarks import choose_block_maps
 from ..cluster.worker_memory import cut_to_fit
 from ..kernels.build import tolerance_and_rank
-from ..kernels.specs import is_sparse
 from ..rows import select_rows
-from ..samples import FeatureScaler, distinct_samples
+from ..samples import FeatureScaler, distinct_samples, is_sparse
 from .training import TrainingSet, chosen_kernels, is_precomputed
 
 Array = NDArray[np.float64]

@@ -12,9 +12,8 @@ from sklearn.utils.validation import validate_data
 
 from ..kernels import FactorBank, IndexedGram, StackedGram, build_bank, gaussian_kernels, resolve_kernels
 from ..kernels.precomputed import is_precomputed
-from ..kernels.reading import tidy
 from ..optim.threads import suitable_blas_threads
-from ..samples import FeatureScaler, distinct_samples, n_rows, read_weights
+from ..samples import FeatureScaler, distinct_samples, n_rows, read_weights, tidy
 
 Array = NDArray[np.float64]
 

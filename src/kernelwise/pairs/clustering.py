@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from ..checks import check_choice, check_count
 from ..kernels.combined import CombinedKernelTransformer
-from ..kernels.reading import tidy
+from ..samples import tidy
 from ..spectral import GramFactor, SpectralBasis, assign_clusters, spectral_basis
 from ..spectral.embedding import ROUNDING, inverse_root, possible_normalization, unit_rows
 from ..supervision import Pairs

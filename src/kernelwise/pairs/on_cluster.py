@@ -17,7 +17,7 @@ from ..cluster.landmarks import choose_block_maps
 from ..kernels import AttributeBank, Kernel, linear_kernels
 from ..kernels.build import one_linear_kernel_per_attribute, tolerance_and_rank
 from ..kernels.combined import AttributeFeatures, LandmarkFeatures
-from ..kernels.magnitudes import check_magnitude
+from ..samples import check_magnitude
 from ..supervision import Pairs
 from .problem import pair_value_matrix
 

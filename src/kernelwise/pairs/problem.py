@@ -48,10 +48,10 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from ..kernels import AttributeBank, KernelBank
-from ..kernels.magnitudes import check_magnitude
 from ..optim.bounded_newton import SeparableProblem
 from ..optim.statistic_likelihood import with_bias
 from ..rows import compute, persist
+from ..samples import check_magnitude
 from ..supervision import PairNoise, Pairs
 
 Array = NDArray[np.float64]

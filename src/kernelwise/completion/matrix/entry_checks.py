@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...checks import check_count, check_vector
-from ...kernels.magnitudes import check_magnitude
+from ...samples import check_magnitude
 from .observed import ObservedEntries
 
 Array = NDArray[np.float64]

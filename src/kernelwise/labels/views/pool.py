@@ -21,7 +21,7 @@ from scipy.special import log_ndtr
 
 from ...kernels import FactorBank, Kernel
 from ...kernels.landmarks import LandmarkMap
-from ...kernels.specs import is_sparse
+from ...samples import is_sparse
 from .diverse_kernels import diverse_kernels
 from .forest import SHRINKAGES, ShrunkenForest
 from .ridge import RidgeSystem

@@ -14,11 +14,9 @@ from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.utils import check_array, check_random_state
 
 from ...checks import check_choice, check_count
-from ...kernels.magnitudes import power_of_two
-from ...kernels.reading import tidy
 from ...links.clustering import leading_directions
 from ...links.smoothing import LinkSmoother
-from ...samples import n_rows
+from ...samples import n_rows, power_of_two, tidy
 from ...spectral import spectral_basis
 from ...supervision import PairAudit, PairNoise, Pairs
 from ...supervision.graph import key_pairs, pair_keys, sorted_distinct, unlinked_keys
