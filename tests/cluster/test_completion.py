@@ -306,10 +306,10 @@ def test_labels_in_a_dask_array_are_refused():
 @pytest.mark.parametrize(
     ("rows", "cols", "message"),
     [
-        ([0], [N_GRAPH], "samples are 0..899"),
+        ([0], [N_GRAPH], "between 0 and 899"),
         (da.zeros(5), da.zeros(5), "sample indices"),
         (da.zeros(5, dtype=int), da.zeros(6, dtype=int), "one length"),
-        (da.full(5, N_GRAPH, dtype=int), da.zeros(5, dtype=int), "samples are 0..899"),
+        (da.full(5, N_GRAPH, dtype=int), da.zeros(5, dtype=int), "between 0 and 899"),
     ],
 )
 def test_pairs_that_do_not_exist_are_refused(fitted, rows, cols, message):
