@@ -1,8 +1,8 @@
 """The statistical answers of every public estimator and function, on small data.
 
 Each case returns a dictionary of outputs, which ``tests/golden/stored`` holds. Data sets are subsampled, so that all
-cases together take some seconds. What is a free choice is not recorded: clusters are numbered in the order of their first
-members, and eigenvectors, whose signs are free, are left out.
+cases together take some seconds. Clusters have no names of their own: they are numbered in the order of their first
+members. Eigenvectors are left out, because their signs are free.
 """
 
 from functools import cache
