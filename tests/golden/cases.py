@@ -130,6 +130,7 @@ def noisy_labels(X, y, new, **options):
         "prediction": every(model.predict(new)),
         "probabilities": every(probabilities, 5),
         "mean_probabilities": probabilities.mean(axis=0),
+        "decision": every(model.decision_function(new), 3),
         "feature_importances": every(model.feature_importances_, 5),
     }
 

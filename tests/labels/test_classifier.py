@@ -236,6 +236,14 @@ def test_a_copy_with_another_label_is_outvoted(rng):
     assert model.noise_rate_ == pytest.approx(0.1, abs=0.05)
 
 
+def test_a_feature_that_was_constant_says_nothing_however_large_it_becomes(rng):
+    from kernelwise.labels.classifier import CUT, _Standardiser
+
+    X = np.column_stack([np.full(20, 1e-300), 1e-300 * rng.normal(size=20)])
+    scaled = _Standardiser.fit(X, np.ones(20))(np.array([[1e200, 1e200], [-1e200, -1e200]]))
+    np.testing.assert_array_equal(scaled, [[0.0, CUT], [0.0, -CUT]])
+
+
 @pytest.mark.parametrize(("n", "weight", "rows"), [(10, 3.0, 30), (10, 2.5, 30), (10, 0.2, 10), (10, 1e6, 200)])
 def test_samples_are_given_as_often_as_their_weight_says_within_bounds(n, weight, rows):
     from kernelwise.labels.classifier import MOST_ROWS, _copies
