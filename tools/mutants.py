@@ -236,7 +236,7 @@ def _changes(node: ast.AST) -> Iterator[ast.AST | str]:
             yield first
         case ast.AugAssign():
             yield "pass"
-        case ast.IfExp(test=test) | ast.If(test=test) if not isinstance(node, ast.If):
+        case ast.IfExp(test=test):
             yield _with(node, test=ast.UnaryOp(ast.Not(), test))
 
 
