@@ -114,6 +114,11 @@ EQUIVALENT = {
         "if pairs.n_samples <= 4 * GRAPH_RANK:",
         "4 -> 5",
     ): "from this number of samples on, the same eigenvectors are found by iteration",
+    (
+        "labels/views/ridge.py",
+        "kept = squares > ROUNDING * max(squares.max(initial=0.0), np.finfo(float).tiny)",
+        "squares.max(initial=0.0) -> squares.min(initial=0.0)",
+    ): "directions of the size of rounding are kept, and any penalty shrinks them to nothing",
 }
 
 SWAPS: dict[type, type] = {

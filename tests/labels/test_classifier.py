@@ -10,6 +10,7 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import roc_auc_score
 
 from kernelwise import NoisyLabelClassifier, RobustMKLClassifier, flip_labels
+from kernelwise.labels.views import pool
 from kernelwise.labels.views.diverse_kernels import Interactions, Laplace, diverse_kernels
 from kernelwise.labels.views.forest import SHRINKAGES, ShrunkenForest, node_values
 from kernelwise.labels.views.pool import _positive_mean, average_path
@@ -234,6 +235,16 @@ def test_a_copy_with_another_label_is_outvoted(rng):
     assert model.score(np.repeat(place, 5, axis=0), true) > 0.95
     assert set(np.argsort(model.label_quality_)[:25]) <= set(wrong)
     assert model.noise_rate_ == pytest.approx(0.1, abs=0.05)
+
+
+@pytest.mark.parametrize(("n", "most"), [(20, 20), (21, 7), (40, 7), (41, 4)])
+def test_kernels_of_more_samples_have_fewer_landmarks(monkeypatch, rng, n, most):
+    for name, size in {"EXACT": 20, "MANY": 40, "RANK_SOME": 7, "RANK_MANY": 4}.items():
+        monkeypatch.setattr(pool, name, size)
+    X, y = rng.normal(size=(n, 3)), np.ones((n, 1))
+    y[::2] = -1.0
+    view = pool._kernel_view(Laplace(1.0), X, y, np.ones(n), np.random.RandomState(0))
+    assert most - 1 <= len(view.score.mean) <= most  # centring takes a direction away where all samples are landmarks
 
 
 def test_a_feature_that_was_constant_says_nothing_however_large_it_becomes(rng):
