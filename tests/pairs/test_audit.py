@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelwise import PairKernelLearner, PairNoise, Pairs, audit_pairs
 from kernelwise.datasets import load_citeseer, load_cora
-from kernelwise.pairs.audit.chances import add_context
+from kernelwise.pairs.audit.chances import add_context, soft_logistic
 from kernelwise.pairs.audit.hidden_classes import (
     Blocks,
     PairGraph,
@@ -329,3 +329,9 @@ def test_wrong_citations(load, auc, error):
     assert audit.noise.precision_positive == pytest.approx(1 - wrong.mean(), abs=error)
     low, high = audit.intervals["precision_positive"]
     assert low - 0.01 < 1 - wrong.mean() < high + 0.01
+
+
+def test_scores_that_speak_against_the_chances_leave_their_mean(rng):
+    score, weights = rng.normal(size=50), rng.uniform(0.5, 2.0, 50)
+    target = 1.0 / (1.0 + np.exp(score))
+    np.testing.assert_allclose(soft_logistic(score, target, weights), np.average(target, weights=weights), atol=1e-5)
