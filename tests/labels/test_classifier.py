@@ -255,6 +255,13 @@ def test_a_feature_that_was_constant_says_nothing_however_large_it_becomes(rng):
     np.testing.assert_array_equal(scaled, [[0.0, CUT], [0.0, -CUT]])
 
 
+def test_turning_a_huge_feature_round_turns_its_standardised_values_round(rng):
+    from kernelwise.labels.classifier import _Standardiser
+
+    X, weight = np.column_stack([1e200 * rng.uniform(1e-6, 1.0, 20), rng.normal(size=20)]), np.ones(20)
+    np.testing.assert_array_equal(_Standardiser.fit(-X, weight)(-X), -_Standardiser.fit(X, weight)(X))
+
+
 @pytest.mark.parametrize(("n", "weight", "rows"), [(10, 3.0, 30), (10, 2.5, 30), (10, 0.2, 10), (10, 1e6, 200)])
 def test_samples_are_given_as_often_as_their_weight_says_within_bounds(n, weight, rows):
     from kernelwise.labels.classifier import MOST_ROWS, _copies
