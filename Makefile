@@ -12,6 +12,7 @@ PYTHONS ?= 3.11 3.12 3.13 3.14
 JOBS ?= auto
 
 .PHONY: help demo test test-all test-browser lint types contracts unit coverage docs bench bench-noise clean
+.PHONY: golden mutants
 .PHONY: test-oldest test-newest test-pythons audit vulnerabilities licences dist-check
 # Environments take minutes to make, so that they outlive a test that fails.
 .PRECIOUS: $(VENV)-%/stamp
@@ -27,6 +28,8 @@ help:
 	@echo "make test-pythons  quick tests with every supported Python, or those in PYTHONS='3.11 3.12'"
 	@echo "make audit         vulnerabilities and licences of the dependencies; make licences needs no network service"
 	@echo "make dist-check    wheel and sdist: reproducible, complete, working in an empty environment"
+	@echo "make golden    store the statistical answers anew, on purpose, and print what changed"
+	@echo "make mutants   small changes to the statistical core: the share that the tests notice; half an hour"
 	@echo "make coverage  quick tests with a coverage report"
 	@echo "make docs      the documentation, with its gallery, in docs/_build/html"
 	@echo "make bench     the benchmarks behind the claims in the documentation"
@@ -142,6 +145,12 @@ dist-check: $(VENV)-tools/stamp
 
 coverage: $(VENV)/dev.stamp
 	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow and not browser" --cov --cov-report=term --cov-report=xml
+
+golden: $(VENV)/dev.stamp
+	$(ONE_THREAD) $(BIN)/python tests/golden/renew.py
+
+mutants: $(VENV)/dev.stamp
+	$(ONE_THREAD) $(BIN)/python tools/mutants.py
 
 docs: $(VENV)/docs.stamp
 	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

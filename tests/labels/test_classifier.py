@@ -11,6 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from kernelwise import NoisyLabelClassifier, RobustMKLClassifier, flip_labels
 from kernelwise.kernels.additive import Interactions, Laplace
+from kernelwise.labels.views import pool
 from kernelwise.labels.views.diverse_kernels import diverse_kernels
 from kernelwise.labels.views.forest import SHRINKAGES, ShrunkenForest, node_values
 from kernelwise.labels.views.pool import _positive_mean, average_path
@@ -235,6 +236,31 @@ def test_a_copy_with_another_label_is_outvoted(rng):
     assert model.score(np.repeat(place, 5, axis=0), true) > 0.95
     assert set(np.argsort(model.label_quality_)[:25]) <= set(wrong)
     assert model.noise_rate_ == pytest.approx(0.1, abs=0.05)
+
+
+@pytest.mark.parametrize(("n", "most"), [(20, 20), (21, 7), (40, 7), (41, 4)])
+def test_kernels_of_more_samples_have_fewer_landmarks(monkeypatch, rng, n, most):
+    for name, size in {"EXACT": 20, "MANY": 40, "RANK_SOME": 7, "RANK_MANY": 4}.items():
+        monkeypatch.setattr(pool, name, size)
+    X, y = rng.normal(size=(n, 3)), np.ones((n, 1))
+    y[::2] = -1.0
+    view = pool._kernel_view(Laplace(1.0), X, y, np.ones(n), np.random.RandomState(0))
+    assert most - 1 <= len(view.score.mean) <= most  # centring takes a direction away where all samples are landmarks
+
+
+def test_a_feature_that_was_constant_says_nothing_however_large_it_becomes(rng):
+    from kernelwise.labels.classifier import CUT, _Standardiser
+
+    X = np.column_stack([np.full(20, 1e-300), 1e-300 * rng.normal(size=20)])
+    scaled = _Standardiser.fit(X, np.ones(20))(np.array([[1e200, 1e200], [-1e200, -1e200]]))
+    np.testing.assert_array_equal(scaled, [[0.0, CUT], [0.0, -CUT]])
+
+
+def test_turning_a_huge_feature_round_turns_its_standardised_values_round(rng):
+    from kernelwise.labels.classifier import _Standardiser
+
+    X, weight = np.column_stack([1e200 * rng.uniform(1e-6, 1.0, 20), rng.normal(size=20)]), np.ones(20)
+    np.testing.assert_array_equal(_Standardiser.fit(-X, weight)(-X), -_Standardiser.fit(X, weight)(X))
 
 
 @pytest.mark.parametrize(("n", "weight", "rows"), [(10, 3.0, 30), (10, 2.5, 30), (10, 0.2, 10), (10, 1e6, 200)])

@@ -135,3 +135,12 @@ def test_classes_may_be_renamed(rng):
     straight = fit_label_noise(scores, given)
     renamed = fit_label_noise(scores[:, order], np.argsort(order)[given])
     np.testing.assert_allclose(renamed.transition, straight.transition[np.ix_(order, order)], atol=1e-6)
+
+
+def test_equal_scores_keep_their_unit():
+    assert label_noise.mean_and_spread(np.full(5, 3.0), np.ones(5)) == (3.0, 1.0)
+
+
+def test_with_an_error_of_counting_all_mass_needs_every_rate():
+    rates, weights = np.arange(10) / 10, np.full(10, 0.1)  # which add up to a little less than one
+    assert label_noise.interval_of(rates, weights, 1.0, 0.01) == (0.0, 1.0)

@@ -21,7 +21,7 @@ from kernelwise.pairs.audit.hidden_classes import (
     with_labels,
 )
 from kernelwise.pairs.audit.views import class_view
-from kernelwise.pairs.audit.wrong_pairs import add_context
+from kernelwise.pairs.audit.wrong_pairs import add_context, soft_logistic
 
 
 def blobs(rng, n=150, k=3, spread=0.5):
@@ -329,3 +329,9 @@ def test_wrong_citations(load, auc, error):
     assert audit.noise.precision_positive == pytest.approx(1 - wrong.mean(), abs=error)
     low, high = audit.intervals["precision_positive"]
     assert low - 0.01 < 1 - wrong.mean() < high + 0.01
+
+
+def test_scores_that_speak_against_the_chances_leave_their_mean(rng):
+    score, weights = rng.normal(size=50), rng.uniform(0.5, 2.0, 50)
+    target = 1.0 / (1.0 + np.exp(score))
+    np.testing.assert_allclose(soft_logistic(score, target, weights), np.average(target, weights=weights), atol=1e-5)

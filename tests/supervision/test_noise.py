@@ -245,3 +245,12 @@ BAD_CALLS = {
 def test_bad_calls(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
+
+
+def test_a_class_of_probability_zero_is_never_drawn():
+    class NearlyOne(np.random.RandomState):
+        def random_sample(self, size=None):
+            return np.full(size, 1 - 1e-12)
+
+    almost = [[1 - 1e-9, 0.0], [0.0, 1.0]]  # whose first row sums to one but for rounding
+    assert flip_labels(np.array(["a", "b"]), almost, random_state=NearlyOne()).tolist() == ["a", "b"]

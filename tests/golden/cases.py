@@ -1,0 +1,374 @@
+"""The statistical answers of every public estimator and function, on small data.
+
+Each case returns a dictionary of outputs, which ``tests/golden/stored`` holds. Data sets are subsampled, so that all
+cases together take some seconds. Clusters have no names of their own: they are numbered in the order of their first
+members. Eigenvectors are left out, because their signs are free.
+"""
+
+from functools import cache
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import softmax
+from sklearn.naive_bayes import GaussianNB
+
+import kernelwise as kw
+from kernelwise import datasets
+from kernelwise.kernels import gaussian_kernels
+
+FEW_KERNELS = gaussian_kernels([0.25, 1.0, 4.0], scope="all")
+#: Passed with every random choice.
+SEED = 0
+
+
+# Data -----------------------------------------------------------------------------------------------------------------
+
+
+def every(values, count=10):
+    """The values at so many evenly spaced rows."""
+    return values[np.linspace(0, len(values) - 1, min(count, len(values))).astype(int)]
+
+
+@cache
+def bundled(name, n_rows, rate):
+    """Evenly spaced rows of a bundled set, and its labels with a share of errors."""
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    return every(X, n_rows), kw.flip_labels(every(y, n_rows), rate, random_state=SEED)
+
+
+@cache
+def twelve_classes():
+    y = np.arange(204) % 12
+    X = np.random.RandomState(SEED).randn(204, 5) + 4.0 * np.random.RandomState(1).randn(12, 5)[y]
+    return X, kw.flip_labels(y, 0.2, random_state=SEED)
+
+
+@cache
+def mixed_table():
+    """A data frame with numbers, categories and texts."""
+    import pandas as pd
+
+    kinds, draw = np.array(["ape", "bee", "cat"]), np.random.RandomState(SEED)
+    true = np.arange(90) % 3
+    seen = np.where(draw.rand(90) < 0.7, true, draw.randint(3, size=90))
+    words = [" ".join(draw.choice([kinds[k], "runs", "eats", "and", "sleeps"], 4)) for k in seen]
+    numbers = true + draw.randn(90)
+    table = pd.DataFrame({"number": numbers, "kind": pd.Categorical(kinds[draw.permutation(seen)]), "text": words})
+    return table, kw.flip_labels(kinds[true], 0.15, random_state=SEED)
+
+
+@cache
+def papers():
+    """The first papers of Cora: their words, the distinct links between them and their classes."""
+    cora, n_papers = datasets.load_cora(), 400
+    inside = cora.edges[(cora.edges < n_papers).all(axis=1)]
+    return sp.csr_array(cora.data[:n_papers]), np.unique(np.sort(inside, axis=1), axis=0), cora.target[:n_papers]
+
+
+@cache
+def three_groups():
+    """Features, classes and pairs with errors."""
+    y = np.repeat([0, 1, 2], 30)
+    X = np.random.RandomState(SEED).randn(90, 4) + 2.0 * np.eye(4)[y]
+    return X, y, kw.Pairs.from_labels(y, n_pairs=500, random_state=SEED).flip(0.15, random_state=SEED)
+
+
+@cache
+def similarity():
+    """A similarity of the three groups and few pairs."""
+    X, y, _ = three_groups()
+    known = np.where(np.arange(90) % 3 < 2, y, -1)
+    pairs = kw.Pairs.from_labels(known, n_pairs=250, random_state=SEED).flip(0.1, random_state=SEED)
+    return np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 4), pairs
+
+
+def out_of_sample_probabilities(n_classes, n_samples, sharpness, *, rate=0.0, fading=0.0, skewed=False):
+    """Probabilities as a user's own model may give them, and labels.
+
+    The labels have errors of one rate, or more of them in one class (``skewed``), and errors near the boundary
+    (``fading``).
+    """
+    draw = np.random.RandomState(n_classes)
+    scores = sharpness * draw.randn(n_samples, n_classes)
+    belief = softmax(scores, axis=1)
+    true = (belief.cumsum(axis=1) < draw.rand(n_samples, 1)).sum(axis=1)
+    margin = np.ptp(np.sort(belief, axis=1)[:, -2:], axis=1)
+    rates = rate * np.where(true == 0, 2.0, 0.5) if skewed else np.full(n_samples, rate)
+    wrong = draw.rand(n_samples) < rates + fading * (1 - margin)
+    return belief, np.where(wrong, (true + 1 + draw.randint(n_classes - 1, size=n_samples)) % n_classes, true)
+
+
+# Outputs --------------------------------------------------------------------------------------------------------------
+
+
+def label_audit(audit):
+    return {
+        "noise_rate": audit.noise_rate,
+        "noise_interval": audit.noise_interval,
+        "transition": audit.transition,
+        "quality": every(audit.quality),
+        "mean_quality": audit.quality.mean(),
+        "suggested": every(audit.suggested),
+        "probabilities": every(audit.probabilities, 5),
+        "most_suspect": audit.order[:10],
+        "worth_checking": audit.worth_checking(),
+    }
+
+
+def noisy_labels(X, y, new, **options):
+    model = kw.NoisyLabelClassifier(random_state=SEED).fit(X, y, **options)
+    probabilities = model.predict_proba(new)
+    return {
+        "noise_rate": model.noise_rate_,
+        "noise_interval": model.noise_interval_,
+        "transition": model.transition_,
+        "label_quality": every(model.label_quality_),
+        "mean_label_quality": model.label_quality_.mean(),
+        "label_probabilities": every(model.label_probabilities_, 5),
+        "view_weights": dict(zip(model.kernel_names_, model.kernel_weights_, strict=True)),
+        "diagnostic": model.diagnostic_,
+        "prediction": every(model.predict(new)),
+        "probabilities": every(probabilities, 5),
+        "mean_probabilities": probabilities.mean(axis=0),
+        "decision": every(model.decision_function(new), 3),
+        "feature_importances": every(model.feature_importances_, 5),
+    }
+
+
+def pair_audit(audit):
+    return {
+        "prior": audit.noise.prior,
+        "precision_positive": audit.noise.precision_positive,
+        "precision_negative": audit.noise.precision_negative,
+        "intervals": audit.intervals,
+        "quality": every(audit.quality),
+        "mean_quality": audit.quality.mean(),
+        "suggested": every(audit.suggested),
+        "most_suspect": audit.order[:10],
+        "worth_checking": audit.worth_checking(),
+    }
+
+
+def clusters(labels):
+    """Thirty labels, after the clusters are numbered in the order of their first members."""
+    _, first, number = np.unique(labels, return_index=True, return_inverse=True)
+    return every(np.argsort(np.argsort(first))[number], 30)
+
+
+def certified(model):
+    return {"objective": model.objective_, "kernel_weights": model.kernel_weights_}
+
+
+# Cases ----------------------------------------------------------------------------------------------------------------
+
+
+def audit_own_probabilities(*arguments, **options):
+    belief, given = out_of_sample_probabilities(*arguments, **options)
+    return label_audit(kw.audit_labels(None, given, probabilities=belief))
+
+
+def ionosphere():
+    X, y = bundled("ionosphere", 100, 0.04)
+    return noisy_labels(X, y, X[::2])
+
+
+def heart():
+    """Weights: some rows count twice, some do not count, and some rows are the same."""
+    X, y = bundled("heart", 100, 0.25)
+    X = np.vstack([X, X[:6]])
+    weight = np.tile([1.0, 2.0, 0.5, 0.0, 1.0, 1.5], 18)[: len(X)]
+    return noisy_labels(X, np.append(y, y[5::-1]), X[1::2], sample_weight=weight)
+
+
+def splice():
+    X, y = bundled("splice", 120, 0.1)
+    return noisy_labels(X, y, X[::2])
+
+
+def many_classes():
+    X, y = twelve_classes()
+    return noisy_labels(X, y, X[::3])
+
+
+def table():
+    X, y = mixed_table()
+    return noisy_labels(X, y, X.iloc[::2])
+
+
+def words():
+    X, _, y = papers()
+    y = kw.flip_labels(y, 0.2, random_state=SEED)
+    X = X[:, ::8]  # fewer words
+    return noisy_labels(X[:150], y[:150], X[150:])
+
+
+def estimate():
+    found = kw.estimate_label_noise(*bundled("heart", 90, 0.15), random_state=SEED)
+    return {
+        "noise_rate": found.noise_rate,
+        "interval": found.interval,
+        "transition": found.transition,
+        "class_rates": {str(name): rate for name, rate in found.class_rates.items()},
+        "diagnostic": found.diagnostic,
+    }
+
+
+def audit_pairs_of_words_and_links():
+    X, links, _ = papers()
+    pairs = kw.Pairs.from_graph(links, n_samples=X.shape[0], negatives=None)
+    return pair_audit(kw.audit_pairs(X, pairs, n_folds=3, random_state=SEED))
+
+
+def audit_pairs_of_features():
+    X, _, pairs = three_groups()
+    return pair_audit(kw.audit_pairs(X, pairs, n_folds=4, random_state=SEED))
+
+
+def audit_pairs_alone():
+    y = np.arange(48) % 4
+    pairs = kw.Pairs.from_labels(y, n_pairs=500, random_state=SEED).flip(0.1, random_state=SEED)
+    return pair_audit(kw.audit_pairs(None, pairs, random_state=SEED))
+
+
+def audit_pairs_by_similarity():
+    S, pairs = similarity()
+    return pair_audit(kw.audit_pairs(S, pairs, metric="precomputed", n_folds=3, random_state=SEED))
+
+
+def learner():
+    X, _, pairs = three_groups()
+    model = kw.PairKernelLearner(FEW_KERNELS, noise="auto", random_state=SEED).fit(X, pairs=pairs)
+    noise = model.noise_
+    return certified(model) | {
+        "noise": [noise.prior, noise.precision_positive, noise.precision_negative],
+        "statistic": model.statistic_,
+        "kernel": every(model.kernel(X[:10], X[10:20]), 3),
+    }
+
+
+def kernel_clustering():
+    X, _, pairs = three_groups()
+    model = kw.PairKernelClustering(kw.PairKernelLearner(FEW_KERNELS), n_clusters=3, random_state=SEED)
+    model.fit(X, pairs=pairs)
+    return {"labels": clusters(model.labels_), "eigenvalues": model.eigenvalues_}
+
+
+def linked_clustering():
+    X, links, _ = papers()
+    pairs = kw.Pairs.from_graph(links, n_samples=X.shape[0], negatives=None)
+    model = kw.LinkedClustering(4, n_components=40, embedding_dim=8, random_state=SEED).fit(X, pairs=pairs)
+    return {
+        "labels": clusters(model.labels_),
+        "singular_values": model.singular_values_,
+        "inertia": model.inertia_,
+    }
+
+
+def completer():
+    S, pairs = similarity()
+    model = kw.PairCompleter([4, 8], noise_rate="auto", random_state=SEED).fit(S, pairs=pairs)
+    ends = np.arange(0, 80, 8), np.arange(3, 90, 9)
+    return {
+        "noise_rate": model.noise_rate_,
+        "penalty": model.penalty_,
+        "eigenvalues": model.eigenvalues_,
+        "coherence": model.coherence_,
+        "core_trace": np.trace(model.core_),
+        "component_errors": {str(count): error for count, error in model.component_errors_.items()},
+        "pair_scores": model.pair_scores(*ends),
+        "pair_probabilities": model.predict_proba_pairs(*ends),
+        "predicted_pairs": model.predict_pairs(*ends),
+    }
+
+
+def completion_clustering():
+    S, pairs = similarity()
+    model = kw.PairCompletionClustering(3, completer=kw.PairCompleter(4), random_state=SEED).fit(S, pairs=pairs)
+    return {"labels": clusters(model.labels_), "eigenvalues": model.completer_.eigenvalues_}
+
+
+def plan():
+    S, _ = similarity()
+    found = kw.plan_labelling(
+        S, 3, completer=kw.PairCompleter(4), shares=(0.2, 0.5), n_labelled=(12, 30), n_repeats=1, random_state=SEED
+    )
+    rows = found.to_frame()
+    return {name: rows[name].to_numpy() for name in rows} | {
+        "coherence": found.coherence,
+        "class_shares": np.sort(found.class_shares),
+        "uncovered": found.uncovered,
+    }
+
+
+def matrix():
+    rows, cols = np.nonzero(np.random.RandomState(2).rand(30, 25) < 0.5)
+    values = np.random.RandomState(3).randn(30, 2) @ np.random.RandomState(4).randn(2, 25)
+    found = kw.complete_matrix(rows, cols, values[rows, cols], (30, 25), random_state=SEED)
+    return {
+        "primal": found.certificate.primal,
+        "completed": every(found.left @ found.right.T, 3),
+    }
+
+
+def multiple_kernels(model, name):
+    X, y = bundled(name, 80, 0.15)
+    model.fit(X, y)
+    rate = {"noise_rate": model.noise_rate_} if hasattr(model, "noise_rate_") else {}
+    return (
+        certified(model)
+        | rate
+        | {
+            "prediction": every(model.predict(X)),
+            "decision": every(model.decision_function(X)),
+            "probabilities": every(model.predict_proba(X), 5),
+        }
+    )
+
+
+#: Cases that grow trees, which scikit-learn drew otherwise before version 1.9. All other cases agree from the oldest
+#: supported versions to the newest, and all of them with any number of threads.
+WITH_TREES = {
+    "audit_labels_ionosphere",
+    "estimate_label_noise_heart",
+    "noisy_label_classifier_ionosphere",
+    "noisy_label_classifier_heart",
+    "noisy_label_classifier_splice",
+    "noisy_label_classifier_twelve_classes",
+    "robust_mkl",
+}
+
+#: What to run for each name, cheap ones first.
+CASES = {
+    "audit_labels_two_classes": lambda: audit_own_probabilities(2, 150, 1.5, rate=0.2),
+    "audit_labels_few_labels": lambda: audit_own_probabilities(2, 40, 0.7, rate=0.1),
+    "audit_labels_unequal_rates": lambda: audit_own_probabilities(2, 300, 3.0, rate=0.2, skewed=True),
+    "audit_labels_errors_near_the_boundary": lambda: audit_own_probabilities(2, 250, 1.0, rate=0.02, fading=0.4),
+    "audit_labels_three_classes": lambda: audit_own_probabilities(3, 150, 2.0, rate=0.2, skewed=True),
+    "audit_labels_twelve_classes": lambda: audit_own_probabilities(12, 400, 3.0, rate=0.1, fading=0.2),
+    "audit_labels_estimator": lambda: label_audit(
+        kw.audit_labels(*bundled("heart", 150, 0.15), estimator=GaussianNB(), random_state=SEED)
+    ),
+    "audit_labels_ionosphere": lambda: label_audit(kw.audit_labels(*bundled("ionosphere", 70, 0.2), random_state=SEED)),
+    "estimate_label_noise_heart": estimate,
+    "noisy_label_classifier_ionosphere": ionosphere,
+    "noisy_label_classifier_heart": heart,
+    "noisy_label_classifier_splice": splice,
+    "noisy_label_classifier_twelve_classes": many_classes,
+    "noisy_label_classifier_table": table,
+    "noisy_label_classifier_words": words,
+    "simple_mkl": lambda: multiple_kernels(kw.SimpleMKLClassifier(FEW_KERNELS, random_state=SEED), "ionosphere"),
+    "robust_mkl": lambda: multiple_kernels(
+        kw.RobustMKLClassifier(FEW_KERNELS, noise_rate="auto", random_state=SEED), "heart"
+    ),
+    "audit_pairs_alone": audit_pairs_alone,
+    "audit_pairs_features": audit_pairs_of_features,
+    "audit_pairs_similarity": audit_pairs_by_similarity,
+    "audit_pairs_links": audit_pairs_of_words_and_links,
+    "pair_kernel_learner": learner,
+    "pair_kernel_clustering": kernel_clustering,
+    "linked_clustering": linked_clustering,
+    "complete_matrix": matrix,
+    "pair_completer": completer,
+    "pair_completion_clustering": completion_clustering,
+    "plan_labelling": plan,
+}

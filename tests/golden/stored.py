@@ -1,0 +1,62 @@
+"""Outputs on disk: one readable file of JSON per case, one line per output, numbers to twelve digits."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+FOLDER = Path(__file__).parent / "stored"
+#: Numbers may differ by this fraction of the largest number of their output.
+TOLERANCE = 1e-6
+
+
+def plain(value):
+    """The value as JSON has it, with floats of twelve digits."""
+    if isinstance(value, dict):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return float(f"{value:.12g}") if isinstance(value, float) else value
+
+
+def read(name):
+    """The stored outputs of a case; none if it was never stored."""
+    path = FOLDER / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def write(name, outputs):
+    """Store the plain outputs of a case."""
+    FOLDER.mkdir(exist_ok=True)
+    lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in outputs.items()]
+    (FOLDER / f"{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def difference(old, new):
+    """How far two plain outputs are apart, relative to the largest number of the old one.
+
+    The difference is infinite if they do not consist of the same parts, or if a text, a truth value or a whole number
+    is another one.
+    """
+    old_leaves, new_leaves = dict(leaves(old)), dict(leaves(new))
+    if old_leaves.keys() != new_leaves.keys():
+        return np.inf
+    numbers = [key for key, leaf in old_leaves.items() if isinstance(leaf, float)]
+    if any(new_leaves[key] != leaf for key, leaf in old_leaves.items() if key not in numbers):
+        return np.inf
+    if not all(isinstance(new_leaves[key], float) for key in numbers):
+        return np.inf
+    before, after = (np.array([parts[key] for key in numbers]) for parts in (old_leaves, new_leaves))
+    size = np.abs(before).max(initial=0.0) or 1.0
+    return float(np.abs(after - before).max(initial=0.0) / size)
+
+
+def leaves(value, place=()):
+    """The numbers and texts inside a plain value, with their places."""
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(part, (*place, key))
+    else:
+        yield place, value
