@@ -36,7 +36,7 @@ from kernelwise.kernels import (
 
 # Derandomised: a factor meets its tolerance on training samples, but at a new sample only the root of the tolerance
 # bounds the error, so that 1e-6 holds for all but a few unlucky draws. The bound itself has its own test.
-quick = settings(max_examples=150, derandomize=True)
+repeatable = settings(max_examples=30, derandomize=True)
 
 
 def columns_of(kernel, X):
@@ -155,7 +155,7 @@ def assert_agrees(bank, case, tol=1e-6):
 
 
 @given(case=cases())
-@quick
+@repeatable
 def test_dense_and_factor_bank_agree_with_the_formulas(case):
     assert_agrees(DenseBank.build(case.X, case.kernels), case, tol=1e-9)
     assert_agrees(FactorBank.build(case.X, case.kernels, tol=1e-8), case)
@@ -163,7 +163,7 @@ def test_dense_and_factor_bank_agree_with_the_formulas(case):
 
 
 @given(case=cases())
-@quick
+@repeatable
 def test_factor_bank_of_sparse_data_is_that_of_dense_data(case):
     bank = FactorBank.build(sp.csr_array(case.X), case.kernels, tol=1e-8)
     case.Z = sp.csr_array(case.Z)
@@ -171,7 +171,7 @@ def test_factor_bank_of_sparse_data_is_that_of_dense_data(case):
 
 
 @given(case=attribute_cases())
-@settings(quick, max_examples=60)
+@repeatable
 def test_attribute_bank_is_a_bank_of_linear_kernels(case):
     for X in (case.X, sp.csr_array(case.X), sp.csc_matrix(case.X)):
         bank = build_bank(X, linear_kernels())
@@ -182,7 +182,7 @@ def test_attribute_bank_is_a_bank_of_linear_kernels(case):
 
 
 @given(case=cases())
-@quick
+@repeatable
 def test_large_data_path_agrees(case):
     with pytest.MonkeyPatch.context() as patch:
         make_everything_large(patch)
@@ -199,7 +199,7 @@ def make_everything_large(patch):
 
 
 @given(case=cases(), tol=st.sampled_from([1e-1, 1e-3, 1e-6]))
-@quick
+@repeatable
 def test_out_of_sample_error_obeys_its_bound(case, tol):
     # |k(z, x_i) - phi(z) . phi(x_i)|^2 <= (k - phi phi)(z, z) (k - phi phi)(x_i, x_i), by Cauchy and Schwarz
     bank = FactorBank.build(case.X, case.kernels, tol=tol)
@@ -226,7 +226,7 @@ def explicit_features(kernel, X, Z):
 
 @pytest.mark.parametrize("make", [DenseBank.build, FactorBank.build], ids=["dense", "factor"])
 @given(case=cases(), center=st.booleans(), scale=st.booleans())
-@settings(quick, max_examples=40)
+@repeatable
 def test_centring_and_scaling_happen_in_feature_space(make, case, center, scale):
     bank = make(case.X, case.kernels, center=center, scale=scale)
     n = len(case.X)

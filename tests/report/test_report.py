@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
@@ -350,7 +350,6 @@ class TestCorrections:
         assert restore(safe) == cell
 
     @given(st.lists(st.tuples(cell_text, cell_text, cell_text, cell_text, cell_text), max_size=5))
-    @settings(max_examples=50)
     def test_round_trip(self, tmp_path_factory, values):
         corrections = [
             Correction(row, given=a, corrected=b, decision="wrong", id=c, other_id=d, column=e, reviewed_at="now")

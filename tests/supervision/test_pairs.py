@@ -8,15 +8,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from kernelwise import Pairs
 from kernelwise.supervision.graph import distinct_integers, key_pairs, pair_keys
 from kernelwise.supervision.resolve import resolve_pairs
-
-quick = settings(max_examples=60)
 
 
 @st.composite
@@ -71,7 +69,6 @@ def test_arrays_cannot_be_written_and_inputs_are_neither_kept_nor_locked():
         pairs.n_samples = 7
 
 
-@quick
 @given(some_pairs())
 def test_copies_are_equal_and_pairs_are_not_hashable(pairs):
     assert pickle.loads(pickle.dumps(pairs)) == pairs
@@ -96,7 +93,6 @@ def test_equality_sees_every_part():
     assert all(pairs != other for other in others)
 
 
-@quick
 @given(some_pairs(), st.data())
 def test_indexing_is_that_of_the_columns(pairs, data):
     everything = triples(pairs)
@@ -110,7 +106,6 @@ def test_indexing_is_that_of_the_columns(pairs, data):
     assert pairs[[]].n_samples == pairs.n_samples
 
 
-@quick
 @given(some_pairs(), st.integers(0, 25), st.integers(0, 25))
 def test_concatenation_undoes_slicing(pairs, a, b):
     a, b = sorted((a, b))
@@ -118,7 +113,6 @@ def test_concatenation_undoes_slicing(pairs, a, b):
     assert Pairs.concatenate(parts) == parts[0] + parts[1] + parts[2] == pairs
 
 
-@quick
 @given(some_pairs())
 def test_signs_split_the_pairs(pairs):
     assert (pairs.positive.labels == 1).all()
@@ -127,9 +121,6 @@ def test_signs_split_the_pairs(pairs):
 
 
 # --- evidence ---------------------------------------------------------------------------------------------------
-
-
-@quick
 @given(some_pairs())
 def test_merged_adds_up_weights_per_pair_and_label(pairs):
     expected = Counter()
@@ -144,7 +135,6 @@ def test_merged_adds_up_weights_per_pair_and_label(pairs):
     assert pairs.n_contradictions == sum((ends, -label) in expected for ends, label in expected) // 2
 
 
-@quick
 @given(some_pairs())
 def test_to_sparse_is_the_symmetric_sum(pairs):
     expected = np.zeros((pairs.n_samples, pairs.n_samples))
@@ -158,7 +148,6 @@ def test_to_sparse_is_the_symmetric_sum(pairs):
     assert matrix.nnz == 2 * len({ends for ends, _, _ in triples(pairs)})
 
 
-@quick
 @given(some_pairs(), st.data())
 def test_restrict_equals_brute_force(pairs, data):
     index = data.draw(st.lists(st.integers(0, pairs.n_samples - 1), min_size=1, unique=True))
@@ -174,7 +163,6 @@ def test_restrict_equals_brute_force(pairs, data):
     assert pairs.restrict(mask) == pairs.restrict(sorted(index))
 
 
-@quick
 @given(some_pairs(), st.data())
 def test_agreement_is_the_weight_that_is_right(pairs, data):
     y = data.draw(st.lists(st.sampled_from([-1, 0, 1, 2]), min_size=pairs.n_samples, max_size=pairs.n_samples))
@@ -209,7 +197,6 @@ def test_keys_number_all_pairs_without_gaps():
     assert (pair_keys(cols, rows) == keys).all()
 
 
-@quick
 @given(st.lists(st.tuples(st.integers(0, 2**31 - 2), st.integers(1, 2**31 - 1)), min_size=1))
 def test_keys_are_inverted_up_to_the_largest_sample(ends):
     ends = [(i, j) for i, j in ends if i < j] + [(0, 1), (2**31 - 2, 2**31 - 1), (0, 2**31 - 1)]
@@ -225,7 +212,6 @@ def test_keys_are_inverted_where_rounding_is_hardest(rng):
         np.testing.assert_array_equal(key_pairs(pair_keys(rows, cols)), (rows, cols))
 
 
-@quick
 @given(st.integers(0, 60), st.data())
 def test_distinct_integers_are_distinct_sorted_and_in_range(total, data):
     count = data.draw(st.integers(0, total))
@@ -247,9 +233,6 @@ def test_distinct_integers_from_a_range_beyond_memory():
 
 
 # --- graphs -----------------------------------------------------------------------------------------------------
-
-
-@quick
 @given(some_graph(), st.integers(0, 99), st.data())
 def test_from_graph_keeps_links_and_draws_only_unlinked_pairs(graph, seed, data):
     n, edges = graph
@@ -369,9 +352,6 @@ print(seconds, peak, len(pairs.positive), len(pairs.negative), pairs.n_duplicate
 
 
 # --- labels -----------------------------------------------------------------------------------------------------
-
-
-@quick
 @given(st.lists(st.sampled_from([-1, 0, 1, 2]), min_size=2, max_size=12).filter(lambda y: sum(c >= 0 for c in y) > 1))
 def test_from_labels_gives_all_pairs_of_known_samples(y):
     if set(y) == {-1, 1}:
@@ -387,7 +367,6 @@ def test_from_labels_gives_all_pairs_of_known_samples(y):
     assert pairs.n_samples == len(y)
 
 
-@quick
 @given(st.integers(2, 30), st.integers(0, 99), st.data())
 def test_from_labels_draws_distinct_pairs(n, seed, data):
     y = np.random.default_rng(seed).choice(["a", "bb", "c"], n)
@@ -414,9 +393,6 @@ def test_from_labels_takes_any_kind_of_class(y):
 
 
 # --- flips ------------------------------------------------------------------------------------------------------
-
-
-@quick
 @given(some_pairs(), st.integers(0, 99))
 def test_flip_at_zero_and_one(pairs, seed):
     assert pairs.flip(0.0, random_state=seed) == pairs
