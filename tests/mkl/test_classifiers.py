@@ -1,6 +1,5 @@
 """The multiple-kernel classifiers as a user meets them."""
 
-
 import numpy as np
 import pandas as pd
 import pytest
