@@ -26,12 +26,6 @@ N = 3000
 
 
 @pytest.fixture(scope="module")
-def client():
-    with local_cluster(n_workers=2, memory_limit="1GiB") as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
 def data():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N, 3))
