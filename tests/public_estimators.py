@@ -103,8 +103,8 @@ WIDE = Gaussian(width=4.0)
 CASES = [
     Case(NoisyLabelClassifier(random_state=0), "labels", sparse_as_dense=False),
     Case(SimpleMKLClassifier(FEW, random_state=0), "labels"),
-    Case(RobustMKLClassifier(FEW, noise_rate=0.1, random_state=0), "labels"),
-    Case(BestCaseMKLClassifier(TWO, n_starts=1, random_state=0), "labels"),
+    Case(RobustMKLClassifier(FEW, noise_rate=0.1, probability=False, random_state=0), "labels"),
+    Case(BestCaseMKLClassifier(TWO, n_starts=1, probability=False, random_state=0), "labels"),
     Case(SimpleMKLClassifierCV(FEW, alphas=[0.1, 0.01], n_folds=2, random_state=0), "labels"),
     Case(RobustMKLClassifierCV(FEW, alphas=[0.01], budgets=[1.0, 0.8], n_folds=2, random_state=0), "labels"),
     Case(PairKernelLearner(FEW, random_state=0)),

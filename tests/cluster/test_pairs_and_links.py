@@ -300,6 +300,7 @@ def test_a_worker_killed_while_weights_are_learned_changes_nothing(client, rng):
     assert_same_fit(model, reference)
 
 
+@pytest.mark.slow
 def test_a_worker_killed_while_rows_are_smoothed_changes_nothing(client, rng):
     X, links = documents(rng)
     model, reference = (LinkedClustering(3, n_components=20, embedding_dim=10, random_state=0) for _ in range(2))

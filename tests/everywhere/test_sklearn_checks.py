@@ -34,7 +34,7 @@ UNIT = Gaussian(width=1.0)
 #: One setting of every estimator, a quick one, for which all checks are run.
 COMPLETE = [
     NoisyLabelClassifier(random_state=0),
-    SimpleMKLClassifier(SCALES, tol=1e-2, random_state=0),
+    SimpleMKLClassifier(SCALES, tol=1e-2, probability=False, random_state=0),
     RobustMKLClassifier(SCALES, noise_rate=0.1, tol=1e-2, probability=False, random_state=0),
     BestCaseMKLClassifier(SCALES, n_starts=1, tol=1e-2, probability=False, random_state=0),
     SimpleMKLClassifierCV(SCALES, alphas=[0.1, 0.01], n_folds=2, tol=1e-2, random_state=0),
@@ -56,7 +56,7 @@ COMPLETE = [
 
 #: Settings that take another way through ``fit``.
 OTHER_SETTINGS = [
-    SimpleMKLClassifier(SCALES, fit_intercept=True, normalize_kernels=True, probability=False, random_state=0),
+    SimpleMKLClassifier(SCALES, fit_intercept=True, normalize_kernels=True, random_state=0),
     PairKernelLearner(fit_intercept=True),
     SpectralKernelLearner(UNIT, n_components=5, decay=1.5, random_state=0),
     NonparametricKernelLearner(loss="squared_hinge", bound=1.0, tol=0.05, random_state=0),
@@ -78,6 +78,7 @@ OTHER_SETTINGS = [
 ABOUT_FIT = {
     "check_classifiers_classes",
     "check_clustering",
+    "check_decision_proba_consistency",
     "check_dict_unchanged",
     "check_estimators_nan_inf",
     "check_estimators_pickle",
