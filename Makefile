@@ -21,16 +21,18 @@ help:
 	@echo "make demo      the main job on bundled data, in a minute"
 	@echo "make test      lint, types, import contracts, doctests, quick tests"
 	@echo "make test-all  the same with the slow tests"
+	@echo "make lint types contracts  the parts of make test that run no test"
 	@echo "make test-browser  the review page in headless Chromium (needs chromium and chromedriver)"
 	@echo "make test-oldest   quick tests with the oldest supported numpy, scipy, scikit-learn and extras"
 	@echo "make test-newest   quick tests with the newest, pre-releases included"
 	@echo "make test-pythons  quick tests with every supported Python, or those in PYTHONS='3.11 3.12'"
-	@echo "make audit         vulnerabilities and licences of the dependencies"
+	@echo "make audit         vulnerabilities and licences of the dependencies; make licences needs no network service"
 	@echo "make dist-check    wheel and sdist: reproducible, complete, working in an empty environment"
 	@echo "make coverage  quick tests with a coverage report"
 	@echo "make docs      the documentation, with its gallery, in docs/_build/html"
 	@echo "make bench     the benchmarks behind the claims in the documentation"
 	@echo "make bench-noise  noisy labels on 14 sets against tuned competitors; half an hour without the stored records"
+	@echo "make clean     remove the environments and everything that was built"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -93,7 +95,7 @@ endef
 
 # $(call quick-tests,FOLDER)
 define quick-tests
-	$(1)/bin/python -c "from kernelwise.reproduction.records import versions; print(versions())"
+	$(1)/bin/python -c "from kernelwise.environment import versions; print(versions())"
 	$(ONE_THREAD) $(1)/bin/python -m pytest -n $(JOBS) -m "not slow and not browser"
 endef
 

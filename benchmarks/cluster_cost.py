@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelwise.cluster.block_array import BlockArray
 from kernelwise.cluster.engine import FAN_IN, ClusterEngine
-from kernelwise.optim.sample_arrays import weighted_gram
+from kernelwise.optim.reduced_system import weighted_gram
 
 from .measure import median_seconds, record
 

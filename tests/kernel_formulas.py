@@ -33,4 +33,4 @@ def make_everything_large(patch):
     patch.setattr(landmarks, "SAMPLE", 4)
     patch.setattr(landmarks, "WORST", 3)
     patch.setattr(landmarks, "CHUNK", 16)
-    patch.setattr(factors, "BLOCK_BYTES", 300)
+    patch.setattr(factors, "STACK_BYTES", 300)

@@ -135,13 +135,21 @@ def check_wheel(wheel: Path, names: list[str], copy: Path) -> None:
             require(archive.read(name) == (copy / "src" / name).read_bytes(), f"{name} differs in the wheel")
 
 
+def shipped(names: list[str], settings: dict[str, list[str]]) -> set[str]:
+    """The files that the sdist should hold; every path of the settings has to stand for a file."""
+
+    def below(path: str) -> set[str]:
+        found = {name for name in names if f"{name}/".startswith(f"{path}/")}
+        require(bool(found), f"pyproject.toml names {path!r} for the sdist, which is not there")
+        return found
+
+    return set().union(*map(below, settings["include"])) - set().union(*map(below, settings["exclude"]))
+
+
 def check_sdist(sdist: Path, names: list[str], copy: Path) -> None:
-    """Compare the sdist with what pyproject.toml includes."""
+    """Compare the sdist with what pyproject.toml includes and excludes."""
     settings = tomllib.loads((copy / "pyproject.toml").read_text(encoding="utf-8"))
-    included = tuple(settings["tool"]["hatch"]["build"]["targets"]["sdist"]["include"])
-    expected = {name for name in names if name in included or name.startswith(tuple(f"{top}/" for top in included))}
-    missing = [top for top in included if not any(name == top or name.startswith(f"{top}/") for name in expected)]
-    require(not missing, f"pyproject.toml includes {missing} in the sdist, which is not there")
+    expected = shipped(names, settings["tool"]["hatch"]["build"]["targets"]["sdist"])
     with tarfile.open(sdist) as archive:
         found = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
     check_names(found, expected | SDIST_EXTRAS, "the sdist")

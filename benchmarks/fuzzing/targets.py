@@ -45,11 +45,12 @@ def _table(path: Path) -> None:
 
 def _matrix(path: Path) -> None:
     """Read a matrix as features, and as links."""
-    from kernelwise.files import FileError, read_links
+    from kernelwise.files import read_links
+    from kernelwise.tables.errors import TableError
 
     try:
         _table(path)
-    except FileError:
+    except TableError:
         read_links(path, IDS)
 
 
@@ -124,10 +125,10 @@ TARGETS = {
 
 def documented_errors() -> tuple[type[Exception], ...]:
     """What may come of a file that cannot be used."""
-    from kernelwise.files import FileError
     from kernelwise.reproduction.records import RecordError
+    from kernelwise.tables.errors import TableError
 
-    return (FileError, RecordError)
+    return (TableError, RecordError)  # an error of a file is one of a table
 
 
 class Reader:

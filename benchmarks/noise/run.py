@@ -1,9 +1,13 @@
 """Fill the records: one line of JSON per method, set, noise and seed; what is there already is not run again.
 
 A method gets a ``Task`` without the truth; the scores are computed here from its answer. Progress shows times only, so
-that a run on the confirmation half or on the fresh sets can be watched without seeing a result.
+that a run that is to confirm a claim can be watched without seeing a result.
+
+The records of the code in use stand in ``records``, one file per method. The records of earlier rules stand in
+``history``, one compressed file per group of sets, and are read as if they stood in ``records`` too.
 """
 
+import gzip
 import hashlib
 import json
 import os
@@ -23,6 +27,7 @@ from .datasets import HALVES, names_of
 from .noise import NOISES, Cell, make_cell
 
 FOLDER = Path(__file__).parent / "records"
+HISTORY = Path(__file__).parent / "history"
 FLOOR = 1e-4  # no probability counts as less, or one leaf of a forest would decide the mean log-loss
 N_BINS = 15
 
@@ -155,11 +160,18 @@ def append(path: Path, record: dict[str, Any]) -> None:
 
 
 def read(folder: Path, half: str, method: str) -> list[dict[str, Any]]:
-    """The records of a method on a half."""
-    path = path_of(folder, half)(method)
+    """The records of a method on a group of sets; with the default folder, those of earlier rules come first."""
     if half not in HALVES:
         raise ValueError(f"half must be one of {', '.join(HALVES)}, got {half!r}")
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    records = [record for record in archived(half) if record["method"] == method] if folder == FOLDER else []
+    path = path_of(folder, half)(method)
+    return records + ([json.loads(line) for line in path.read_text().splitlines()] if path.exists() else [])
+
+
+def archived(half: str) -> list[dict[str, Any]]:
+    """The records of earlier rules on a group of sets, of all methods."""
+    path = HISTORY / f"{half}.jsonl.gz"
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()] if path.exists() else []
 
 
 def key_of(record: dict[str, Any]) -> Key:

@@ -1,7 +1,7 @@
 """What true labels say of the noise model: slope and log-odds of the classes given the scores, per noise.
 
 The scores are those of the classifier's pool, out of sample and made from noisy labels. The truth is used here only, to
-read off the priors of ``kernelwise.labels.noise_model.posterior`` (two classes) and ``label_noise_classes`` (more).
+read off the priors of ``kernelwise.labels.noise_model.posterior`` (two classes) and ``many_classes`` (more).
 """
 
 from collections.abc import Sequence

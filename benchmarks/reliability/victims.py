@@ -176,8 +176,7 @@ class Download:
     def __init__(self) -> None:
         server = HTTPServer(("127.0.0.1", 0), _SlowPages)
         self.address = f"http://127.0.0.1:{server.server_port}"
-        files = [gisette.RemoteFile(name, hashlib.sha256(text).hexdigest()) for name, text in self.contents.items()]
-        self.part = gisette.Part(files[0], files[1], n_samples=100_000, n_features=10)
+        self.part = {name: hashlib.sha256(text).hexdigest() for name, text in self.contents.items()}
         self.server = forked(server.serve_forever)
         server.server_close()
         os.environ["no_proxy"] = "127.0.0.1"

@@ -1,9 +1,9 @@
 """
-A certificate, not a hope
-=========================
+A certificate for every answer
+==============================
 
-Every solver keeps two bounds, dual <= optimum <= primal, and stops where they are close enough. Their difference
-says how far the answer is from the optimum at most, whoever made it and however early it was stopped.
+Every solver computes two bounds, dual <= optimum <= primal, and stops when the bounds are close enough. The difference
+of the bounds limits the distance between the answer and the optimum, also when the solver was stopped early.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,8 @@ model = SimpleMKLClassifier(alpha=0.01, tol=1e-6).fit(X, y)
 print(f"objective {model.objective_:.6f}, at most {model.dual_gap_:.1e} above the optimum")
 
 # %%
-# The bounds, by iteration of the column generation, and the gap between them on a logarithmic scale.
+# The left figure shows the two bounds at each iteration of the column generation. The right figure shows the gap
+# between the bounds on a logarithmic scale.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 history = model.history_[0]  # one problem for two classes
@@ -31,7 +32,7 @@ ConvergenceDisplay.from_estimator(model, ax=axes[1])
 plt.show()
 
 # %%
-# Few of the 350 kernels are used.
+# The model uses few of the 350 kernels.
 
 KernelWeightsDisplay.from_estimator(model, max_kernels=10)
 plt.show()

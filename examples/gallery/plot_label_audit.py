@@ -1,13 +1,13 @@
 """
-How many suspects are worth a look
-==================================
+How many suspects are worth checking
+====================================
 
-A fifth of the labels of the Australian credit data is made wrong. An audit ranks all labels, the most suspect
-first. How far down the list does checking pay?
+In this example a fifth of the labels of the Australian credit data is made wrong. An audit ranks all labels, the most
+suspect label first. How many labels of the ranking are worth checking?
 """
 
 # %%
-# The audit sees the noisy labels alone. Its ranking comes with a chance for each label to be right.
+# The audit sees only the noisy labels. The audit gives each label a quality: the probability that the label is right.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,16 +25,17 @@ audit = audit_labels(X, y, random_state=0)
 print(audit)
 
 # %%
-# How the chances are spread. The labels in orange are worth checking: of these, half or more should be wrong.
+# The figure shows the distribution of the qualities. The labels in orange are worth checking: half or more of them
+# should be wrong.
 
 ScoreDistributionDisplay.from_audit(audit)
 plt.show()
 
 # %%
-# Here the truth is known, so that we can tell. Any classifier can rank labels by probabilities from
-# cross-validation; a logistic regression is drawn for comparison. The dotted line is what looking at labels in no
-# particular order would find. The diamond is what the audit promises, half of the labels wrong, where it says to
-# stop.
+# In this example the truth is known, so we can check the ranking. Any classifier can rank labels by probabilities from
+# cross-validation; the figure shows a logistic regression for comparison. The dotted line is the result of checking
+# labels in random order. The diamond is the promise of the audit: half of the labels are wrong if checking stops at
+# this point.
 
 logistic = make_pipeline(StandardScaler(), LogisticRegression())
 orders = {
@@ -47,10 +48,10 @@ for (name, order), style in zip(orders.items(), ("-", "--"), strict=True):
     found = wrong[order].cumsum()
     axes[0].plot(reviewed / len(y), found / reviewed, style, label=name)
     axes[1].plot(reviewed / len(y), found / wrong.sum(), style)
-axes[0].axhline(wrong.mean(), color="black", linestyle=":", label="in no particular order")
+axes[0].axhline(wrong.mean(), color="black", linestyle=":", label="random order")
 axes[1].plot([0, 1], [0, 1], color="black", linestyle=":")
-axes[0].plot(audit.worth_checking() / len(y), 0.5, "D", color="#D55E00", label="worth checking, as the audit says")
-axes[0].set(xlabel="share of the labels reviewed", ylabel="share of these that are wrong", ylim=(0, 1.02))
-axes[1].set(xlabel="share of the labels reviewed", ylabel="share of the wrong ones found", ylim=(0, 1.02))
+axes[0].plot(audit.worth_checking() / len(y), 0.5, "D", color="#D55E00", label="promise of the audit")
+axes[0].set(xlabel="share of the labels reviewed", ylabel="share of the reviewed labels that are wrong", ylim=(0, 1.02))
+axes[1].set(xlabel="share of the labels reviewed", ylabel="share of the wrong labels found", ylim=(0, 1.02))
 axes[0].legend(frameon=False, fontsize=8)
 plt.show()

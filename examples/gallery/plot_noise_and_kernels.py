@@ -1,14 +1,13 @@
 """
-Which kernels survive wrong labels
-==================================
+How wrong labels change kernel weights
+======================================
 
-Labels of the ionosphere data are flipped, more and more of them, and the weights that L1-MKL gives to its kernels
-are compared: the kernels of single features that carry the decision at first are drowned in the noise.
+In this example 0, 20 and 40 % of the labels of the ionosphere data are flipped. The figure compares the weights that
+L1-MKL gives to its kernels: kernels of single features matter without noise, and lose their weight with more noise.
 """
 
 # %%
-# Learn with 0, 20 and 40 % of the labels wrong. Kernels are Gaussians of ten widths, on all features and on each
-# alone.
+# The kernels are Gaussians of ten widths, on all features together and on each feature alone.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,7 +20,7 @@ rates = (0.0, 0.2, 0.4)
 models = [SimpleMKLClassifier(alpha=0.01).fit(X, flip_labels(y, rate, random_state=0)) for rate in rates]
 
 # %%
-# Every model comes with a certificate: its objective is at most this far from the optimum.
+# Every model has a certificate: a bound on the distance between its objective and the optimum.
 
 for rate, model in zip(rates, models, strict=True):
     used, gap = np.count_nonzero(model.kernel_weights_), model.dual_gap_ / model.objective_

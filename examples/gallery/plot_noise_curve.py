@@ -1,14 +1,14 @@
 """
-Accuracy as more labels are wrong
-=================================
+Accuracy when more labels are wrong
+===================================
 
-Training labels of the breast cancer data are flipped at growing rates, and accuracy is measured on labels that are
-right. What a tuned classifier does with noise is the comparison that counts; here both are taken as they come.
+In this example training labels of the breast cancer data are flipped at several rates, and the accuracy is measured on
+correct labels. Both classifiers use their default parameters. A fair comparison would tune the parameters of both.
 """
 
 # %%
-# :class:`~kernelwise.NoisyLabelClassifier` is not told how many labels are wrong. Bands are one standard error of
-# three folds, which is wide: one data set shows what a method does, not which one is better.
+# :class:`~kernelwise.NoisyLabelClassifier` does not know how many labels are wrong. The bands are one standard error of
+# three folds, which is wide: one data set shows how a method behaves, and cannot show which method is better.
 
 import matplotlib.pyplot as plt
 from sklearn.pipeline import make_pipeline

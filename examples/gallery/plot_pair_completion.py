@@ -1,9 +1,9 @@
 """
-Every pair from a few
-=====================
+All pairs from a few known pairs
+================================
 
-500 images of digits can be compared, roughly. For one pair in sixty somebody knows whether both show the same digit.
-:class:`~kernelwise.PairCompleter` tells for all others.
+A similarity compares 500 images of digits roughly. For one pair in sixty somebody knows whether both images show the
+same digit. :class:`~kernelwise.PairCompleter` predicts the answer for all other pairs.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,8 @@ known = Pairs.from_labels(digits, n_pairs=2000, random_state=0)
 model = PairCompleter(n_components=30, random_state=0).fit(similarity, pairs=known)
 
 # %%
-# What is given, and what comes out. Rows are ordered by digit to be seen; the method does not know the digits.
+# The figure shows the similarity, the known pairs and the result. The rows are ordered by digit to make the structure
+# visible; the method does not know the digits.
 
 seen = np.zeros(similarity.shape)
 seen[known.rows, known.cols] = seen[known.cols, known.rows] = known.labels
@@ -33,15 +34,16 @@ for ax, title in zip(axes, ("similarity", "known pairs", "completed"), strict=Tr
 plt.show()
 
 # %%
-# Right or wrong? Nine pairs in ten are of different digits, so both kinds are counted. The similarity alone, with the
-# threshold that suits it best, is the comparison.
+# How many answers are right? Nine pairs in ten show different digits, so we average the accuracy on pairs of the same
+# digit and the accuracy on pairs of different digits. For comparison we use the similarity alone, with its best
+# threshold.
 
 rows, cols = np.triu_indices(len(digits), k=1)
 same = digits[rows] == digits[cols]
 
 
 def balanced(answers):
-    """The mean of the accuracies on pairs of one and of different digits."""
+    """The mean of the accuracy on pairs of the same digit and the accuracy on pairs of different digits."""
     return (answers[same].mean() + (~answers[~same]).mean()) / 2
 
 
@@ -50,8 +52,9 @@ best = max(balanced(similarity[rows, cols] > threshold) for threshold in np.lins
 print(f"completed {completed:.1%}, similarity alone {best:.1%}; coherence of the basis {model.coherence_:.2f}")
 
 # %%
-# How many pairs should be known? :func:`~kernelwise.plan_labelling` plants classes in the similarity and tries.
-# It needs no labels, but its classes are clusters of the similarity: true ones may be easier to find, or harder.
+# How many pairs should be known? :func:`~kernelwise.plan_labelling` simulates classes that are clusters of the
+# similarity, and tries several numbers of pairs. The plan needs no labels, but true classes may be easier or harder to
+# find than the simulated classes.
 
 sizes = (60, 120, 240)
 completer = PairCompleter(n_components=30)
@@ -60,7 +63,7 @@ figure, ax = plt.subplots(layout="constrained")
 for size, marker in zip(sizes, "os^", strict=True):
     tried = [row for row in plan.rows if row["n_labelled"] == size]
     pairs, accuracy = zip(*((row["n_pairs"], row["accuracy"]) for row in tried), strict=True)
-    ax.semilogx(pairs, accuracy, marker + "-", label=f"{size} examples")
-ax.set(xlabel="pairs to label, among so many examples", ylabel="accuracy on both kinds of pairs")
+    ax.semilogx(pairs, accuracy, marker + "-", label=f"pairs among {size} examples")
+ax.set(xlabel="pairs to label", ylabel="mean accuracy on both kinds of pairs")
 ax.legend(frameon=False)
 plt.show()

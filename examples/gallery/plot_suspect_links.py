@@ -2,8 +2,8 @@
 Which citations are suspect
 ===========================
 
-Papers of the Cora collection cite each other; 19 % of the citations join papers of different topics. An audit ranks
-the citations by words and by all other citations. It never sees a topic.
+Papers of the Cora collection cite each other; 19 % of the citations join papers of different topics. An audit ranks the
+citations by the words of the papers and by all other citations. The audit does not see the topics.
 """
 
 import matplotlib.pyplot as plt
@@ -19,24 +19,27 @@ audit = audit_pairs(papers.data, citations, random_state=0)
 print(audit)
 
 # %%
-# A citation is called wrong if it joins two topics. Topics are somebody's classification, and a citation between
-# them may be a good one: the list says where words and links do not agree, and is right in some six of ten cases at
-# its top.
+# In this example a citation is called wrong if it joins two topics. People chose the topics, and a citation between two
+# topics may be a good citation. The ranking shows where words and links disagree; at its top, about six of ten
+# citations join two topics.
 
 wrong = citations.true_labels(papers.target) != citations.labels
 reviewed = np.arange(1, len(citations) + 1)
 figure, ax = plt.subplots(layout="constrained")
 ax.plot(reviewed, wrong[audit.order].cumsum() / reviewed, label="most suspect first")
-ax.axhline(wrong.mean(), color="black", linestyle=":", label="in no particular order")
+ax.axhline(wrong.mean(), color="black", linestyle=":", label="random order")
 ax.set(
-    xlabel="citations reviewed", ylabel="share of these that join two topics", xlim=(20, len(citations)), ylim=(0, 1)
+    xlabel="citations reviewed",
+    ylabel="share of the reviewed citations that join two topics",
+    xlim=(20, len(citations)),
+    ylim=(0, 1),
 )
 ax.legend(frameon=False)
 plt.show()
 
 # %%
-# The topics themselves can be found from words and links, wrong ones included. The picture has two of forty
-# coordinates.
+# The topics can be found from words and links, although some links are wrong. The figure shows two of forty coordinates
+# of the embedding.
 
 model = LinkedClustering(n_clusters=7, random_state=0).fit(papers.data, pairs=citations)
 EmbeddingDisplay.from_estimator(model, labels=papers.target_names[papers.target])

@@ -9,7 +9,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from .kernels.magnitudes import largest_magnitude, power_of_two
 from .kernels.specs import is_sparse
-from .optim.sample_arrays import kept, rowwise
+from .rows import map_rows, persist
 
 Array = NDArray[np.float64]
 
@@ -79,7 +79,7 @@ def n_rows(X: Any) -> int:
 
 def balanced_folds(target: NDArray[np.intp], n_folds: int, random_state: np.random.RandomState) -> NDArray[np.intp]:
     """Assign samples to folds so that every class is spread evenly (in every block, where there are blocks)."""
-    return kept(rowwise(target, _folds, n_folds=n_folds, random_state=random_state))
+    return persist(map_rows(target, _folds, n_folds=n_folds, random_state=random_state))
 
 
 def _folds(target: NDArray[np.intp], *, n_folds: int, random_state: np.random.RandomState) -> NDArray[np.intp]:

@@ -6,14 +6,13 @@ file is locked while its writer lives: one that is not is litter of a process th
 the same file removes it.
 """
 
-import contextlib
 import errno
 import os
 import re
 import secrets
-import stat
+import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -29,39 +28,14 @@ NAME_CHARACTERS = 50
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, in place of the one that may be there.
-
-    Parameters
-    ----------
-    path : Path
-    content : bytes
-
-    Raises
-    ------
-    OSError
-        Which names ``path`` and the reason. What was there before is intact.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from kernelwise.whole_files import write_whole
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(Path(folder) / "table.md", b"| a |")
-    ...     [path.name for path in Path(folder).iterdir()]
-    ['table.md']
-    """
+    """Write a file whole or not at all; an OSError names the file and the reason, and leaves what was there before."""
     write_together({path: content})
 
 
 def write_together(contents: Mapping[Path, bytes], *, replace: bool = True) -> None:
-    """Write several files, none of which is renamed before all of them are on the disk.
+    """Write several files, none of which gets its name before all of them are on the disk.
 
-    Parameters
-    ----------
-    contents : mapping of Path to bytes
-    replace : bool, default=True
-        Whether files that are there already are replaced; otherwise that is a FileExistsError.
+    Without ``replace``, a file that is there already is a FileExistsError.
 
     Examples
     --------
@@ -85,25 +59,7 @@ def write_together(contents: Mapping[Path, bytes], *, replace: bool = True) -> N
 def whole_file(path: Path, *, replace: bool = True) -> Iterator[BinaryIO]:
     """Give a stream whose content becomes that of ``path`` at the end, or is dropped if anything is raised.
 
-    Parameters
-    ----------
-    path : Path
-        The file behind a link is replaced, not the link. A file that is replaced keeps its permissions.
-    replace : bool, default=True
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from kernelwise.whole_files import whole_file
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "a.txt"
-    ...     with whole_file(path) as stream:
-    ...         _ = stream.write(b"new")
-    ...         print(path.exists())
-    ...     print(path.read_text())
-    False
-    new
+    The file behind a link is replaced, not the link, and keeps its permissions.
     """
     with _blaming(path):
         target = path.resolve()
@@ -113,14 +69,16 @@ def whole_file(path: Path, *, replace: bool = True) -> Iterator[BinaryIO]:
         yield stream
         with _blaming(path):
             _sync(stream)
+            with suppress(OSError):  # there is no file yet, or no permissions on this file system
+                shutil.copymode(target, temporary)
             if fcntl is None:
                 stream.close()
-            _give_name(temporary, target, replace)
+            if replace or not _link(temporary, target):
+                temporary.replace(target)
     finally:
-        with contextlib.suppress(OSError):  # what could not be flushed was blamed above
-            stream.close()
-        with contextlib.suppress(OSError):  # gone already, or else litter for the next writer
-            temporary.unlink()
+        for tidy in (stream.close, temporary.unlink):
+            with suppress(OSError):  # what could not be flushed was blamed above; the name may be gone
+                tidy()
 
 
 @contextmanager
@@ -128,18 +86,6 @@ def alone_in(folder: Path) -> Iterator[None]:
     """Hold a folder until the end, or until this process dies: others who ask for it get a BlockingIOError.
 
     The folder itself is locked, so nothing is left in it. Systems that cannot lock folders let everybody in.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from kernelwise.whole_files import alone_in
-    >>> with tempfile.TemporaryDirectory() as folder, alone_in(Path(folder)):
-    ...     with alone_in(Path(folder)):
-    ...         pass
-    Traceback (most recent call last):
-    ...
-    BlockingIOError: ...
     """
     if fcntl is None:
         yield
@@ -148,13 +94,36 @@ def alone_in(folder: Path) -> Iterator[None]:
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise
-        except OSError:  # some network file systems
-            pass
+        except OSError as error:  # somebody holds it; or a network file system without locks
+            if isinstance(error, BlockingIOError):
+                raise
         yield
     finally:
         os.close(descriptor)
+
+
+def _open_locked(target: Path) -> tuple[Path, BinaryIO]:
+    """Make a temporary file beside ``target`` and lock it, again if somebody took it for litter before it was."""
+    while True:
+        temporary = target.with_name(f".{target.name[:NAME_CHARACTERS]}.{secrets.token_hex(8)}.kernelwise-tmp")
+        stream = temporary.open("xb")
+        if fcntl is not None:
+            with suppress(OSError):  # no locks here: then nobody takes it for litter either
+                fcntl.flock(stream, fcntl.LOCK_EX)
+        if os.fstat(stream.fileno()).st_nlink:
+            return temporary, stream
+        stream.close()
+
+
+def _remove_litter(target: Path) -> None:
+    """Remove what writers of ``target`` left behind who were killed, where files can be locked."""
+    litter = re.compile(rf"\.{re.escape(target.name[:NAME_CHARACTERS])}\.[0-9a-f]{{16}}\.kernelwise-tmp")
+    for name in os.listdir(target.parent) if fcntl is not None else ():
+        if litter.fullmatch(name):
+            # Network file systems lock what can be written only. An error: the writer lives, or the file is gone.
+            with suppress(OSError), target.with_name(name).open("r+b") as stream:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                target.with_name(name).unlink()
 
 
 @contextmanager
@@ -167,76 +136,17 @@ def _blaming(path: Path) -> Iterator[None]:
         raise OSError(error.errno or 0, reason, str(path)) from error
 
 
-def _temporary_name(target: Path) -> str:
-    return f".{target.name[:NAME_CHARACTERS]}.{secrets.token_hex(8)}.kernelwise-tmp"
-
-
-def _open_locked(target: Path) -> tuple[Path, BinaryIO]:
-    """Make a temporary file beside ``target`` and lock it."""
-    while True:
-        temporary = target.with_name(_temporary_name(target))
-        stream = temporary.open("xb")
-        if fcntl is not None:
-            with contextlib.suppress(OSError):  # no locks here: then nobody takes it for litter either
-                fcntl.flock(stream, fcntl.LOCK_EX)
-            if os.fstat(stream.fileno()).st_nlink == 0:  # somebody took it for litter before it was locked
-                stream.close()
-                continue
-        return temporary, stream
-
-
-def _remove_litter(target: Path) -> None:
-    """Remove what writers of ``target`` left behind who were killed."""
-    litter = re.compile(rf"\.{re.escape(target.name[:NAME_CHARACTERS])}\.[0-9a-f]{{16}}\.kernelwise-tmp")
-    for name in os.listdir(target.parent):
-        if litter.fullmatch(name):
-            with contextlib.suppress(OSError):  # its writer lives, or somebody else was faster
-                _remove_unlocked(target.with_name(name))
-
-
-def _remove_unlocked(path: Path) -> None:
-    with path.open("r+b") as stream:  # network file systems lock what can be written only
-        if fcntl is not None:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            path.unlink()
-    if fcntl is None:
-        path.unlink()
-
-
 def _sync(stream: BinaryIO) -> None:
     stream.flush()
     os.fsync(stream.fileno())
-
-
-def _give_name(temporary: Path, target: Path, replace: bool) -> None:
-    if target.exists():
-        with contextlib.suppress(OSError):  # file systems without permissions
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-    if replace or not _link(temporary, target):
-        temporary.replace(target)
-    _sync_folder(target.parent)
 
 
 def _link(temporary: Path, target: Path) -> bool:
     """Give the file its name unless the name is taken; False where the file system has no links."""
     try:
         os.link(temporary, target)
-    except FileExistsError:
-        raise
     except OSError:
         if target.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
         return False
     return True
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last, where the system can."""
-    if os.name != "posix":
-        return
-    with contextlib.suppress(OSError):  # the file is there in any case
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

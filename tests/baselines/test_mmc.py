@@ -147,8 +147,8 @@ TWINS = np.repeat(np.eye(2), 2, axis=0)
         (lambda: MMC().fit(X4, pairs=PAIRS4.negative), ValueError, r"no positive \(\+1\) pair"),
         (lambda: MMC().fit(X4, [0, 1, 2, 3]), ValueError, r"no positive \(\+1\) pair"),
         (lambda: MMC(tol=0).fit(X4, pairs=PAIRS4), ValueError, "tol must be"),
-        (lambda: MMC(max_iter=1.5).fit(X4, pairs=PAIRS4), ValueError, "max_iter must be"),
-        (lambda: MMC(shrinkage=2).fit(X4, pairs=PAIRS4), ValueError, "shrinkage must be a number between 0 and 1"),
+        (lambda: MMC(max_iter=1.5).fit(X4, pairs=PAIRS4), TypeError, "max_iter must be"),
+        (lambda: MMC(shrinkage=2).fit(X4, pairs=PAIRS4), ValueError, "shrinkage must lie between 0 and 1"),
         (lambda: MMC(shrinkage=0).fit(X4, pairs=PAIRS4), ValueError, "can grow without bound: raise shrinkage=0"),
         (lambda: MMC(shrinkage=0, diagonal=True).fit(X4, pairs=PAIRS4), ValueError, "without bound"),
         (

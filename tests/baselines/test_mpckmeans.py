@@ -16,7 +16,14 @@ from sklearn.preprocessing import StandardScaler
 
 from kernelwise import Pairs
 from kernelwise.baselines import MPCKMeans
-from kernelwise.baselines._mpck_steps import Problem, State, _farthest_profile, _start, _with_labels, _with_metrics
+from kernelwise.baselines.mpckmeans_problem import (
+    Problem,
+    State,
+    _farthest_profile,
+    _start,
+    _with_labels,
+    _with_metrics,
+)
 
 METRICS = ["shared", "per-cluster"]
 
@@ -262,8 +269,8 @@ X4, PAIRS3 = np.eye(4), Pairs([0, 1], [1, 2], [1, -1], n_samples=3)
     ("fit", "error", "message"),
     [
         (lambda: MPCKMeans(5).fit(X4), ValueError, "n_clusters=5 is more than the n_samples=4"),
-        (lambda: MPCKMeans(0).fit(X4), ValueError, "n_clusters must be a positive int, got 0"),
-        (lambda: MPCKMeans(2, n_init="auto").fit(X4), ValueError, "n_init must be"),
+        (lambda: MPCKMeans(0).fit(X4), ValueError, "n_clusters must be an integer of at least 1, got 0"),
+        (lambda: MPCKMeans(2, n_init="auto").fit(X4), TypeError, "n_init must be"),
         (lambda: MPCKMeans(2, max_iter=0).fit(X4), ValueError, "max_iter must be"),
         (lambda: MPCKMeans(2, metric="full").fit(X4), ValueError, 'metric must be "per-cluster" or "shared"'),
         (lambda: MPCKMeans(2, penalty=-1).fit(X4), ValueError, "penalty must be a positive number"),

@@ -203,13 +203,11 @@ X3 = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0]])
     ("options", "X", "pairs", "message"),
     [
         ({"C": 0.0}, X3, PAIRS, "C must be a positive number, got 0.0"),
-        ({"C": "big"}, X3, PAIRS, "C must be a positive number, got 'big'"),
         ({"p": 1}, X3, PAIRS, "p must be a number above 1, got 1"),
         ({"p": np.inf}, X3, PAIRS, "p must be a number above 1, got inf"),
         ({"bound": -1.0}, X3, PAIRS, "bound must be a positive number, got -1.0"),
         ({"tol": 0}, X3, PAIRS, "tol must be a positive number, got 0"),
-        ({"n_neighbors": 0}, X3, PAIRS, "n_neighbors must be a positive int, got 0"),
-        ({"max_iter": 1.5}, X3, PAIRS, "max_iter must be a positive int, got 1.5"),
+        ({"n_neighbors": 0}, X3, PAIRS, "n_neighbors must be an integer of at least 1, got 0"),
         ({"loss": "hinge"}, X3, PAIRS, 'loss must be "linear" or "squared_hinge", got \'hinge\''),
         ({"graph": "cliques"}, X3, PAIRS, 'graph must be "neighbors" or "linear", got \'cliques\''),
         ({"graph": "linear"}, X3 - 1.0, PAIRS, "needs inner products that are not negative"),
@@ -224,6 +222,18 @@ X3 = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0]])
 def test_bad_input(options, X, pairs, message):
     with pytest.raises(ValueError, match=message):
         NonparametricKernelLearner(**options).fit(X, pairs=pairs)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"C": "big"}, "C must be a positive number, got 'big'"),
+        ({"max_iter": 1.5}, "max_iter must be an integer of at least 1, got 1.5"),
+    ],
+)
+def test_options_of_the_wrong_type(options, message):
+    with pytest.raises(TypeError, match=message):
+        NonparametricKernelLearner(**options).fit(X3, pairs=PAIRS)
 
 
 def test_pairs_must_be_pairs():

@@ -175,8 +175,7 @@ X3 = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0]])
 @pytest.mark.parametrize(
     ("options", "X", "pairs", "message"),
     [
-        ({"n_components": 0}, X3, PAIRS, "n_components must be a positive int, got 0"),
-        ({"n_components": 2.5}, X3, PAIRS, "n_components must be a positive int, got 2.5"),
+        ({"n_components": 0}, X3, PAIRS, "n_components must be an integer of at least 1, got 0"),
         ({"decay": 0.5}, X3, PAIRS, "decay must be a number of at least 1, got 0.5"),
         ({"decay": np.nan}, X3, PAIRS, "decay must be a number of at least 1, got nan"),
         ({"decay": "fast"}, X3, PAIRS, "decay must be a number of at least 1, got 'fast'"),
@@ -193,6 +192,11 @@ X3 = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0]])
 def test_bad_input(options, X, pairs, message):
     with pytest.raises(ValueError, match=message):
         SpectralKernelLearner(**options).fit(X, pairs=pairs)
+
+
+def test_options_must_be_of_the_right_type():
+    with pytest.raises(TypeError, match=r"n_components must be an integer of at least 1, got 2\.5"):
+        SpectralKernelLearner(n_components=2.5).fit(X3, pairs=PAIRS)
 
 
 def test_pairs_must_be_pairs():

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from kernelwise.cluster.block_array import BlockArray, Transposed
 from kernelwise.cluster.engine import LocalEngine
 from kernelwise.optim import largest_spending, project_box_budget
-from kernelwise.optim.sample_arrays import all_kept, kept, rowwise, selection, together, weighted_gram
+from kernelwise.optim.reduced_system import weighted_gram
+from kernelwise.rows import compute, map_rows, persist, persist_all, select_rows
 
 
 def in_blocks(array, lengths):
@@ -63,7 +64,7 @@ def test_expressions_are_those_of_numpy(name, vectors):
     assert blocks.shape == wanted.shape
     assert blocks.ndim == wanted.ndim
     np.testing.assert_allclose(whole(blocks), wanted, rtol=1e-15)
-    np.testing.assert_allclose(whole(kept(blocks)), wanted, rtol=1e-15)
+    np.testing.assert_allclose(whole(persist(blocks)), wanted, rtol=1e-15)
 
 
 @pytest.mark.parametrize("name", SUMS)
@@ -84,7 +85,7 @@ def test_sums_found_together_take_one_pass(vectors):
     x, y, _ = (
         BlockArray.of(Counting(), LENGTHS, np.split(vector, np.cumsum(LENGTHS)[:-1]), vector[:0]) for vector in vectors
     )
-    values = together(x.sum(), 1.5, x @ y, y.max())
+    values = compute(x.sum(), 1.5, x @ y, y.max())
     np.testing.assert_allclose(values, [vectors[0].sum(), 1.5, vectors[0] @ vectors[1], vectors[1].max()], rtol=1e-14)
     assert len(passes) == 1
 
@@ -96,8 +97,8 @@ def test_a_shared_part_is_evaluated_once_per_block(vectors):
         calls.append(len(block))
         return block + 1.0
 
-    x = in_blocks(vectors[0], LENGTHS).map(slow)
-    a, b = all_kept(2.0 * x, x * x)
+    x = in_blocks(vectors[0], LENGTHS).map_rows(slow)
+    a, b = persist_all(2.0 * x, x * x)
     calls_of_keeping = [length for length in calls if length]  # empty blocks tell the shape
     assert calls_of_keeping == list(LENGTHS)
     np.testing.assert_allclose(whole(a), 2.0 * (vectors[0] + 1.0))
@@ -116,7 +117,7 @@ def test_selection_takes_and_puts_back(lengths, vectors):
     x, y, _ = vectors
     array = x if lengths is None else in_blocks(x, lengths)
     other = y if lengths is None else in_blocks(y, lengths)
-    chosen = selection(array > 1.0)
+    chosen = select_rows(array > 1.0)
     taken, back = chosen.take(other), chosen.put(chosen.take(other))
     mask = x > 1.0
     assert len(taken) == mask.sum()
@@ -125,7 +126,7 @@ def test_selection_takes_and_puts_back(lengths, vectors):
 
 
 def test_rowwise_functions(vectors):
-    blocks = rowwise(in_blocks(vectors[0], LENGTHS), np.hypot, in_blocks(vectors[1], LENGTHS))
+    blocks = map_rows(in_blocks(vectors[0], LENGTHS), np.hypot, in_blocks(vectors[1], LENGTHS))
     np.testing.assert_allclose(whole(blocks), np.hypot(vectors[0], vectors[1]))
 
 
@@ -170,8 +171,8 @@ def test_large_blocks_are_worked_on_in_pieces(rng, monkeypatch):
 
     def results():
         a, B = in_blocks(x, lengths), in_blocks(np.asfortranarray(F), lengths)
-        scaled, root = all_kept(B * a[:, None], np.sqrt(a))
-        sums = together(B.T @ a, (a * a).sum(), a.min(), weighted_gram(B.T, a), (scaled.T @ root))
+        scaled, root = persist_all(B * a[:, None], np.sqrt(a))
+        sums = compute(B.T @ a, (a * a).sum(), a.min(), weighted_gram(B.T, a), (scaled.T @ root))
         return [whole(scaled), whole(root), *map(np.asarray, sums)]
 
     expected = results()
@@ -189,7 +190,7 @@ def test_what_was_evaluated_is_let_go_at_once():
     try:
         x = in_blocks(column, LENGTHS)
         assert float((2.0 * x + x).sum()) == 30.0
-        assert float((2.0 * x).keep().sum()) == 20.0
+        assert float((2.0 * x).persist().sum()) == 20.0
         del x, column
         assert seen() is None
     finally:

@@ -16,8 +16,8 @@ from dask_cluster import kill_worker, wait_until, worker_pids
 from kernelwise import PairCompleter, PairCompletionClustering, Pairs, plan_labelling
 from kernelwise.cluster.block_array import BlockArray
 from kernelwise.cluster.engine import LocalEngine
-from kernelwise.cluster.row_access import as_dask_array, put_rows, take_rows
 from kernelwise.kernels import Gaussian
+from kernelwise.rows import for_users, put_rows, take_rows
 from kernelwise.spectral import GramFactor
 
 N, BLOCK = 6000, 2000
@@ -248,8 +248,8 @@ def test_rows_are_taken_and_put(rng):
         np.testing.assert_array_equal(take_rows(array, index), whole[index])
         changed = whole.copy()
         changed[index] = -1.0
-        np.testing.assert_array_equal(as_dask_array(put_rows(array, index, -np.ones((len(index), 2)))), changed)
-    np.testing.assert_array_equal(as_dask_array(array), whole)
+        np.testing.assert_array_equal(for_users(put_rows(array, index, -np.ones((len(index), 2)))), changed)
+    np.testing.assert_array_equal(for_users(array), whole)
 
 
 # Errors, before long work.

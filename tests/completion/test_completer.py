@@ -15,9 +15,9 @@ from kernelwise import PairCompleter, Pairs
 from kernelwise.completion.block_completion import complete_block, is_contradictory
 from kernelwise.completion.core import (
     CoreProblem,
-    block_basis,
     fit_core,
     fit_core_to_noise,
+    labelled_basis,
     reconstruct_core,
     refit_core,
     symmetric_root,
@@ -53,7 +53,7 @@ def accuracy(model, y):
 def test_reconstruction_is_equation_five(rng):
     U = np.linalg.qr(rng.normal(size=(40, 5)))[0]
     rows, factor = U[:12], rng.normal(size=(12, 3))
-    block = block_basis(rows)
+    block = labelled_basis(rows)
     core = block.lift @ reconstruct_core(block, factor) @ block.lift.T
     Z = factor @ factor.T
     gram = np.linalg.pinv(rows.T @ rows)
@@ -65,7 +65,7 @@ def test_an_exact_block_in_the_span_gives_back_the_whole_matrix(rng):
     indicators = np.eye(3)[y]
     U = np.linalg.qr(np.hstack([indicators, rng.normal(size=(60, 4))]))[0]
     labelled = rng.permutation(60)[:20]
-    block = block_basis(U[labelled])
+    block = labelled_basis(U[labelled])
     root = U @ block.lift @ symmetric_root(reconstruct_core(block, indicators[labelled]))
     np.testing.assert_allclose(root @ root.T, indicators @ indicators.T, atol=1e-8)
 
@@ -406,7 +406,7 @@ def bad(S, change):
         ({"n_components": "many"}, {}, "\"auto\", got 'many'"),
         ({"n_components": 60}, {}, "n_components=60 must be less than the 60 labelled samples"),
         ({"n_components": 201}, {}, "n_components=201 is more than the 200 samples"),
-        ({"method": "svd"}, {}, "method must be one of"),
+        ({"method": "svd"}, {}, 'method must be "completion" or "direct", got'),
         ({"normalize": "rows"}, {}, 'normalize must be "none" or "symmetric"'),
         ({"noise_rate": 0.5}, {}, "noise_rate must be a number of at least 0 and less than 0.5"),
         ({"noise_rate": -0.1}, {}, "noise_rate must be a number"),
@@ -441,10 +441,9 @@ def test_labels_of_pairs_are_plus_and_minus_one():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda model: model.pair_scores([0], [200]), "cols contains 200, but samples are 0..199"),
-        (lambda model: model.pair_scores([-1], [2]), "rows contains -1"),
+        (lambda model: model.pair_scores([0], [200]), r"pair 0 is \(0, 200\), but indices must lie between 0 and 199"),
+        (lambda model: model.pair_scores([-1], [2]), r"pair 0 is \(-1, 2\)"),
         (lambda model: model.pair_scores([0, 1], [2]), "one length, got 2 and 1"),
-        (lambda model: model.predict_pairs([0.5], [1.5]), "rows must be a list of sample indices"),
         (lambda model: model.label_matrix(max_gigabytes=1e-6), "more than max_gigabytes=1e-06"),
         (lambda model: model.transform(np.ones((1, 9))), "X has 9 features, but PairCompleter is expecting 200"),
     ],
@@ -454,6 +453,8 @@ def test_bad_questions(blocks, call, message):
     model = PairCompleter(8, random_state=0).fit(S, pairs=known)
     with pytest.raises(ValueError, match=message):
         call(model)
+    with pytest.raises(TypeError, match="rows must hold integer indices of samples"):
+        model.predict_pairs([0.5], [1.5])
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,9 @@ def small(tmp_path, rng, monkeypatch):
         "GISETTE/small.data": "".join(" ".join(map(str, row)) + " \n" for row in X),
         "small.labels": "".join(f"{label}\n" for label in y),
     }
-    remote = []
     for path, text in texts.items():
         (site / path).write_text(text)
-        remote.append(gisette.RemoteFile(path, hashlib.sha256(text.encode()).hexdigest()))
-    return X, y, gisette.Part(*remote, n_samples=6, n_features=8), site
+    return X, y, {path: hashlib.sha256(text.encode()).hexdigest() for path, text in texts.items()}, site
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
@@ -93,15 +91,15 @@ def test_fetch_from_end_to_end(small, serve, tmp_path, monkeypatch):
 
 def test_files_put_there_by_hand_are_used(small, tmp_path):
     _, _, part, site = small
-    for file in (part.features, part.labels):
-        (tmp_path / file.name).write_bytes((site / file.path).read_bytes())
+    for path in part:
+        (tmp_path / Path(path).name).write_bytes((site / path).read_bytes())
     gisette.provide([part], tmp_path, None, None)
 
 
 def test_damaged_file_is_reported(small, tmp_path):
     _, _, part, site = small
-    for file in (part.features, part.labels):
-        (tmp_path / file.name).write_bytes((site / file.path).read_bytes())
+    for path in part:
+        (tmp_path / Path(path).name).write_bytes((site / path).read_bytes())
     (tmp_path / "small.labels").write_text("1\n-1\n")
     with pytest.raises(OSError, match=r"small\.labels is damaged.*Delete it"):
         gisette.provide([part], tmp_path, None, None)
@@ -156,43 +154,3 @@ def test_home_folder(monkeypatch):
     monkeypatch.delenv("KERNELWISE_DATA", raising=False)
     assert gisette.data_folder(None) == Path.home() / "kernelwise_data" / "gisette"
     assert gisette.data_folder("~/here") == Path.home() / "here" / "gisette"
-
-
-@pytest.mark.parametrize(
-    ("text", "fragment"),
-    [
-        ("", "is empty"),
-        ("\n \n", "is empty"),
-        ("1 2 3\n4 5\n", "not a table of integers"),
-        ("1 2 3\n4 5 x\n", "not a table of integers"),
-        ("1 2 3\n4 5 6.5\n", "not a table of integers"),
-        ("1 2 3\n4 5 99999999999\n", "not a table of integers"),
-        ("1 2 3\n", "1 rows and 3 columns, not 2 and 3"),
-        ("1 2\n3 4\n", "2 rows and 2 columns, not 2 and 3"),
-        ("1 2 3\n4 5 1000\n", r"from 1 to 1000, outside 0\.\.999"),
-        ("1 2 3\n4 -5 6\n", r"from -5 to 6, outside 0\.\.999"),
-    ],
-)
-def test_bad_feature_files(tmp_path, text, fragment):
-    path = tmp_path / "bad.data"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=rf"bad\.data.*({fragment})"):
-        gisette.read_features(path, n_samples=2, n_features=3)
-
-
-@pytest.mark.parametrize(
-    ("text", "fragment"),
-    [
-        ("", "is empty"),
-        ("1\n-1\n", "2 rows and 1 columns, not 4 and 1"),
-        ("1 -1\n1 -1\n-1 1\n-1 1\n", "4 rows and 2 columns"),
-        ("1\n-1\n0\n2\n", r"other than -1 and \+1: \[0, 2\]"),
-        ("1\n1\n1\n-1\n", r"3 labels \+1 and 1 labels -1"),
-        ("one\n1\n-1\n-1\n", "not a table of integers"),
-    ],
-)
-def test_bad_label_files(tmp_path, text, fragment):
-    path = tmp_path / "bad.labels"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=rf"bad\.labels.*({fragment})"):
-        gisette.read_labels(path, n_samples=4)

@@ -346,7 +346,7 @@ BAD_MODELS = {
     ),
     "a huge array": ({"more": [("x.npy", shaped("<f8", (2**40,)))]}, "declares 8.8 TB"),
     "a loop": (
-        {"schema": with_estimator("kernelwise.files.features", "TableFeatures", content={"__id__": 1, "x": 1})},
+        {"schema": with_estimator("kernelwise.tables.preparation", "TableFeatures", content={"__id__": 1, "x": 1})},
         "cannot be loaded",
     ),
     "no state": ({"schema": with_estimator("sklearn.tree._tree", "Tree", "TreeNode")}, "cannot be loaded"),

@@ -71,6 +71,14 @@ def test_card_is_read_without_loading_the_model(saved, model):
     assert {"created", "versions", "columns"} <= card.keys()
 
 
+def test_a_model_of_a_development_version_is_refused_with_the_remedy(saved, tmp_path):
+    """Its classes stood in other modules: without the format, its types would only seem to be harmful."""
+    card = json.dumps({**read_card(saved), "format": "kernelwise-model/1"})
+    old = edited(saved, tmp_path / "old.skops", members={"json": card})
+    with pytest.raises(FileError, match=r"not a model of this version of kernelwise; make it again"):
+        load_model(old)
+
+
 def test_trusted_types_are_named_one_by_one():
     owners = {"builtins", "numpy", "scipy", "sklearn", "kernelwise"}
     assert {name.split(".")[0] for name in TRUSTED} <= owners

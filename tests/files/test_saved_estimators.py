@@ -110,7 +110,7 @@ def fitted_to_a_frame(kind):
 def test_a_model_of_a_data_frame_says_the_same(kind, tmp_path):
     model, frame = fitted_to_a_frame(kind), FRAMES[kind]
     loaded = saved_and_loaded(model, tmp_path)
-    assert loaded._columns.kinds == model._columns.kinds
+    assert loaded._columns.describe() == model._columns.describe()
     np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
     np.testing.assert_array_equal(loaded.predict_proba(frame), model.predict_proba(frame))
     np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)
@@ -126,20 +126,20 @@ def test_a_model_of_a_data_frame_does_not_take_files(tmp_path):
 
 def fewer_categories(model):
     """The trees would read beyond the rows that are left."""
-    model._columns._steps[1][2].categories = model._columns._steps[1][2].categories[:1]
+    model._columns.steps_[1][2].categories = model._columns.steps_[1][2].categories[:1]
 
 
 def no_categories_but_rare_ones(model):
     """A number that is no number of categories."""
-    model._columns._steps[1][2].n_rare = "many"
+    model._columns.steps_[1][2].n_rare = "many"
 
 
 def another_preparation(model):
-    model._columns = TableFeatures()
+    model._columns = model.kernel_names_
 
 
 def another_encoder(model):
-    model._columns._steps[1] = ("kind", "category", make_labels())
+    model._columns.steps_[1] = ("kind", "categorical", make_labels())
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def another_encoder(model):
     [
         (fewer_categories, "holds a damaged Tree"),
         (no_categories_but_rare_ones, "cannot be loaded"),
-        (another_preparation, "cannot be loaded .*not prepared by TableFeatures"),
+        (another_preparation, "cannot be loaded .*not prepared by list"),
         (another_encoder, "cannot be loaded"),
     ],
 )
@@ -160,9 +160,9 @@ def test_a_preparation_that_does_not_fit_the_model_is_refused(damage, message, t
 
 def test_names_that_are_no_text_are_refused(tmp_path):
     model = deepcopy(fitted_to_a_frame("categories"))
-    words = model._columns._steps[1][2].categories.copy()
+    words = model._columns.steps_[1][2].categories.copy()
     words.view(np.uint32)[0] = 0x110000
-    model._columns._steps[1][2].categories = words
+    model._columns.steps_[1][2].categories = words
     with pytest.raises(FileError, match="holds text that is not made of characters"):
         saved_and_loaded(model, tmp_path)
 
@@ -170,19 +170,20 @@ def test_names_that_are_no_text_are_refused(tmp_path):
 def test_the_format_of_features_stays_as_it_is(tmp_path):
     """Models that were saved hold these parts of these types, and have to be read."""
     cells = {"x": ["1", "2"], "kind": ["a", "b"], "note": ["some words of prose", "and some words more"]}
+    cells["day"] = ["2024-05-31", "2024-06-01"]
     table = Table.of(tmp_path / "a.csv", [Column.of(name, column) for name, column in cells.items()])
     features = TableFeatures().fit(table)
     path = save_model(tmp_path / "m.skops", SavedModel(None, features, make_card()))
     with zipfile.ZipFile(path) as archive:
         schema = json.loads(archive.read("schema.json"))
-    (encoders,) = (
-        part["content"] for name, part in state(schema["content"]["features"]).items() if name == "encoders_"
-    )
+    steps = state(schema["content"]["features"])["steps_"]["content"]
+    encoders = [encoder for step in steps for encoder in step["content"][2:]]
     found = {f"{part['__module__']}.{part['__class__']}": sorted(state(part)) for part in encoders}
     assert found == {
-        "kernelwise.files.features.NumericColumn": ["mean", "median", "n_filled", "name", "scale"],
-        "kernelwise.files.features.CategoricalColumn": ["categories", "n_rare", "name"],
-        "kernelwise.files.features.TextColumn": ["idf", "name", "words"],
+        "kernelwise.tables.encoders.Numbers": ["mean", "median", "n_filled", "scale"],
+        "kernelwise.tables.encoders.Categories": ["categories", "n_rare"],
+        "kernelwise.tables.encoders.Dates": ["mean", "median", "n_filled", "scale"],
+        "kernelwise.tables.encoders.Words": ["idf", "words"],
     }
 
 

@@ -22,6 +22,7 @@ from kernelwise.files import (
     read_table,
     write_file,
 )
+from kernelwise.tables.errors import TableError
 
 
 def put(folder, name, content):
@@ -96,6 +97,7 @@ KINDS = {
     "numeric": ["1.5", "2", "NA", "7", "8", "9", "1", "3", "4", "5"],
     "categorical": ["red", "blue", "red", "", "blue", "red", "red", "blue", "red", "red"],
     "text": [f"this is sentence number {i} of the story" for i in range(10)],
+    "date": [f"2024-05-{i:02d}" for i in range(10, 20)],
     "id": [f"p{i}" for i in range(10)],
 }
 
@@ -157,9 +159,9 @@ def test_missing_column_suggests_the_nearest(tmp_path):
 
 def test_missing_label_and_repeated_id_are_named_by_line(tmp_path):
     table = read_table(put(tmp_path, "a.csv", "id,y\nu,1\nv,\nu,?\n"), as_written=["id", "y"])
-    with pytest.raises(FileError, match=r"line 3, column 'y': no value \(and 1 more rows\)"):
+    with pytest.raises(TableError, match=r"line 3, column 'y': no value \(and 1 more rows\)"):
         table.required("y")
-    with pytest.raises(FileError, match="line 4, column 'id': 'u' is also the id of line 2; ids must be distinct"):
+    with pytest.raises(TableError, match="line 4, column 'id': 'u' is also the id of line 2; ids must be distinct"):
         table.distinct("id")
 
 
@@ -182,13 +184,20 @@ def test_bad_path(tmp_path, name, message):
 def test_kinds_given_by_the_user(tmp_path):
     path = put(tmp_path, "a.csv", "code,x\n" + "".join(f"{i % 3},{i}.5\n" for i in range(9)))
     assert read_table(path, kinds={"code": "categorical"})["code"].values.tolist()[:3] == ["0", "1", "2"]
-    with pytest.raises(FileError, match="'colour' is not a kind of column; use one of numeric, categorical, text, id"):
+    with pytest.raises(
+        FileError, match="'colour' is not a kind of column; use one of numeric, categorical, text, date"
+    ):
         read_table(path, kinds={"code": "colour"})
     with pytest.raises(FileError, match="no column 'cod'; did you mean 'code'"):
         read_table(path, kinds={"cod": "id"})
     words = put(tmp_path, "b.csv", "v\n1\n2\nlow\n")
     with pytest.raises(FileError, match="line 4, column 'v': 'low' is not a number"):
         read_table(words, kinds={"v": "numeric"})
+    with pytest.raises(FileError, match="line 2, column 'v': '1' is not a date such as 2024-05-31"):
+        read_table(words, kinds={"v": "date"})
+    days = put(tmp_path, "c.csv", "day,x\n20240531,1\n,2\n")
+    assert TableFeatures().fit(read_table(days, as_written=["day"], kinds={"day": "numeric"})).unused_.keys() == {"day"}
+    assert read_table(days, as_written=["day"], kinds={"day": "date"}).seconds("day")[0] == 1717113600.0
 
 
 def test_fifty_thousand_rows_of_twenty_columns_take_a_few_seconds(tmp_path, rng):
@@ -246,12 +255,13 @@ def test_text_is_the_tf_idf_of_scikit_learn(tmp_path):
     texts = [f"the {animal} sat on the {thing} today" for animal in ("cat", "dog") for thing in ("mat", "rug")]
     table = read_table(put(tmp_path, "a.csv", "note\n" + "\n".join(texts) + "\n"), kinds={"note": "text"})
     features = TableFeatures().fit(table)
-    expected = TfidfVectorizer(sublinear_tf=True).fit_transform(texts).toarray()
+    oracle = TfidfVectorizer(sublinear_tf=True, token_pattern=r"\b\w+\b")
+    expected = oracle.fit_transform(texts).toarray()
     np.testing.assert_allclose(features.transform(table).toarray(), expected)
 
 
 def test_text_beside_numbers_is_sparse(tmp_path):
-    rows = [f"{i % 5}.5,some words about topic {i % 3} here" for i in range(24)]
+    rows = [f"{i % 5}.5,some words about topic {i} here" for i in range(24)]
     table = read_table(put(tmp_path, "a.csv", "size,note\n" + "\n".join(rows) + "\n"))
     features = TableFeatures().fit(table)
     matrix = features.transform(table)
@@ -263,19 +273,21 @@ def test_text_beside_numbers_is_sparse(tmp_path):
 def test_a_column_of_numbers_with_a_mistake_is_refused_by_line(tmp_path):
     content = "age,x\n" + "".join(f"{i}.5,{i * i}\n" for i in range(70)) + "twelve,3\n"
     table = read_table(put(tmp_path, "a.csv", content))
-    with pytest.raises(FileError, match="line 72, column 'age': 'twelve' is not a number as nearly all others"):
+    with pytest.raises(TableError, match=r"line 72, column 'age': 'twelve' is not a number; .*--kind 'age'=cat"):
         TableFeatures().fit(table)
+    features = TableFeatures().fit(table.retyped({"age": "categorical"}))  # as the message proposes
+    assert features.feature_names[50:] == ["age=(rare)", "x"]
 
 
 def test_no_features_at_all(tmp_path):
     table = read_table(put(tmp_path, "a.csv", "label\na\nb\n"), as_written=["label"])
-    with pytest.raises(FileError, match="no column to learn from besides label"):
+    with pytest.raises(TableError, match="no column to learn from besides label"):
         TableFeatures(leave_out=["label"]).fit(table)
 
 
 def test_a_file_without_a_column_that_the_model_needs(tmp_path):
     features = TableFeatures(leave_out=["label"]).fit(people(tmp_path, "20,cook,a\n40,baker,b\n"))
-    with pytest.raises(FileError, match="has no column 'age'"):
+    with pytest.raises(TableError, match="has no column 'age'"):
         features.transform(read_table(put(tmp_path, "b.csv", "ages of all,job\n1,cook\n")))
 
 

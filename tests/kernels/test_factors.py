@@ -144,7 +144,7 @@ def test_single_precision_factors(rng):
     single = FactorBank.build(X, kernels, tol=1e-4, dtype=np.float32)
     double = FactorBank.build(X, kernels, tol=1e-4)
     assert single.nbytes * 2 == double.nbytes
-    assert {block.dtype for block in single.blocks} == {np.dtype(np.float32)}
+    assert {block.dtype for block in single.stacks} == {np.dtype(np.float32)}
     for operation in (
         lambda bank: bank.products(v),
         lambda bank: bank.quadratic_forms(v),
@@ -209,7 +209,7 @@ def test_user_kernels_of_large_data_are_checked_on_a_sample(rng, monkeypatch):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(factors, "BLOCK_BYTES", 2000)
+    monkeypatch.setattr(factors, "STACK_BYTES", 2000)
 
 
 @pytest.fixture
@@ -217,22 +217,22 @@ def bank(small_blocks, rng):
     X = np.column_stack([np.zeros(40), rng.uniform(size=(40, 2)), np.zeros(40)])
     kernels = [Linear(columns=0), *gaussian_kernels([0.2, 1.0], "each", columns=(1, 2)).expand(4), Linear(columns=3)]
     bank = FactorBank.build(X, resolve_kernels(kernels, 4), tol=1e-6, center=True, scale=True)
-    assert len(bank.blocks) > 2
+    assert len(bank.stacks) > 2
     bank.X = X
     return bank
 
 
 def test_blocks_hold_the_factors_without_copies(bank):
     assert bank.offsets.tolist() == [0, *np.cumsum(bank.ranks)]
-    stacked = np.concatenate(bank.blocks)
+    stacked = np.concatenate(bank.stacks)
     for j in range(bank.n_kernels):
         rows = bank.rows(j)
         np.testing.assert_array_equal(rows, stacked[bank.offsets[j] : bank.offsets[j + 1]])
         assert rows.shape == (bank.ranks[j], 40)
-        assert rows.size == 0 or any(np.shares_memory(rows, block) for block in bank.blocks)
+        assert rows.size == 0 or any(np.shares_memory(rows, block) for block in bank.stacks)
         np.testing.assert_array_equal(bank.factor(j), rows.T)
     assert bank.nbytes == stacked.nbytes
-    assert all(block.flags.c_contiguous for block in bank.blocks)
+    assert all(block.flags.c_contiguous for block in bank.stacks)
 
 
 def test_lift_is_the_adjoint_of_project(bank, rng):
@@ -263,7 +263,7 @@ def test_maps_reproduce_the_factors_and_expand_them(bank, rng):
 
 def test_kernel_expansion_is_the_sum_of_its_blocks(bank, rng):
     outputs = [{1: rng.normal(size=bank.ranks[1]), 4: rng.normal(size=bank.ranks[4])}, {0: np.zeros(0)}]
-    expansion = KernelExpansion.from_blocks(bank, outputs, np.array([0.5, -2.0]))
+    expansion = KernelExpansion.from_parts(bank, outputs, np.array([0.5, -2.0]))
     new = rng.uniform(size=(7, 4)) * [0, 1, 1, 0]
     expected = 0.5 + bank.maps[1](new) @ outputs[0][1] + bank.maps[4](new) @ outputs[0][4]
     np.testing.assert_allclose(expansion(new)[:, 0], expected, rtol=1e-6, atol=1e-6)

@@ -371,7 +371,6 @@ BAD_CALLS = [
     (lambda: Gaussian(width=0.0), "width must be a positive number, got 0.0"),
     (lambda: Gaussian(width=np.nan), "width must be a positive number, got nan"),
     (lambda: Polynomial(degree=0), "degree must be an integer of at least 1, got 0"),
-    (lambda: Polynomial(degree=1.5), "degree must be an integer of at least 1, got 1.5"),
     (lambda: Polynomial(gamma=-1.0), "gamma must be a positive number"),
     (lambda: Polynomial(coef0=np.inf), "coef0 must be a number of at least 0"),
     (lambda: UnitDiagonal(kernel=Linear(columns=1), columns=0), "columns=0 differs from the columns 1"),
@@ -420,6 +419,8 @@ BAD_CALLS = [
     (lambda: build_bank(INDEX3, precomputed(np.eye(2))), "sample index 2 in X is not one of 0..1"),
 ]
 BAD_TYPES = [
+    (lambda: Polynomial(degree=1.5), "degree must be an integer of at least 1, got 1.5"),
+    (lambda: build_bank(X34, Gaussian()).pair_values([0.5], [0]), "rows must hold integer indices of samples"),
     (lambda: resolve_kernels("rbf", 2), "kernels must be a kernel, a family such as gaussian_kernels()"),
     (lambda: resolve_kernels(None, 2), "kernels must be a kernel"),
     (lambda: resolve_kernels([Linear(), "rbf"], 2), "kernels contains 'rbf', which is neither"),
@@ -448,9 +449,8 @@ BAD_BANK_CALLS = [
     ),
     (lambda bank: bank.combined_factor(1.0), "weights must have shape"),
     (lambda bank: bank.pair_values([0, 1], [2]), "rows and cols must have one length, got 2 and 1"),
-    (lambda bank: bank.pair_values([0], [3]), "cols contains 3, but samples are 0..2"),
-    (lambda bank: bank.pair_values([-1], [0]), "rows contains -1, but samples are 0..2"),
-    (lambda bank: bank.pair_values([0.5], [0]), "rows must be a list of sample indices"),
+    (lambda bank: bank.pair_values([0], [3]), "pair 0 is (0, 3), but indices must lie between 0 and 2"),
+    (lambda bank: bank.pair_values([-1], [0]), "pair 0 is (-1, 0), but indices must lie between 0 and 2"),
 ]
 
 

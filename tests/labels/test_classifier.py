@@ -13,7 +13,7 @@ from kernelwise import NoisyLabelClassifier, RobustMKLClassifier, flip_labels
 from kernelwise.labels.views.diverse_kernels import Interactions, Laplace, diverse_kernels
 from kernelwise.labels.views.forest import SHRINKAGES, ShrunkenForest, node_values
 from kernelwise.labels.views.pool import _positive_mean, average_path
-from kernelwise.tables.preparation import ColumnPreparation, needs_preparation
+from kernelwise.tables.preparation import TableFeatures
 
 
 @pytest.fixture(scope="module")
@@ -133,8 +133,8 @@ def test_tables_with_categories_and_text():
         "colour": pd.Categorical(np.where(rng.random(200) < 0.3, "red", np.where(y == 1, "blue", "green"))),
         "text": [f"{words[k, rng.integers(3)]} item {i}" for i, k in enumerate(y)],
     })  # fmt: skip
-    assert needs_preparation(table)
-    assert ColumnPreparation().fit(table).kinds == {"number": "number", "colour": "category", "text": "text"}
+    kinds = {name: kind for name, kind, _ in TableFeatures().fit(table).steps_}
+    assert kinds == {"number": "numeric", "colour": "categorical", "text": "text"}
     model = NoisyLabelClassifier(random_state=0).fit(table[:150], flip_labels(y[:150], 0.1, random_state=0))
     assert np.mean(model.predict(table[150:]) == y[150:]) > 0.9
     assert model.n_features_in_ == 3
@@ -144,7 +144,7 @@ def test_tables_with_categories_and_text():
 
 def test_a_level_that_was_never_seen_is_no_error():
     pd = pytest.importorskip("pandas", reason="tables of several types are DataFrames")
-    prepared = ColumnPreparation().fit(pd.DataFrame({"a": ["x", "y", None]}))
+    prepared = TableFeatures().fit(pd.DataFrame({"a": ["x", "y", None]}))
     np.testing.assert_array_equal(prepared.transform(pd.DataFrame({"a": ["z"]})), [[0.0, 0.0, 0.0]])
 
 

@@ -333,7 +333,7 @@ LINK = Pairs([0], [1], [1], n_samples=10)
         (lambda: fit(TEN, LINK, tfidf="yes"), ValueError, "tfidf must be.*'yes'"),
         (lambda: fit(TEN, LINK, n_components=0), ValueError, "n_components must be.*0"),
         (lambda: fit(TEN, LINK, embedding_dim=0), ValueError, "embedding_dim must be.*0"),
-        (lambda: fit(TEN, LINK, n_init=True), ValueError, "n_init must be.*True"),
+        (lambda: fit(TEN, LINK, n_init=True), TypeError, "n_init must be.*True"),
         (lambda: fit(TEN, LINK, n_clusters=0), ValueError, "n_clusters must be.*0"),
         (lambda: fit(TEN, LINK, n_clusters=11), ValueError, "n_clusters=11 is more than the 10 samples"),
         (lambda: fit(TEN[:5], LINK), ValueError, "n_samples=10 samples, but X has 5"),

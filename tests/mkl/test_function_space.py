@@ -1,10 +1,10 @@
-"""Functions as arrays: both spaces against the Gram matrices."""
+"""Functions as arrays, with factors that a bank has and with factors that are made, against the Gram matrices."""
 
 import numpy as np
 import pytest
 
 from kernelwise.kernels import DenseBank, FactorBank, Gaussian
-from kernelwise.mkl.paper_solvers.function_space import CoefficientSpace, CoordinateSpace, function_space
+from kernelwise.mkl.paper_solvers.function_space import FunctionSpace
 
 
 def banks(rng):
@@ -14,11 +14,12 @@ def banks(rng):
     return DenseBank.build(X, kernels), FactorBank.build(X, kernels, tol=1e-13)
 
 
-@pytest.mark.parametrize("space_of", [CoordinateSpace, CoefficientSpace])
+@pytest.mark.parametrize("kind", [DenseBank, FactorBank])
 @pytest.mark.parametrize("intercept", [False, True])
-def test_function_spaces_keep_the_promises_of_a_reproducing_space(rng, space_of, intercept):
-    dense, bank = banks(rng)
-    space = space_of(bank, intercept=intercept)
+def test_function_spaces_keep_the_promises_of_a_reproducing_space(rng, kind, intercept):
+    dense, factored = banks(rng)
+    bank = dense if kind is DenseBank else factored
+    space = FunctionSpace(bank, intercept=intercept)
     u, v = rng.normal(size=(2, 25))
     f, g = space.representer(u), space.representer(v)
     quadratic = np.array([u @ K @ u for K in dense.grams])
@@ -33,17 +34,17 @@ def test_function_spaces_keep_the_promises_of_a_reproducing_space(rng, space_of,
     h = space.scaled(2.0 * f - g, factors)
     np.testing.assert_allclose(space.norms(h), factors * space.norms(2.0 * f - g), rtol=1e-9)
     assert space.constant(h) == space.constant(2.0 * f - g)
-    blocks = space.blocks(h)
+    blocks = space.parts(h)
     assert sorted(blocks) == [1, 2, 4]
     values = sum(bank.factor(j) @ w for j, w in blocks.items()) + space.constant(h)
     np.testing.assert_allclose(space.values(h), values, atol=1e-9)
-    assert not space.blocks(space.zero())
+    assert not space.parts(space.zero())
     assert not space.values(space.zero()).any()
 
 
 def test_values_of_few_parts_are_those_of_all(rng, monkeypatch):
     _, bank = banks(rng)
-    space = function_space(bank)
+    space = FunctionSpace(bank)
     f = space.scaled(space.representer(rng.normal(size=25)), np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0]))
     expected = bank.lift(f)
     for cost_of_a_visit in (0, 10**9):

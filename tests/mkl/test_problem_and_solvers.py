@@ -289,22 +289,26 @@ def test_answers_do_not_depend_on_the_bank(rng, solver, kind):
 
 
 class CountingBank(DenseBank):
-    """A dense bank that counts the passes over its matrices."""
+    """Counts the products by all kernels, and the factors that are computed."""
 
-    passes = 0
+    products_made = factors_made = 0
 
     def products(self, v):
-        self.passes += 1
+        self.products_made += 1
         return super().products(v)
 
+    def factor(self, j):
+        self.factors_made += 1
+        return super().factor(j)
 
-def test_an_iteration_on_a_dense_bank_is_one_product(rng):
+
+def test_first_order_methods_factor_a_dense_bank_once_and_multiply_by_it_for_the_dual_alone(rng):
     grams, y = random_grams(rng, 20, 4)
     for solver in (solve_by_mirror_prox, solve_by_variational_inequality):
         bank = CountingBank(grams)
         problem = NoisyLabelProblem(bank, y, 0.01, np.ones(20), 20.0)
         solver(problem, tol=0.0, max_iter=50, check_every=25)
-        assert bank.passes == 50 + 2  # and one for each evaluation of the dual
+        assert (bank.factors_made, bank.products_made) == (4, 2)
 
 
 @pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
@@ -354,7 +358,7 @@ def test_samples_of_no_weight_do_not_count(rng):
 def test_a_warm_start_changes_the_way_and_not_the_answer(rng):
     problem = random_problem(rng, 1e-3, 0.6)
     cold = solve_by_column_generation(problem, tol=1e-7)
-    used = np.array(sorted(cold.point.blocks))
+    used = np.array(sorted(cold.point.parts))
     warm = solve_by_column_generation(problem, tol=1e-7, active=used)
     assert warm.certificate.primal == pytest.approx(cold.certificate.primal, rel=1e-6)
     assert warm.n_iter <= cold.n_iter

@@ -11,18 +11,18 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelwise import PairKernelLearner, PairNoise, Pairs, audit_pairs
 from kernelwise.datasets import load_citeseer, load_cora
-from kernelwise.pairs.audit.chances import add_context
 from kernelwise.pairs.audit.hidden_classes import (
-    Blocks,
+    ClassFit,
     PairGraph,
     Rates,
-    fewer_blocks,
-    fit_blocks,
-    likely_blocks,
+    fit_classes,
+    fits_of_fewer,
+    likely_fits,
     send,
     with_labels,
 )
 from kernelwise.pairs.audit.views import class_view
+from kernelwise.pairs.audit.wrong_pairs import add_context
 
 
 def blobs(rng, n=150, k=3, spread=0.5):
@@ -235,18 +235,18 @@ def test_the_number_of_classes_is_found(rng):
     pairs = noisy_pairs(y, 2400, 0.1)
     graph = PairGraph(pairs)
     fits = [
-        fit_blocks(graph, pairs.labels, y % k if k < 4 else (y + 4 * (np.arange(120) % 8 > 3)) % k, None, rng)
+        fit_classes(graph, pairs.labels, y % k if k < 4 else (y + 4 * (np.arange(120) % 8 > 3)) % k, None, rng)
         for k in (2, 4)
     ]
-    assert [fit.n_classes for fit in likely_blocks(fits)] == [4]
+    assert [fit.n_classes for fit in likely_fits(fits)] == [4]
 
 
 def test_fewer_classes_are_each_told_by_their_best_fit():
     def fit(n_classes, chance):
-        return Blocks(n_classes, np.zeros(4), np.zeros(4), np.log(np.full(4, chance)))
+        return ClassFit(n_classes, np.zeros(4), np.zeros(4), np.log(np.full(4, chance)))
 
     fits = [fit(4, 0.7), fit(2, 0.5), fit(2, 0.6), fit(3, 0.4), fit(8, 0.9)]
-    fewer = fewer_blocks(fits, 4)
+    fewer = fits_of_fewer(fits, 4)
     assert [each.n_classes for each in fewer] == [2, 3, 4]
     np.testing.assert_allclose([np.exp(each.log_chance[0]) for each in fewer], [0.6, 0.4, 0.7])
 

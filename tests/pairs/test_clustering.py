@@ -206,7 +206,6 @@ def test_clone_pickle_and_pipeline(data):
         ({"learner": "uniform"}, {}, 'learner must be a transformer, "precomputed" or None'),
         ({"learner": "precomputed"}, {}, r"must be a square kernel matrix, got shape \(120, 9\)"),
         ({"n_clusters": 0}, {}, "n_clusters must be an integer of at least 1"),
-        ({"n_clusters": 2.5}, {}, "n_clusters must be an integer of at least 1"),
         ({"n_clusters": 200}, {}, "n_clusters=200 is more than the 120 samples"),
         ({"n_components": 0}, {}, "n_components must be an integer of at least 1"),
         ({"n_init": 0}, {}, "n_init must be an integer of at least 1"),
@@ -221,6 +220,11 @@ def test_bad_input(data, options, change, message):
     given = {"X": data[0], **change}
     with pytest.raises(ValueError, match=message):
         PairKernelClustering(**options).fit(**given)
+
+
+def test_counts_are_integers(data):
+    with pytest.raises(TypeError, match=r"n_clusters must be an integer of at least 1, got 2\.5"):
+        PairKernelClustering(n_clusters=2.5).fit(data[0])
 
 
 def test_new_kernel_values_must_fit(data):

@@ -4,6 +4,7 @@ import ast
 import re
 import shlex
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ MADE = {"_build", "gallery", "generated"}  # by Sphinx
 PAGES = [
     ROOT / "README.md",
     *sorted(page for page in (ROOT / "docs").rglob("*.md") if not MADE & {*page.relative_to(ROOT / "docs").parts}),
+    *(ROOT / f"{page}.md" for page in ("CONTRIBUTING", "CHANGELOG", "SECURITY")),
+    *sorted((ROOT / "benchmarks").rglob("README.md")),
 ]
 #: Pages that take more than some seconds to run.
 SLOW = {"docs/command-line.md", "docs/cluster.md", "docs/tutorials/links.md", "docs/tutorials/known-pairs.md"}
@@ -78,11 +81,30 @@ BENCHMARKS = [
 ]
 
 
+def named(pattern):
+    """What the pages name in the group of the pattern, each once."""
+    return sorted({found for page in PAGES for found in re.findall(pattern, text(page))})
+
+
+NOISE_BENCHMARKS = named(r"python -m benchmarks\.noise ([^`#\n]+)")
+TARGETS = named(r"(?:`| {4})make ([a-z-]+)")
+MODULES = named(r"python -m (kernelwise[.\w]*)")
+SOURCES = [
+    pytest.param(path, id=f"{name(page)}: {path}")
+    for page in PAGES
+    for path in sorted({*re.findall(r"`((?:\w+/)+\w+\.py)`", text(page))})
+]
+
+
 def test_there_are_examples():
     assert len(WITH_CODE) >= 5
     assert len(COMMANDS) >= 10
     assert len(LINKS) >= 20
     assert len(BENCHMARKS) >= 20
+    assert len(NOISE_BENCHMARKS) >= 5
+    assert len(TARGETS) >= 10
+    assert MODULES
+    assert SOURCES
 
 
 @pytest.mark.parametrize("page", WITH_CODE)
@@ -142,6 +164,28 @@ def test_benchmarks_that_are_named_exist(module, benchmark):
     if benchmark:
         program = (path / "__main__.py").read_text(encoding="utf-8")
         assert f'"{benchmark}"' in program  # which lists them, or has a command of that name
+
+
+@pytest.mark.parametrize("line", NOISE_BENCHMARKS)
+def test_command_of_the_noise_benchmark_parses(line, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    import_module("benchmarks.noise.__main__").parser().parse_args(shlex.split(line))  # exits at an unknown option
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_target_of_make_exists(target):
+    assert re.search(rf"^{target}:", text(ROOT / "Makefile"), flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_program_of_the_package_exists(module):
+    assert find_spec(f"{module}.__main__")
+
+
+@pytest.mark.parametrize("path", SOURCES)
+def test_source_file_that_is_named_exists(path):
+    """Paths begin at the root, at the sources or in the package."""
+    assert any((start / path).is_file() for start in (ROOT, ROOT / "src", ROOT / "src" / "kernelwise"))
 
 
 #: Modules whose names are all for users, and what is among them that no page can be made of.

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import json
 import zipfile
 from dataclasses import replace
 from importlib import import_module
@@ -329,6 +330,44 @@ def test_demands_by_hand(bench, tmp_path):
     assert "| 1.00, next 5.00 |" in lines[0]
     assert "| +0.030 |" in lines[2]
     assert "| 0.50 |" in lines[6]
+
+
+needs_records = pytest.mark.skipif(
+    not (ROOT / "benchmarks" / "noise" / "records").is_dir(), reason="the sdist comes without the records"
+)
+
+
+@needs_records
+def test_the_published_tables_are_those_of_the_records(bench):
+    """The page on the confirmation holds what the two commands that it names print."""
+    page = (ROOT / "docs" / "noise-confirmation.md").read_text(encoding="utf-8")
+    title, rest = bench("tables").table("spare", bench("competitors").METHODS).split("\n\n", 1)
+    assert title == "# Label noise, spare sets"
+    assert rest in page
+    assert bench("demands").demands("spare") in page
+
+
+@needs_records
+@pytest.mark.parametrize(
+    ("half", "n_cells"), [("confirmation", 336), ("fresh", 483), ("final", 294), ("last", 420)], ids=str
+)
+def test_records_of_earlier_rules_are_read_where_they_are_kept(bench, half, n_cells, tmp_path):
+    run = bench("run")
+    for method in bench("competitors").METHODS:
+        assert len({run.key_of(record) for record in run.read(run.FOLDER, half, method)}) == n_cells
+        assert run.read(tmp_path, half, method) == []  # another folder, for a variant, has no past
+
+
+def test_records_of_a_new_run_come_after_the_archived_ones(bench, tmp_path, monkeypatch):
+    run = bench("run")
+    monkeypatch.setattr(run, "FOLDER", tmp_path / "records")
+    monkeypatch.setattr(run, "HISTORY", tmp_path)
+    archived = [{"method": "forest", "seed": 0}, {"method": "logistic", "seed": 0}]
+    lines = "".join(json.dumps(record) + "\n" for record in archived)
+    (tmp_path / "fresh.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    run.append(tmp_path / "records" / "fresh" / "logistic.jsonl", {"method": "logistic", "seed": 1})
+    found = run.read(tmp_path / "records", "fresh", "logistic")
+    assert found == [{"method": "logistic", "seed": 0}, {"method": "logistic", "seed": 1}]
 
 
 def test_what_truth_says_and_what_could_be_reached_on_separated_classes(blobs, bench):

@@ -9,10 +9,16 @@ from types import SimpleNamespace
 
 import pytest
 
+from kernelwise import __version__
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 #: What the others bring, in versions of their time.
 BROUGHT = {"click", "distributed", "pyparsing"}
+
+
+def read(name):
+    return (ROOT / name).read_text(encoding="utf-8")
 
 
 def tool(name):
@@ -30,7 +36,7 @@ def lower_bounds():
 
 
 def test_oldest_versions_are_the_lower_bounds():
-    lines = (ROOT / "tools" / "oldest.txt").read_text(encoding="utf-8").splitlines()
+    lines = read("tools/oldest.txt").splitlines()
     oldest = dict(line.split("==") for line in lines if not line.startswith("#"))
     bounds = lower_bounds()
     assert oldest.keys() - BROUGHT == bounds.keys()
@@ -42,13 +48,32 @@ def test_oldest_versions_are_the_lower_bounds():
 
 
 def test_supported_pythons_are_those_that_are_tested():
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    makefile = read("Makefile")
     tested = re.search(r"^PYTHONS \?= (.*)$", makefile, flags=re.MULTILINE)[1].split()
     prefix = "Programming Language :: Python :: 3."
     named = [line.rsplit(" ", 1)[1] for line in PROJECT["project"]["classifiers"] if line.startswith(prefix)]
     assert named == tested
     assert PROJECT["project"]["requires-python"] == f">={tested[0]}"
     assert f"OLDEST_PYTHON ?= {tested[0]}\nNEWEST_PYTHON ?= {tested[-1]}\n" in makefile
+
+
+def test_the_workflow_tests_the_supported_pythons_by_targets_of_make():
+    if not (ROOT / ".github").is_dir():
+        pytest.skip("the sdist comes without the workflow")
+    workflow, makefile = read(".github/workflows/ci.yml"), read("Makefile")
+    matrix = re.search(r"python: \[(.*)\]", workflow)[1]
+    assert re.findall(r"[\d.]+", matrix) == re.search(r"^PYTHONS \?= (.*)$", makefile, flags=re.MULTILINE)[1].split()
+    by_version = workflow.replace("${{ matrix.python }}", "%")  # as make writes a rule for every version
+    targets = [target for line in re.findall(r"run: make (.*)", by_version) for target in line.split()]
+    assert {"lint", "test-python-%", "docs", "test-browser"} <= {*targets}
+    for target in targets:
+        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
+
+
+def test_the_version_has_a_release_in_the_changelog_and_in_the_citation():
+    released = re.search(rf"^## {re.escape(__version__)} \((.*)\)$", read("CHANGELOG.md"), flags=re.MULTILINE)
+    assert released
+    assert f"\nversion: {__version__}\ndate-released: {released[1]}\n" in read("CITATION.cff")
 
 
 @pytest.mark.parametrize(
@@ -109,6 +134,26 @@ def test_what_was_not_checked_does_not_pass(dependencies, status, message, capsy
 def test_a_folder_that_is_no_environment_was_not_checked(tmp_path, capsys):
     assert tool("check_vulnerabilities").main([str(tmp_path)]) == 2
     assert "NOT CHECKED" in capsys.readouterr().out
+
+
+def test_the_sdist_holds_what_is_included_and_not_excluded():
+    distribution = tool("check_distribution")
+    names = ["src/a.py", "src2/b.py", "bench/run.py", "bench/records/1.jsonl", "README.md", "notes.md"]
+    settings = {"include": ["src", "bench", "README.md"], "exclude": ["bench/records"]}
+    assert distribution.shipped(names, settings) == {"src/a.py", "bench/run.py", "README.md"}
+    with pytest.raises(distribution.CheckError, match="'LICENSE'"):
+        distribution.shipped(names, {"include": ["LICENSE"], "exclude": []})
+
+
+def test_records_of_benchmarks_are_not_shipped():
+    distribution = tool("check_distribution")
+    names = [path.relative_to(ROOT).as_posix() for path in (ROOT / "benchmarks").rglob("*") if path.is_file()]
+    if not any("noise/records/" in name for name in names):
+        pytest.skip("the sdist comes without the records")
+    settings = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]
+    shipped = distribution.shipped(names, {"include": ["benchmarks"], "exclude": settings["exclude"]})
+    assert "benchmarks/noise/run.py" in shipped
+    assert not [name for name in shipped if ".jsonl" in name and "noise" in name]
 
 
 @pytest.mark.parametrize(

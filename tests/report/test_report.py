@@ -282,10 +282,13 @@ class TestPage:
         (lambda audit: label_report(audit, neighbours=np.ones((3, 2))), "neighbours must be a number or an array"),
         (lambda audit: label_report(audit, neighbours=np.full((60, 2), 60)), "positions of rows below 60"),
         (lambda audit: label_report(audit, kernel_weights=[np.nan]), "kernel_weights must be finite"),
-        (lambda audit: trusted_neighbours(audit, np.ones((60, 1)), [0], n_neighbors=0), "n_neighbors must be at least"),
+        (
+            lambda audit: trusted_neighbours(audit, np.ones((60, 1)), [0], n_neighbors=0),
+            "n_neighbors must be an integer of at least 1",
+        ),
         (lambda audit: trusted_neighbours(audit, np.ones((3, 1)), [0]), "X has 3 rows, but the audit is of 60"),
         (lambda audit: render({"kind": "labels"}), "report must come from label_report or pair_report"),
-        (lambda audit: PageSettings(max_rows=-1), "max_rows must be a whole number"),
+        (lambda audit: PageSettings(max_rows=-1), "max_rows must be an integer of at least 0"),
         (lambda audit: PageSettings(precision=0), "precision must be a number above 0"),
     ],
 )

@@ -25,10 +25,7 @@ from kernelwise.reproduction import (
     RecordFile,
     Table,
     catalogue,
-    convergence,
     line_panels,
-    mkl_paths,
-    noisy_labels,
     publish,
     run,
     seed_of,
@@ -36,6 +33,7 @@ from kernelwise.reproduction import (
 from kernelwise.reproduction.__main__ import main
 from kernelwise.reproduction.figures import render, spread_out
 from kernelwise.reproduction.runner import run_one
+from kernelwise.reproduction.stpmkl import figure1_accuracy, figure1_convergence, paths
 from kernelwise.whole_files import write_whole
 from tiny_experiment import tiny
 
@@ -335,13 +333,13 @@ def test_the_cells_of_every_experiment_are_distinct_and_quick_ones_are_few():
 
 def test_trials_share_the_split_and_nest_the_flips():
     cells = [Cell.of(dataset="heart", noise=noise, trial=1) for noise in (0.0, 0.2, 0.4)]
-    clean, some, many = (noisy_labels.make_trial(cell, "x") for cell in cells)
+    clean, some, many = (figure1_accuracy.make_trial(cell, "x") for cell in cells)
     np.testing.assert_array_equal(clean.X, many.X)
     np.testing.assert_array_equal(clean.y_test, many.y_test)
     wrong_some, wrong_many = some.y != clean.y, many.y != clean.y
     assert 0 < wrong_some.sum() < wrong_many.sum()
     assert not (wrong_some & ~wrong_many).any()
-    other = noisy_labels.make_trial(Cell.of(dataset="heart", noise=0.0, trial=2), "x")
+    other = figure1_accuracy.make_trial(Cell.of(dataset="heart", noise=0.0, trial=2), "x")
     assert not np.array_equal(other.y, clean.y)
 
 
@@ -357,34 +355,34 @@ def test_a_fit_to_some_samples_equals_the_fit_on_a_bank_of_these_samples_alone(w
     bank, X, y = waves
     rows = np.arange(60) < 45
     part = build_bank(X[rows], gaussian_kernels(widths=[0.2, 1.0]))
-    masked = mkl_paths.Task(bank, y, rows).fit(0.01, 0.7)
-    alone = mkl_paths.Task(part, y[rows], np.ones(45, dtype=bool)).fit(0.01, 0.7)
+    masked = paths.Task(bank, y, rows).fit(0.01, 0.7)
+    alone = paths.Task(part, y[rows], np.ones(45, dtype=bool)).fit(0.01, 0.7)
     np.testing.assert_allclose(masked.decisions[rows], alone.decisions, atol=0.05)  # both solved to a gap of 1e-3
-    np.testing.assert_allclose(masked.decisions[~rows], mkl_paths.predict(bank, masked.point, X[~rows]), atol=1e-6)
-    np.testing.assert_allclose(masked.decisions[~rows], mkl_paths.predict(part, alone.point, X[~rows]), atol=0.05)
+    np.testing.assert_allclose(masked.decisions[~rows], paths.predict(bank, masked.point, X[~rows]), atol=1e-6)
+    np.testing.assert_allclose(masked.decisions[~rows], paths.predict(part, alone.point, X[~rows]), atol=0.05)
 
 
 def test_alternation_does_not_raise_the_robust_hinge_loss(waves):
     bank, _, y = waves
-    task = mkl_paths.Task(bank, y, np.ones(60, dtype=bool))
+    task = paths.Task(bank, y, np.ones(60, dtype=bool))
     penalty = 0.01
 
     def ramp_objective(fit):
-        norm = sum(np.linalg.norm(w) for w in fit.point.blocks.values())
+        norm = sum(np.linalg.norm(w) for w in fit.point.parts.values())
         return penalty / 2 * norm**2 + np.minimum(np.maximum(0, 1 - y * fit.decisions), 1).mean()
 
     start = task.fit(penalty)
-    assert ramp_objective(mkl_paths.best_case(task, penalty, 1.0, start=start)) <= ramp_objective(start) * (1 + 1e-3)
+    assert ramp_objective(paths.best_case(task, penalty, 1.0, start=start)) <= ramp_objective(start) * (1 + 1e-3)
 
 
 def test_selection_takes_the_best_validation_accuracy_and_the_smoothest_of_equals(waves):
     bank, _, y = waves
     held_out = np.arange(60) % 4 == 0
-    fit, score = mkl_paths.select_and_refit(bank, y, "StPMKL", [held_out])
-    task = mkl_paths.Task(bank, y, ~held_out)
+    fit, score = paths.select_and_refit(bank, y, "StPMKL", [held_out])
+    task = paths.Task(bank, y, ~held_out)
     scores = {
         (other.penalty, other.budget): ((other.decisions > 0) == (y > 0))[held_out].mean()
-        for other in mkl_paths.path(task, "StPMKL")
+        for other in paths.path(task, "StPMKL")
     }
     assert len(scores) == 36
     assert score == max(scores.values())
@@ -394,13 +392,13 @@ def test_selection_takes_the_best_validation_accuracy_and_the_smoothest_of_equal
 def test_unknown_methods_are_refused(waves):
     bank, _, y = waves
     with pytest.raises(ValueError, match="method must be one of SiPMKL"):
-        next(mkl_paths.path(mkl_paths.Task(bank, y, y > -2), "SimpleMKL"))
+        next(paths.path(paths.Task(bank, y, y > -2), "SimpleMKL"))
 
 
 @pytest.mark.parametrize("method", ["SVC, mean kernel", "SVC, RBF", "logistic regression"])
 def test_a_tuned_baseline_learns(method):
     cell = Cell.of(dataset="heart", noise=0.0, trial=0, method=method)
-    record = run_one(noisy_labels.run_honest_cell, cell, 0, "x")
+    record = run_one(figure1_accuracy.run_honest_cell, cell, 0, "x")
     assert record.ok, record.message
     assert record.results["accuracy"] > 0.7
 
@@ -419,7 +417,7 @@ def test_the_quick_version_of_an_experiment_runs(tmp_path, name):
 @pytest.mark.parametrize("method", ["AMP last, long step", "column generation"])
 def test_a_convergence_cell_reports_gaps_that_fall(method):
     cell = Cell.of(dataset="heart", method=method, iterations=30)
-    record = run_one(convergence.run_convergence_cell, cell, 0, "x")
+    record = run_one(figure1_convergence.run_convergence_cell, cell, 0, "x")
     assert record.ok, record.message
     gaps = record.results["gap"]
     assert len(gaps) > 1

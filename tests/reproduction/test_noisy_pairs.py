@@ -1,13 +1,14 @@
 import numpy as np
 import pytest
 
-from kernelwise.reproduction import Cell, Record, catalogue, noisy_pairs, noisy_pairs_convergence, publish, run
+from kernelwise.reproduction import Cell, Record, catalogue, publish, run
+from kernelwise.reproduction.lkcnpc import figure1, table2
 from kernelwise.reproduction.runner import run_one
 
 
 @pytest.fixture(scope="module")
 def trial():
-    return noisy_pairs.make_linked_trial("cora", 0)
+    return table2.make_linked_trial("cora", 0)
 
 
 def unordered(pairs):
@@ -15,7 +16,7 @@ def unordered(pairs):
 
 
 def test_trials_share_the_links_and_differ_in_the_rest(trial):
-    other = noisy_pairs.make_linked_trial("cora", 1)
+    other = table2.make_linked_trial("cora", 1)
     assert unordered(trial.pairs.positive) == unordered(other.pairs.positive)
     assert not unordered(trial.pairs.negative) & unordered(trial.pairs.positive)
     assert len(unordered(trial.pairs.negative) & unordered(other.pairs.negative)) < 0.05 * len(trial.pairs.negative)
@@ -57,30 +58,30 @@ def test_the_other_reading_adds_true_labels_of_one_percent_of_all_pairs(trial):
 
 
 def test_every_published_method_has_a_row_and_both_data_sets():
-    cells = noisy_pairs.table_cells(quick=False)
+    cells = table2.table_cells(quick=False)
     shown = {(cell["method"], cell["dataset"]) for cell in cells}
-    assert {(method, dataset) for method in noisy_pairs.PUBLISHED for dataset in ("cora", "citeseer")} <= shown
+    assert {(method, dataset) for method in table2.PUBLISHED for dataset in ("cora", "citeseer")} <= shown
 
 
 def test_balanced_pairs_are_distinct_and_their_labels_true():
     y = np.repeat(np.arange(4), [5, 20, 40, 60])
-    pairs = noisy_pairs_convergence.draw_balanced_pairs(y, 200, seed=3)
+    pairs = figure1.draw_balanced_pairs(y, 200, seed=3)
     assert (len(pairs.positive), len(pairs.negative)) == (100, 100)
     assert len(unordered(pairs)) == 200
     assert pairs.agreement(y) == 1.0
-    assert pairs == noisy_pairs_convergence.draw_balanced_pairs(y, 200, seed=3)
-    assert pairs != noisy_pairs_convergence.draw_balanced_pairs(y, 200, seed=4)
+    assert pairs == figure1.draw_balanced_pairs(y, 200, seed=3)
+    assert pairs != figure1.draw_balanced_pairs(y, 200, seed=4)
 
 
 def test_too_many_balanced_pairs_are_refused():
     with pytest.raises(ValueError, match="n_pairs=100 is too many"):
-        noisy_pairs_convergence.draw_balanced_pairs(np.arange(20), 100, seed=0)
+        figure1.draw_balanced_pairs(np.arange(20), 100, seed=0)
 
 
 @pytest.mark.parametrize(("method", "least"), [("LKCnpc", 0.23), ("link smoothing", 0.55)])
 def test_a_cell_of_the_table_beats_equal_weights(method, least):
     def nmi(name):
-        record = run_one(noisy_pairs.run_table_cell, Cell.of(dataset="cora", trial=0, method=name), 0, "x")
+        record = run_one(table2.run_table_cell, Cell.of(dataset="cora", trial=0, method=name), 0, "x")
         assert record.ok, record.message
         return record.results["nmi"]
 
@@ -94,7 +95,7 @@ def table_record(method, dataset, trial, nmi):
 def test_the_table_says_which_entries_have_fewer_trials():
     records = [table_record("LK", dataset, trial, 0.2) for dataset in ("cora", "citeseer") for trial in range(3)]
     records.append(table_record("ITML", "citeseer", 0, 0.3))
-    table = noisy_pairs.summarise_table(records)
+    table = table2.summarise_table(records)
     assert table.rows == (
         ("LK", "0.177", "0.200 ± 0.000", "0.203", "0.200 ± 0.000", "1.0 / 1.0"),
         ("ITML", "0.167", "—", "0.206", "0.300 (1 trial)", "— / 1.0"),
@@ -104,15 +105,15 @@ def test_the_table_says_which_entries_have_fewer_trials():
 
 def test_differences_are_paired():
     # The draws differ by far more than the labels do: unpaired, the error would be 0.2 / sqrt(2).
-    assert noisy_pairs_convergence.mean_error([0.1, 0.5], [0.05, 0.45]) == "0.050 ± 0.000"
+    assert figure1.mean_error([0.1, 0.5], [0.05, 0.45]) == "0.050 ± 0.000"
 
 
 def test_with_perfect_labels_pairs_are_worth_more():
     cell = Cell.of(dataset="cora", n_pairs=3000, draw=0)
-    record = run_one(noisy_pairs_convergence.run_figure_cell, cell, 1, "x")
+    record = run_one(figure1.run_figure_cell, cell, 1, "x")
     assert record.ok, record.message
     nmi = record.results["nmi"]
-    assert nmi[noisy_pairs_convergence.PERFECT] > nmi[noisy_pairs_convergence.NOISY]
+    assert nmi[figure1.PERFECT] > nmi[figure1.NOISY]
     assert record.results["weight_difference"] > 0
     assert record.results["largest_dual_gap"] < 1e-3
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from kernelwise.reproduction import pair_completion, pair_completion_synthetic, publish, run
-from kernelwise.reproduction.pair_completion import draw_known_pairs
+from kernelwise.reproduction import publish, run
+from kernelwise.reproduction.tpcmc import figure1, figures2to4
+from kernelwise.reproduction.tpcmc.figures2to4 import draw_known_pairs
 
 
 def test_known_pairs_are_a_tenth_of_those_among_the_labelled_and_true():
@@ -17,35 +18,35 @@ def test_known_pairs_are_a_tenth_of_those_among_the_labelled_and_true():
 
 
 def test_every_cell_of_the_paper_is_there_but_for_data_that_are_missing():
-    cells = pair_completion.figure_cells(quick=False)
-    present = [dataset for dataset in pair_completion.LOADERS if pair_completion.available(dataset)]
+    cells = figures2to4.figure_cells(quick=False)
+    present = [dataset for dataset in figures2to4.LOADERS if figures2to4.available(dataset)]
     assert {"splice", "citeseer"} <= set(present)
     assert len(cells) == len(present) * 8 * 10
 
 
 def test_quick_figures(tmp_path):
-    records = run(pair_completion.EXPERIMENT, output=tmp_path, quick=True)
+    records = run(figures2to4.EXPERIMENT, output=tmp_path, quick=True)
     assert all(record.ok for record in records)
     (result,) = [record.results for record in records]
     assert result["coherence"] == pytest.approx(2.22, abs=0.005)
-    nmi = {method: result[method]["NMI"] for method in pair_completion.METHODS}
+    nmi = {method: result[method]["NMI"] for method in figures2to4.METHODS}
     assert nmi["direct, refined"] > nmi["TPCMC"] > max(nmi["SKL"], nmi["SC"])
     assert nmi["TPCMC"] > 0.34
-    paths = publish(pair_completion.EXPERIMENT, records, tmp_path / "out")
+    paths = publish(figures2to4.EXPERIMENT, records, tmp_path / "out")
     table = next(path for path in paths if path.name == "table.md").read_text(encoding="utf-8")
     assert "citeseer 2.22 (paper 2.22)" in table
     assert "gisette: no figures" in table
 
 
 def test_quick_synthetic(tmp_path):
-    records = run(pair_completion_synthetic.EXPERIMENT, output=tmp_path, quick=True)
+    records = run(figure1.EXPERIMENT, output=tmp_path, quick=True)
     (result,) = [record.results for record in records]
-    for method in pair_completion_synthetic.METHODS:
+    for method in figure1.METHODS:
         # In some trials a few rows have too few pairs for the completion alone, but the basis makes up for it.
         assert result[method]["error_ratio"] <= (0.1 if method == "TPCMC" else 0.05)
         assert result[method]["wrong_pairs"] == 0.0
     assert result["coherence"]["20"] == pytest.approx(2.0, abs=0.5)
-    assert {path.name for path in publish(pair_completion_synthetic.EXPERIMENT, records, tmp_path / "out")} >= {
+    assert {path.name for path in publish(figure1.EXPERIMENT, records, tmp_path / "out")} >= {
         "table.md",
         "figure.png",
     }

@@ -198,7 +198,7 @@ BAD_CALLS = {
     "no edges, no samples": (lambda: Pairs.from_graph([]), "n_samples is needed"),
     "rectangular": (lambda: Pairs.from_graph(sp.csr_array((2, 3))), r"square, got shape \(2, 3\)"),
     "other n_samples": (lambda: Pairs.from_graph(sp.eye_array(3), n_samples=4), "n_samples=4 but .* 3 nodes"),
-    "text n_samples": (lambda: Pairs.from_graph([[0, 1]], n_samples="4"), "positive int, got '4'"),
+    "text n_samples": (lambda: Pairs.from_graph([[0, 1]], n_samples="4"), "n_samples must be an integer.* got '4'"),
     "unknown node": (lambda: Pairs.from_graph(TinyGraph(["a"], [("a", "z")])), "names 'z'"),
     "too many negatives": (lambda: Pairs.from_graph([[0, 1]], n_samples=3, negatives=5), "only 2 of the 3 pairs"),
     "equal is too many": (lambda: Pairs.from_graph([[0, 1], [1, 2]]), "asks for 2 .* only 1 of"),

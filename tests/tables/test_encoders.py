@@ -1,7 +1,6 @@
 """Columns as features: what is learned from data frames and from files, by one rule."""
 
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,9 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from kernelwise.files import Column, FileError, Table, TableFeatures
+from kernelwise import NoisyLabelClassifier
+from kernelwise.tables.columns import Column, Table, as_table, is_table
 from kernelwise.tables.encoders import MAX_CATEGORIES, Categories, Numbers, Words
-from kernelwise.tables.preparation import ColumnPreparation, needs_preparation
+from kernelwise.tables.errors import TableError
+from kernelwise.tables.kinds import kind_of_words
+from kernelwise.tables.preparation import TableFeatures
 
 numbers = st.lists(st.one_of(st.just(np.nan), st.floats(-1e6, 1e6)), min_size=1, max_size=30).map(np.array)
 names = st.lists(st.sampled_from([f"level {i}" for i in range(5)] + ["Z", "a", "é", ""]), min_size=1, max_size=30)
@@ -49,7 +51,7 @@ def test_of_many_categories_the_most_frequent_are_kept(drawn):
 
 def test_words_are_those_of_scikit_learn():
     texts = ["the cat sat on a mat", "a dog sat", "", "the the dog", "é straße 日本"]
-    options = {"sublinear_tf": True, "ngram_range": (1, 2), "token_pattern": r"(?u)\b\w+\b"}
+    options = {"sublinear_tf": True, "token_pattern": r"(?u)\b\w+\b"}
     oracle = TfidfVectorizer(**options).fit(texts)
     encoder = Words().learn(texts)
     assert encoder.words.tolist() == oracle.get_feature_names_out().tolist()
@@ -57,39 +59,115 @@ def test_words_are_those_of_scikit_learn():
     np.testing.assert_array_equal(encoder.encode(new).toarray(), oracle.transform(new).toarray())
 
 
-def test_frames_and_files_give_the_same_numbers_and_indicators():
-    sizes, jobs = ["1.5", "", "3", "-2"], ["cook", "baker", "", "cook"]
-    frame = pd.DataFrame({"size": [1.5, np.nan, 3.0, -2.0], "job": [job or None for job in jobs]})
-    table = Table.of(Path("a.csv"), [Column.of("size", sizes), Column.of("job", jobs)])
-    of_frame, of_file = ColumnPreparation().fit(frame), TableFeatures().fit(table)
-    np.testing.assert_array_equal(of_frame.transform(frame), of_file.transform(table))
-    assert of_frame.n_features == len(of_file.feature_names) == 4
-    assert of_frame.parts == [(0, 1), (1, 4)]
+def test_of_twenty_texts_or_more_only_words_that_recur_are_counted():
+    texts = [f"grade {i % 2} only{i}" for i in range(20)]
+    assert Words().learn(texts).words.tolist() == ["0", "1", "grade"]
 
 
-def test_missing_and_infinite_numbers_of_a_frame_are_filled():
+@pytest.mark.parametrize("scaled", [False, True])
+def test_missing_and_infinite_numbers_of_a_frame_are_filled(scaled):
     frame = pd.DataFrame({"x": [1.0, 3.0, np.inf, np.nan]})
-    assert needs_preparation(frame)
-    np.testing.assert_array_equal(ColumnPreparation().fit(frame).transform(frame)[:, 0], [-1.0, 1.0, 0.0, 0.0])
+    found = TableFeatures(scaled=scaled).fit(frame).transform(frame)[:, 0]
+    np.testing.assert_array_equal(found, [-1.0, 1.0, 0.0, 0.0] if scaled else [1.0, 3.0, 2.0, 2.0])
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 @pytest.mark.parametrize("zone", [None, "UTC", "Asia/Tokyo"])
 def test_dates_mean_the_same_in_every_unit_and_zone(unit, zone):
     days = pd.Series(pd.to_datetime(["2020-01-01", "2020-01-03", None]).astype("datetime64[ns]"))
-    prepared = ColumnPreparation().fit(pd.DataFrame({"day": days}))
+    prepared = TableFeatures().fit(pd.DataFrame({"day": days}))
     given = days.astype(f"datetime64[{unit}]")
     given = given if zone is None else given.dt.tz_localize("UTC").dt.tz_convert(zone)
-    np.testing.assert_allclose(prepared.transform(pd.DataFrame({"day": given}))[:, 0], [-1.0, 1.0, 0.0], atol=1e-9)
+    np.testing.assert_array_equal(prepared.transform(pd.DataFrame({"day": given}))[:, 0], [-1.0, 1.0, 0.0])
+    np.testing.assert_array_equal(prepared.transform(pd.DataFrame({"day": given.astype(str)}))[:, 0], [-1.0, 1.0, 0.0])
 
 
 def test_durations_are_numbers():
     frame = pd.DataFrame({"took": pd.to_timedelta([1, 3, None], unit="h")})
-    np.testing.assert_allclose(ColumnPreparation().fit(frame).transform(frame)[:, 0], [-1.0, 1.0, 0.0])
+    np.testing.assert_allclose(TableFeatures().fit(frame).transform(frame)[:, 0], [-1.0, 1.0, 0.0])
 
 
-def test_two_numeric_columns_of_one_name_need_no_preparation():
-    assert not needs_preparation(pd.DataFrame(np.eye(2), columns=["x", "x"]))
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (pd.array([1, None, 3], dtype="Int64"), "numeric"),
+        (pd.array([True, None, False], dtype="boolean"), "numeric"),
+        (pd.Series([True, None, False], dtype=object), "numeric"),
+        (pd.Series([1.25, None, 3], dtype=object), "numeric"),
+        (pd.Categorical([1.0, None, 3.0]), "categorical"),
+        (pd.array(["a", None, "b"], dtype="string"), "categorical"),
+        (pd.Series([pd.Timestamp("2024-05-31").date(), None, pd.NaT], dtype=object), "date"),
+    ],
+)
+def test_columns_of_a_frame_by_their_type(values, kind):
+    column = as_table(pd.DataFrame({"x": values}))["x"]
+    assert column.kind == kind
+    assert column.missing[1]
+    assert not column.missing[0]
+
+
+def test_whole_numbers_that_are_categories_have_no_decimal_point():
+    assert as_table(pd.DataFrame({"x": pd.Categorical([1.0, 2.5, np.nan])}))["x"].labels() == ["1", "2.5", ""]
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (["I do not know it", "I agree with all of it"] * 6, "categorical"),  # a few phrases, again and again
+        ([f"number {i} of all the words" for i in range(12)], "text"),
+        ([f"flat {i}" for i in range(40)], "text"),
+        ([f"flat{i}" for i in range(40)], "id"),
+        ([f"flat{i % 39}" for i in range(40)], "categorical"),
+        ([f"{i}.5" for i in range(60)] + ["twelve"], "numeric"),  # with a mistake
+        ([f"{i}.5" for i in range(10)] + ["twelve"], "categorical"),
+        (["2024-02-29", "2024-02-28T12:30:00.25Z"], "date"),
+        (["2024-02-29", "2024-02-30"], "categorical"),  # which is no day
+        (["true", "False", "TRUE"], "numeric"),
+    ],
+)
+def test_kinds_of_words(words, kind):
+    assert kind_of_words(words, len(words)) == kind
+
+
+def test_columns_that_say_nothing_are_left_out_and_new_rows_need_not_have_them():
+    frame = pd.DataFrame(
+        {
+            "x": np.arange(9.0) ** 2,
+            "row": np.arange(1, 10),
+            "key": [f"k{i}" for i in range(9)],
+            "one": 1.0,
+            "same": "a",
+            "none": np.nan,
+            "dots": [". " * length for length in range(4, 13)],
+        }
+    )
+    features = TableFeatures().fit(frame)
+    same = "it is the same in every row"
+    assert features.unused_ == {"row": "it names the rows", "key": "it names the rows"} | dict.fromkeys(
+        ["one", "same", "none"], same
+    ) | {"dots": "none of its words occurs in two rows"}
+    assert features.parts == [(0, 1)] + 6 * [(1, 1)]
+    assert features.transform(frame[["x"]]).shape == (9, 1)
+
+
+def test_columns_of_one_name_are_told_apart_as_pandas_does():
+    assert as_table(pd.DataFrame(np.eye(2), columns=["x ", "x"])).names == ["x", "x.1"]
+
+
+def test_a_model_of_a_frame_takes_the_array_and_a_model_of_an_array_with_words(rng):
+    frame = pd.DataFrame({"size": rng.normal(size=40), "kind": ["a", "b"] * 20})
+    y = np.resize([0, 1], 40)
+    framed = NoisyLabelClassifier(random_state=0).fit(frame, y)
+    array = frame.to_numpy(dtype=object)
+    assert is_table(array)
+    plain = NoisyLabelClassifier(random_state=0).fit(array, y)
+    np.testing.assert_array_equal(plain.predict_proba(array), framed.predict_proba(frame))
+    with pytest.warns(UserWarning, match="valid feature names"):
+        np.testing.assert_array_equal(framed.predict_proba(array), framed.predict_proba(frame))
+
+
+def test_a_frame_that_is_sparse_stays_so():
+    assert not is_table(pd.DataFrame({"x": pd.arrays.SparseArray([0.0, 1.0])}))
 
 
 WORDED = pd.DataFrame({"kind": ["a", "b"], "x": [1.0, 2.0]})
@@ -98,18 +176,23 @@ WORDED = pd.DataFrame({"kind": ["a", "b"], "x": [1.0, 2.0]})
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: ColumnPreparation().fit(WORDED.set_axis(["x", "x"], axis=1)), ValueError, "two columns named 'x'"),
         (
-            lambda: ColumnPreparation().fit(WORDED).transform(WORDED.to_numpy()),
+            lambda: TableFeatures().fit(WORDED).transform(WORDED.to_numpy().tolist()),
             TypeError,
-            r"must be a DataFrame with the columns \['kind', 'x'\], got ndarray",
+            "must be a data frame or an array of rows and columns, got list",
+        ),
+        (
+            lambda: TableFeatures().fit(WORDED).transform(WORDED.assign(x=["1", "one"])),
+            TableError,
+            "X, row 2, column 'x': 'one' is not a number",
         ),
         (lambda: Words().learn(["", "..."]), ValueError, "empty vocabulary"),
         (
-            lambda: TableFeatures().fit(Table.of(Path("a.csv"), [Column("note", "text", np.array([".", "!"]))])),
-            FileError,
-            "a.csv, column 'note' has no words that recur",
+            lambda: TableFeatures().fit(Table.of("a.csv", [Column("note", "text", np.array([".", "!"]))])),
+            TableError,
+            r"a.csv has no column to learn from besides note \(none of its words occurs in two rows\)",
         ),
+        (lambda: TableFeatures().fit(WORDED[:0]), TableError, "X has no column to learn from"),
     ],
 )
 def test_bad_columns_are_refused(call, error, message):

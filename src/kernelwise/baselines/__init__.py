@@ -1,7 +1,7 @@
 """Methods to compare with, one file each, with the interfaces of the estimators."""
 
-from .completion import DenseCompletion, singular_value_thresholding, soft_impute
 from .constrained_spectral import ConstrainedSpectralClustering
+from .dense_completion import DenseCompletion, singular_value_thresholding, soft_impute
 from .itml import ITML
 from .mmc import MMC
 from .mpckmeans import MPCKMeans

@@ -9,23 +9,23 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags, check_random_state
 
+from ..checks import check_choice, check_count
 from ..completion.known_block import known_block
 from ..completion.similarity import is_operator, n_samples_of, symmetric_part
 from ..kernels import build_bank, resolve_kernels
+from ..kernels.precomputed import is_precomputed
 from ..kernels.reading import read_samples
+from ..kernels.specs import is_sparse
 from ..spectral import GramFactor, assign_clusters, spectral_basis
+from ..spectral.embedding import possible_normalization
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
-from ._checks import check_positive_int
-from ._rows import is_sparse
 
 __all__ = ["ConstrainedSpectralClustering"]
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-#: Row sums below this fraction of the largest, and not positive, are rounding.
-ROUNDING = 1e-10
 #: Entries of an operator are read this many columns at a time.
 COLUMNS = 64
 
@@ -136,10 +136,10 @@ class ConstrainedSpectralClustering(ClusterMixin, BaseEstimator):
             return self.normalize
         operator = affinity.as_operator() if isinstance(affinity, GramFactor) else affinity
         degrees = operator @ np.ones(operator.shape[0])
-        return "symmetric" if degrees.min() >= -ROUNDING * np.abs(degrees).max() else "none"
+        return possible_normalization(degrees)
 
     def _read(self, X: Any) -> Any:
-        precomputed = isinstance(self.kernels, str) and self.kernels == "precomputed"
+        precomputed = is_precomputed(self.kernels)
         if precomputed and is_operator(X):
             self.n_features_in_ = n_samples_of(X)
             return symmetric_part(X)
@@ -151,16 +151,16 @@ class ConstrainedSpectralClustering(ClusterMixin, BaseEstimator):
         return GramFactor(bank.combined_factor(np.full(bank.n_kernels, 1.0 / bank.n_kernels)))
 
     def _check_options(self) -> None:
-        check_positive_int(n_clusters=self.n_clusters, n_init=self.n_init)
+        check_count("n_clusters", self.n_clusters)
+        check_count("n_init", self.n_init)
         if self.n_components is not None:
-            check_positive_int(n_components=self.n_components)
-        if self.normalize not in ("auto", "symmetric", "none"):
-            raise ValueError(f'normalize must be "auto", "symmetric" or "none", got {self.normalize!r}')
+            check_count("n_components", self.n_components)
+        check_choice("normalize", self.normalize, ("auto", "symmetric", "none"))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = isinstance(self.kernels, str) and self.kernels == "precomputed"
+        tags.input_tags.pairwise = is_precomputed(self.kernels)
         return tags
 
 

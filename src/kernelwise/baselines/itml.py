@@ -36,19 +36,19 @@ from scipy.optimize import Bounds, minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from ..checks import check_count, check_positive
 from ..kernels.magnitudes import check_magnitude
 from ..kernels.reading import read_samples
 from ..supervision import Pairs
 from ..supervision.noise import RandomState
 from ..supervision.resolve import resolve_pairs
-from ._checks import check_positive, check_positive_int
-from ._mahalanobis import MahalanobisTransformer
-from ._rows import FloatArray, dense, squared_norms, weighted_gram
+from .mahalanobis import MahalanobisTransformer
+from .row_operations import FloatArray, dense, squared_norms, weighted_gram
 
 #: Pairs of samples whose distances give the default bounds; their percentiles are good to a few per mille.
 N_DISTANCES = 100_000
 #: Projections between two updates of the whole matrix: enough to spend the time in matrix products.
-BLOCK = 128
+PAIRS_AT_ONCE = 128
 #: Quasi-Newton steps before projections have their turn again.
 ASCENT = 100
 
@@ -59,8 +59,8 @@ class ITML(MahalanobisTransformer):
     .. math:: \min_{M \succ 0,\ \xi > 0}\ D(M, M_0) + \gamma \sum_c w_c\, D(\xi_c, \xi^0_c) \quad\text{s.t.}\quad
               \|v_c\|_M^2 \le \xi_c\ (+1), \quad \|v_c\|_M^2 \ge \xi_c\ (-1)
 
-    with :math:`\xi^0_c = u` for positive and l for negative pairs. Solved by Bregman projections, in blocks, until the
-    duality gap is small, and by L-BFGS on the same dual. A pass over m pairs of d features costs about
+    with :math:`\xi^0_c = u` for positive and l for negative pairs. Solved by Bregman projections, some pairs at a time,
+    until the duality gap is small, and by L-BFGS on the same dual. A pass over m pairs of d features costs about
     :math:`4 m d^2 + d^3`.
 
     Parameters
@@ -130,19 +130,11 @@ class ITML(MahalanobisTransformer):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
-        """Learn the metric.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), default=None
-            Labels from which pairs are drawn where none are given.
-        pairs : Pairs, default=None
-        """
         X = read_samples(self, X, ensure_min_samples=2)
         check_magnitude(X, "X")
-        check_positive(gamma=self.gamma, tol=self.tol)
-        check_positive_int(max_iter=self.max_iter)
+        check_positive("gamma", self.gamma)
+        check_positive("tol", self.tol)
+        check_count("max_iter", self.max_iter)
         rng = check_random_state(self.random_state)
         pairs = resolve_pairs(pairs, y, X.shape[0], random_state=rng, both_kinds=False)
         assert pairs is not None  # they are required
@@ -298,27 +290,27 @@ def _ascend(problem: _Problem, best: _Best) -> None:
 
 
 def _project(problem: _Problem, start: _Point, n_sweeps: int) -> FloatArray:
-    """The multipliers after cyclic projections onto all pairs (Algorithm 1), a block of pairs at a time."""
+    """The multipliers after cyclic projections onto all pairs (Algorithm 1), some pairs at a time."""
     dual = start.dual.copy()
     metric = np.asfortranarray(start.factor.T @ start.factor)
-    size = min(BLOCK, max(8, len(metric) // 4))
+    size = min(PAIRS_AT_ONCE, max(8, len(metric) // 4))
     for _ in range(n_sweeps):
         for first in range(0, problem.n_pairs, size):
-            _project_block(problem, slice(first, first + size), metric, dual)
+            _project_batch(problem, slice(first, first + size), metric, dual)
     return dual
 
 
-def _project_block(problem: _Problem, block: slice, metric: FloatArray, dual: FloatArray) -> None:
-    r"""Project onto the pairs of a block, one after the other; ``metric`` and ``dual`` are updated in place.
+def _project_batch(problem: _Problem, batch: slice, metric: FloatArray, dual: FloatArray) -> None:
+    r"""Project onto the pairs of a batch, one after the other; ``metric`` and ``dual`` are updated in place.
 
-    Only :math:`G = V M V^T` of the block is kept up to date pair by pair. In the end M gets all updates at once,
+    Only :math:`G = V M V^T` of the batch is kept up to date pair by pair. In the end M gets all updates at once,
     :math:`M - M V^T (\Delta^{-1} + V M V^T)^{-1} V M` with :math:`\Delta` the changes of the multipliers.
     """
-    V = problem.differences[block]
+    V = problem.differences[batch]
     products = V @ metric
     gram = np.asfortranarray(V @ products.T)
     inner, steps = gram.copy(order="F"), np.zeros(len(gram))
-    numbers = zip(problem.signs[block], problem.targets[block], problem.prices[block], dual[block], strict=True)
+    numbers = zip(problem.signs[batch], problem.targets[batch], problem.prices[batch], dual[batch], strict=True)
     for i, (sign, target, price, multiplier) in enumerate(numbers):
         distance = inner[i, i]
         step = price / (price + 1.0) * (1.0 / target - multiplier / price - 1.0 / distance)
@@ -326,12 +318,12 @@ def _project_block(problem: _Problem, block: slice, metric: FloatArray, dual: Fl
         if step:
             column = inner[:, i].copy()
             dger(-step / (1.0 + step * distance), column, column, a=inner, overwrite_a=1)
-    dual[block] += steps
+    dual[batch] += steps
     moved = np.flatnonzero(steps)
     if len(moved):
         products, gram = products[moved], gram[np.ix_(moved, moved)]
         core = np.linalg.solve(np.eye(len(moved)) + steps[moved, None] * gram, np.diag(steps[moved]))
-        # Made symmetric, because the antisymmetric part of the rounding errors would grow from block to block.
+        # Made symmetric, because the antisymmetric part of the rounding errors would grow from batch to batch.
         change = 0.5 * (core + core.T) @ products
         dgemm(-1.0, products.T, change.T, beta=1.0, c=metric, trans_b=True, overwrite_c=True)
 

@@ -25,7 +25,6 @@ with equality at the optimum: a certificate from one eigenvalue (for a diagonal 
 """
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Protocol, Self
 from warnings import warn
 
@@ -37,15 +36,16 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from ..checks import check_count, check_positive, check_probability
 from ..kernels.magnitudes import check_magnitude, power_of_two
 from ..kernels.reading import read_samples
+from ..kernels.specs import is_sparse
 from ..spectral import top_eigenpairs
 from ..supervision import Pairs
 from ..supervision.noise import RandomState
 from ..supervision.resolve import resolve_pairs
-from ._checks import check_positive, check_positive_int
-from ._mahalanobis import MahalanobisTransformer
-from ._rows import FloatArray, is_sparse, squared, squared_norms, weighted_gram
+from .mahalanobis import MahalanobisTransformer
+from .row_operations import FloatArray, squared, squared_norms, weighted_gram
 
 #: Steps between two looks at the certificate, which costs about as much as two or three of them.
 LOOK = 10
@@ -126,22 +126,15 @@ class MMC(MahalanobisTransformer):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
-        """Learn the metric.
+        """Learn the metric, from at least one positive and one negative pair of samples that differ.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), default=None
-            Labels from which pairs are drawn where none are given.
-        pairs : Pairs, default=None
-            At least one positive and one negative pair of samples that differ.
+        The parameters are those of :meth:`ITML.fit`.
         """
         X = read_samples(self, X, ensure_min_samples=2)
         check_magnitude(X, "X")
-        check_positive(tol=self.tol)
-        check_positive_int(max_iter=self.max_iter)
-        if not (isinstance(self.shrinkage, Real) and 0 <= self.shrinkage <= 1):
-            raise ValueError(f"shrinkage must be a number between 0 and 1, got {self.shrinkage!r}")
+        check_positive("tol", self.tol)
+        check_count("max_iter", self.max_iter)
+        check_probability("shrinkage", self.shrinkage)
         rng = check_random_state(self.random_state)
         pairs = resolve_pairs(pairs, y, X.shape[0], random_state=rng)
         assert pairs is not None  # they are required

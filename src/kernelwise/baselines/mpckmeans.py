@@ -29,14 +29,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..checks import check_choice, check_count, check_positive
 from ..kernels.magnitudes import check_magnitude
 from ..kernels.reading import read_samples
+from ..kernels.specs import is_sparse
 from ..supervision import Pairs
 from ..supervision.noise import RandomState
 from ..supervision.resolve import resolve_pairs
-from ._checks import check_positive, check_positive_int
-from ._mpck_steps import Problem, run, squared_distances
-from ._rows import IntArray, is_sparse, squared
+from .mpckmeans_problem import Problem, run, squared_distances
+from .row_operations import IntArray, squared
 
 
 class MPCKMeans(ClusterMixin, BaseEstimator):
@@ -184,12 +185,13 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
         return costs.argmin(axis=1).astype(np.int64)
 
     def _check_parameters(self, n_samples: int) -> None:
-        check_positive_int(n_clusters=self.n_clusters, n_init=self.n_init, max_iter=self.max_iter)
-        check_positive(penalty=self.penalty, shrinkage=self.shrinkage, tol=self.tol)
+        for name in ("n_clusters", "n_init", "max_iter"):
+            check_count(name, getattr(self, name))
+        for name in ("penalty", "shrinkage", "tol"):
+            check_positive(name, getattr(self, name))
         if self.n_clusters > n_samples:
             raise ValueError(f"n_clusters={self.n_clusters} is more than the n_samples={n_samples} samples in X")
-        if self.metric not in ("per-cluster", "shared"):
-            raise ValueError(f'metric must be "per-cluster" or "shared", got {self.metric!r}')
+        check_choice("metric", self.metric, ("per-cluster", "shared"))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -26,15 +26,13 @@ difference of both values bounds the error.
 """
 
 import warnings
-from dataclasses import dataclass, replace
-from numbers import Real
+from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg import eigh
-from scipy.optimize import Bounds, minimize
 from scipy.sparse.csgraph import laplacian
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -42,14 +40,14 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..checks import check_choice, check_count, check_positive, is_number
 from ..kernels.magnitudes import check_magnitude
 from ..kernels.reading import read_samples
+from ..kernels.specs import is_sparse
 from ..memory import require
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
-from ._checks import check_positive, check_positive_int
-from ._graphs import linear_graph, neighbor_graph
-from ._known_rows import KnownRows
+from .kernel_matrix_problem import Certified, KernelMatrixProblem, solve_linear, solve_squared_hinge
 
 __all__ = ["NonparametricKernelLearner"]
 
@@ -195,7 +193,7 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         matrix: Any = laplacian(links, normed=self.normalize_graph)
         problem = KernelMatrixProblem(sp.csr_array(matrix), known.merged(), self.C, self.p, bound)
         check_magnitude(problem.prices, "C times the weights of the pairs", least=0.0)
-        solve = _solve_linear if self.loss == "linear" else _solve_squared_hinge
+        solve = solve_linear if self.loss == "linear" else solve_squared_hinge
         best = solve(problem, self.tol, self.max_iter)
         self._keep(best)
         return self
@@ -205,7 +203,7 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         count = min(self.n_neighbors, self._samples.shape[0] - 1)
         return NearestNeighbors(n_neighbors=count, metric=self.metric, algorithm="brute").fit(self._samples)
 
-    def _keep(self, best: "_Best") -> None:
+    def _keep(self, best: Certified) -> None:
         order = np.argsort(best.primal.values)[::-1]
         self.eigenvalues_ = best.primal.values[order]
         self.features_ = best.primal.vectors[:, order] * np.sqrt(self.eigenvalues_)
@@ -254,14 +252,16 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return left @ right.T
 
     def _check_options(self) -> None:
-        check_positive(C=self.C, tol=self.tol, **({} if self.bound is None else {"bound": self.bound}))
-        check_positive_int(n_neighbors=self.n_neighbors, max_iter=self.max_iter, max_samples=self.max_samples)
-        if not (isinstance(self.p, Real) and 1 < float(self.p) < np.inf):
+        check_positive("C", self.C)
+        check_positive("tol", self.tol)
+        if self.bound is not None:
+            check_positive("bound", self.bound)
+        for name in ("n_neighbors", "max_iter", "max_samples"):
+            check_count(name, getattr(self, name))
+        if not (is_number(self.p) and 1 < float(self.p) < np.inf):
             raise ValueError(f"p must be a number above 1, got {self.p!r}")
-        if self.graph not in ("neighbors", "linear"):
-            raise ValueError(f'graph must be "neighbors" or "linear", got {self.graph!r}')
-        if self.loss not in ("linear", "squared_hinge"):
-            raise ValueError(f'loss must be "linear" or "squared_hinge", got {self.loss!r}')
+        check_choice("graph", self.graph, ("neighbors", "linear"))
+        check_choice("loss", self.loss, ("linear", "squared_hinge"))
 
     def _check_size(self, n_samples: int) -> None:
         if n_samples > self.max_samples:
@@ -285,114 +285,91 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return tags
 
 
-@dataclass(frozen=True)
-class KernelPoint:
-    """K(alpha) by its positive eigenvalues and their vectors, the norm of A_+, and the values of K on the pairs."""
+def neighbor_graph(neighbors: NearestNeighbors) -> sp.csr_array:
+    """Links of weight one between samples of which one is among the nearest of the other.
 
-    values: Array
-    vectors: Array
-    norm: float
-    margins: Array  # y_t K_t
-    smoothness: float  # tr(L K)
-    objective: float = np.inf
-
-
-@dataclass(frozen=True)
-class KernelMatrixProblem:
-    """The problem but for its loss: Laplacian, distinct pairs, C, p and B."""
-
-    laplacian: sp.csr_array
-    pairs: Pairs
-    C: float
-    p: float
-    bound: float
-
-    @property
-    def prices(self) -> Array:
-        """C w_t."""
-        return self.C * self.pairs.weights
-
-    def at(self, alpha: Array) -> KernelPoint:
-        """K(alpha), from the eigenvectors of A(alpha) of positive eigenvalue."""
-        pairs, n = self.pairs, self.pairs.n_samples
-        half = sp.coo_array((0.5 * alpha * pairs.labels, (pairs.rows, pairs.cols)), shape=(n, n))
-        A = (half + half.T - self.laplacian).toarray(order="F")
-        rounding = n * np.finfo(np.float64).eps * np.abs(A).sum(axis=0).max()
-        eigenvalues, vectors = eigh(A, subset_by_value=(rounding, np.inf), overwrite_a=True, check_finite=False)
-        q = self.p / (self.p - 1.0)
-        top = float(eigenvalues.max(initial=0.0))
-        # Relative to the largest, lest powers overflow for p near one.
-        norm = top * float(((eigenvalues / top) ** q).sum()) ** (1.0 / q) if top else 0.0
-        values = self.bound ** (1.0 / self.p) * (eigenvalues / norm) ** (q - 1.0) if top else eigenvalues
-        K = (vectors * values) @ vectors.T
-        smoothness = float(values @ np.einsum("ik,ik->k", vectors, self.laplacian @ vectors))
-        return KernelPoint(values, vectors, norm, pairs.labels * K[pairs.rows, pairs.cols], smoothness)
-
-    def support(self, point: KernelPoint) -> float:
-        """The maximum of <A, K> over the admissible kernels."""
-        return self.bound ** (1.0 / self.p) * point.norm
-
-
-@dataclass
-class _Best:
-    """The best kernel and the best bound seen, which together are the certificate."""
-
-    tol: float
-    primal: KernelPoint
-    dual: float
-    n_iter: int = 1
-
-    @property
-    def gap(self) -> float:
-        return max(self.primal.objective - self.dual, 0.0)
-
-    @property
-    def reached(self) -> bool:
-        return self.gap <= self.tol * max(1.0, abs(self.primal.objective))
-
-
-def _solve_linear(problem: KernelMatrixProblem, tol: float, max_iter: int) -> _Best:
-    point = problem.at(problem.prices)
-    objective = point.smoothness - float(problem.prices @ point.margins)
-    return _Best(tol, replace(point, objective=objective), -problem.support(point))
-
-
-def _solve_squared_hinge(problem: KernelMatrixProblem, tol: float, max_iter: int) -> _Best:
-    """Maximise D by L-BFGS-B from the solution for the linear loss, until the gap is small.
-
-    In units of the square roots of the prices the Hessian of the loss is the identity.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.neighbors import NearestNeighbors
+    >>> from kernelwise.baselines.nonparametric_kernel import neighbor_graph
+    >>> neighbor_graph(NearestNeighbors(n_neighbors=1).fit(np.array([[0.0], [1.0], [3.0]]))).toarray()
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
     """
-    prices = problem.prices
-    roots = np.sqrt(prices)
-    best: _Best | None = None
+    directed = neighbors.kneighbors_graph(mode="connectivity")
+    return sp.csr_array(directed.maximum(directed.T))
 
-    def negative_dual(scaled: Array) -> tuple[float, Array]:
-        nonlocal best
-        alpha = scaled * roots
-        point = problem.at(alpha)
-        hinge = np.maximum(0.0, 1.0 - point.margins)
-        point = replace(point, objective=point.smoothness + 0.5 * float(prices @ hinge**2))
-        dual = float(alpha.sum() - 0.5 * scaled @ scaled) - problem.support(point)
-        if best is None:
-            best = _Best(tol, point, dual)
-        else:
-            better = min(best.primal, point, key=lambda seen: seen.objective)
-            best = _Best(tol, better, max(best.dual, dual), best.n_iter + 1)
-        return -dual, scaled - roots * (1.0 - point.margins)
 
-    def stop_when_reached(intermediate_result: Any) -> None:
-        assert best is not None
-        if best.reached:
-            raise StopIteration
+def linear_graph(X: Any) -> sp.csr_array:
+    """Links between all samples, weighted by their inner products.
 
-    minimize(
-        negative_dual,
-        roots,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=Bounds(np.zeros(len(prices)), np.full(len(prices), np.inf)),
-        callback=stop_when_reached,
-        options={"maxfun": max_iter, "maxiter": max_iter, "ftol": 0.0, "gtol": 0.0, "maxcor": 20},
-    )
-    assert best is not None  # the start was evaluated
-    return best
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.baselines.nonparametric_kernel import linear_graph
+    >>> linear_graph(np.array([[1.0], [2.0]])).toarray()
+    array([[1., 2.],
+           [2., 4.]])
+    """
+    inner = sp.csr_array(X @ X.T)
+    if inner.nnz and inner.data.min() < 0:
+        raise ValueError(
+            f'graph="linear" needs inner products that are not negative, the least is {inner.data.min():.3g}; use '
+            'features that are not negative, or graph="neighbors"'
+        )
+    return inner
+
+
+@dataclass(frozen=True)
+class KnownRows:
+    """Where each row of a matrix stands, by a digest of its values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.baselines.nonparametric_kernel import KnownRows
+    >>> KnownRows.of(np.array([[1.0], [2.0], [1.0]])).find(np.array([[1.0], [1.0], [3.0]]))
+    array([ 0,  2, -1])
+    """
+
+    positions: dict[bytes, list[int]]
+    sparse: bool
+
+    @classmethod
+    def of(cls, X: Any) -> Self:
+        positions: dict[bytes, list[int]] = {}
+        for i, key in enumerate(_row_keys(X)):
+            positions.setdefault(key, []).append(i)
+        return cls(positions, is_sparse(X))
+
+    def find(self, X: Any) -> NDArray[np.intp]:
+        """The position of each row, -1 for a new one; the t-th of equal rows is the t-th known one, or the last."""
+        if is_sparse(X) != self.sparse:
+            X = sp.csr_array(X) if self.sparse else X.toarray()
+        seen: dict[bytes, int] = {}
+        found = np.full(X.shape[0], -1, dtype=np.intp)
+        for i, key in enumerate(_row_keys(X)):
+            known = self.positions.get(key)
+            if known is not None:
+                found[i] = known[min(seen.get(key, 0), len(known) - 1)]
+                seen[key] = seen.get(key, 0) + 1
+        return found
+
+
+def _row_keys(X: Any) -> list[bytes]:
+    """A digest of every row, equal for equal rows."""
+    if not is_sparse(X):
+        positive_zeros = np.ascontiguousarray(X) + 0.0
+        return [_digest(row.tobytes()) for row in positive_zeros]
+    rows = X.tocsr(copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    columns = rows.indices.astype(np.int64)
+    parts = [slice(*ends) for ends in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)]
+    return [_digest(columns[part].tobytes() + rows.data[part].tobytes()) for part in parts]
+
+
+def _digest(values: bytes) -> bytes:
+    return blake2b(values, digest_size=16).digest()

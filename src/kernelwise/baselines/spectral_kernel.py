@@ -23,7 +23,6 @@ non-negative least squares in s unknowns, whose optimality conditions certify th
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -32,19 +31,17 @@ from scipy.linalg import qr
 from scipy.optimize import nnls
 from sklearn.utils import Tags, check_random_state
 
+from ..checks import check_count, is_number
 from ..kernels.combined import CombinedKernelTransformer, combined_features
 from ..kernels.reading import read_samples
-from ..spectral import GramFactor, top_eigenpairs
+from ..spectral import GramFactor, SpectralBasis, top_eigenpairs
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
-from ._checks import check_positive_int
 
 __all__ = ["SpectralKernelLearner"]
 
 Array = NDArray[np.float64]
 
-#: Eigenvalues below this fraction of the largest are rounding, and their eigenvectors arbitrary.
-NEGLIGIBLE = 1e-10
 #: Pairs are taken in pieces of about this many numbers, so that memory does not grow with their number.
 CHUNK_VALUES = 2**20
 
@@ -188,11 +185,10 @@ class SpectralKernelLearner(CombinedKernelTransformer):
             similarity, n_samples, limit = GramFactor(factor), bank.n_samples, min(factor.shape)
         rng = check_random_state(self.random_state)
         count = max(1, min(self.n_components, limit))
-        values, vectors = top_eigenpairs(similarity, count, random_state=rng)
-        kept = values > NEGLIGIBLE * max(float(values[0]), 0.0)
-        if not kept.any():
+        basis = SpectralBasis(*top_eigenpairs(similarity, count, random_state=rng), None).positive()
+        values, vectors = basis.values, basis.vectors
+        if not len(values):
             raise ValueError("the initial kernel has no positive eigenvalue on X; use other kernels, or other features")
-        values, vectors = values[kept], vectors[:, kept]
         self.eigenvalues_ = values
         self.kernel_names_ = tuple(f"eigenvector {i}" for i in range(len(values)))
         extension = vectors / values if factor is None else (factor.T @ vectors) / values
@@ -220,10 +216,10 @@ class SpectralKernelLearner(CombinedKernelTransformer):
         return similarity
 
     def _check_options(self) -> None:
-        check_positive_int(n_components=self.n_components)
-        if not (isinstance(self.decay, Real) and 1 <= float(self.decay) < np.inf):
+        check_count("n_components", self.n_components)
+        if not (is_number(self.decay) and 1 <= float(self.decay) < np.inf):
             raise ValueError(f"decay must be a number of at least 1, got {self.decay!r}")
-        if not (isinstance(self.different, Real) and -np.inf < float(self.different) < 1):
+        if not (is_number(self.different) and -np.inf < float(self.different) < 1):
             raise ValueError(
                 f"different must be a number less than 1, the value of positive pairs, got {self.different!r}"
             )

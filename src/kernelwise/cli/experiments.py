@@ -1,14 +1,11 @@
 """The tour and the published tables and figures."""
 
-import difflib
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..files.errors import FileError
 from .session import Session, command
 
 __all__ = ["register"]
@@ -59,42 +56,32 @@ def reproduce(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")] = Path("results"),
 ) -> None:
     """Run a published table or figure again. A run that was stopped continues where it was."""
-    from ..reproduction import catalogue, cluster_executor, publish, run
+    from ..reproduction import catalogue, runner
 
     known = catalogue()
     if list_all:
         titles = {experiment.name: f"{experiment.citation}: {experiment.title}" for experiment in known.values()}
-        lines = [f"{experiment:30}{title}" for experiment, title in titles.items()]
-        session.show(titles, lambda console: console.print("\n".join(lines), markup=False))
+        session.show(titles, lambda console: console.print("\n".join(map(str, known.values())), markup=False))
         return
-    if name is None:
-        raise FileError("name a table or figure, or use --list to see them")
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else "use --list to see them"
-        raise FileError(f"there is no experiment {name}; {hint}")
-    if cluster is not None and jobs > 1:
-        raise FileError("--jobs is for this machine; leave it out where --cluster says where to run")
-    place = nullcontext() if cluster is None else cluster_executor(cluster, experiment=known[name])
-    total = len(known[name].distinct_cells(quick))
+    experiment = runner.chosen(known, name, n_jobs=jobs, cluster=cluster)
+    total = len(experiment.distinct_cells(quick))
     try:
-        with place as executor, session.step(name, total=total) as progress:
-            records = run(
-                known[name],
+        with session.step(experiment.name, total=total) as progress:
+            records, paths = runner.reproduce(
+                experiment,
                 output=output,
+                cluster=cluster,
                 quick=quick,
                 resume=resume,
                 n_jobs=jobs,
-                executor=executor,
                 progress=lambda _, done, __: progress(done),
             )
     except ChildProcessError as error:
         print(f"kernelwise: {error}", file=sys.stderr)
         raise typer.Exit(1) from error
     failed = [record for record in records if not record.ok]
-    paths = publish(known[name], records, output / name)
     session.show(
-        {"experiment": name, "cells": total, "failed": len(failed), "files": [str(path) for path in paths]},
+        {"experiment": experiment.name, "cells": total, "failed": len(failed), "files": [str(path) for path in paths]},
         lambda console: console.print("\n".join(str(path) for path in paths), markup=False),
     )
     if failed:

@@ -20,7 +20,7 @@ IdOption = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Th
 KindOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--kind", metavar="COLUMN=KIND", help="What a column holds: numeric, categorical, text, or id (not used)."
+        "--kind", metavar="COLUMN=KIND", help="What a column holds: numeric, categorical, text, date, or id (not used)."
     ),
 ]
 OutputOption = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write the result.")]
@@ -83,7 +83,8 @@ def load(session: Session, path: Path, *, label: str | None, row_id: str | None,
     id_name = row_id or next((column.name for column in table.columns.values() if _names_rows(column)), "row")
     ids = list(table.distinct(id_name)) if id_name in table.columns else [str(row) for row in range(table.n_rows)]
     with session.step("making features"):
-        features = files.TableFeatures(leave_out=given).fit(table)
+        # The classifier of labels scales numbers itself, other estimators do not.
+        features = files.TableFeatures(leave_out=given, scaled=label is None).fit(table)
         matrix = features.transform(table)
     return Data(table, features, matrix, ids, id_name)
 

@@ -60,22 +60,13 @@ def audit_labels(
     --output writes a CSV of all suspects, to be reviewed in a spreadsheet: change "skip" to "wrong" or "correct", then
     run kernelwise apply. --report writes a page for the same, to be opened in a browser.
     """
-    from .. import LabelAudit
+    from ..labels.audit import audit_by
 
     check_files(session, read=[data], write=[output, report])
     loaded = load(session, data, label=label, row_id=row_id, kinds=kind)
     labels = _labels(loaded, label)
     estimator = _fit(session, loaded, labels)
-    audit = LabelAudit(
-        labels=np.array(labels),
-        quality=estimator.label_quality_,
-        suggested=estimator.classes_[estimator.label_probabilities_.argmax(axis=1)],
-        probabilities=estimator.label_probabilities_,
-        classes=estimator.classes_,
-        noise_rate=estimator.noise_rate_,
-        noise_interval=estimator.noise_interval_,
-        transition=estimator.transition_,
-    )
+    audit = audit_by(estimator, labels)
     told = _what_tells(session, estimator, loaded)
     review, page = partial(label_review, audit, loaded.ids, label), partial(_page, session, loaded, label, audit, told)
     written = session.write({output: review, report: page})
@@ -217,7 +208,7 @@ def _page(session: Session, loaded: Data, label: str, audit: Any, told: dict[str
             X=loaded.shown(),
             ids=loaded.ids,
             kernel_weights=told["kernels"],
-            settings=PageSettings(title=loaded.table.source.name, id_name=loaded.id_name, label_name=label),
+            settings=PageSettings(title=Path(loaded.table.source).name, id_name=loaded.id_name, label_name=label),
         )
         return render(page)
 

@@ -3,7 +3,6 @@
 import functools
 import inspect
 import json
-import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from .. import files
+from ..json_values import plain
 
 __all__ = ["Session", "command"]
 
@@ -72,7 +72,7 @@ class Session:
     def show(self, result: dict[str, Any], text: Callable[[Console], None]) -> None:
         """Print the result, for a machine or, by ``text``, for a person."""
         if self.json:
-            print(_json_text(for_json(result)))
+            print(_json_text(plain(result, finite=False)))
         else:
             # Written to whatever the standard output is now; words are not cut where there is no terminal.
             console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
@@ -87,22 +87,6 @@ def _json_text(value: Any) -> str:
     except UnicodeEncodeError:
         return json.dumps(value, indent=2, allow_nan=False)
     return text
-
-
-def for_json(value: Any) -> Any:
-    """The value with arrays as lists, and None for numbers that JSON does not have.
-
-    >>> import numpy as np
-    >>> for_json({"rate": np.float64(0.5), "bounds": (np.inf, np.array([1, 2]))})
-    {'rate': 0.5, 'bounds': [None, [1, 2]]}
-    """
-    if isinstance(value, Mapping):
-        return {str(name): for_json(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [for_json(item) for item in value]
-    if hasattr(value, "tolist"):  # arrays and numbers of numpy
-        return for_json(value.tolist())
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from ..files.delimited import csv_line
-from ..files.table import is_number
+from ..tables.kinds import is_number
 from .inputs import Data
 
 __all__ = [

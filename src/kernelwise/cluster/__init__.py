@@ -1,30 +1,27 @@
-"""The same estimators on data larger than one machine: arrays in row blocks on the workers of a Dask cluster."""
+"""Arrays in row blocks on the workers of a Dask cluster.
 
-from . import budgets, sample_arrays, tall_blocks  # noqa: F401 - register what blocks do differently
-from .bank import BlockBank, SpillWarning
-from .block_array import BlockArray
-from .collections import is_dask, merged, read_rows, refuse_dask, sample_rows, stacked, working_engine
-from .engine import ClusterLost, Engine
-from .graph import BlockGraph
-from .landmarks import choose_block_maps
-from .prediction import on_blocks
-from .worker_memory import cut_to_fit
+Each situation has one file ``on_cluster.py`` that uses this package, and each estimator has one line that chooses
+between memory and cluster. Nothing else in kernelwise knows of Dask. Read in this order:
 
-__all__ = [
-    "BlockArray",
-    "BlockBank",
-    "BlockGraph",
-    "ClusterLost",
-    "Engine",
-    "SpillWarning",
-    "choose_block_maps",
-    "cut_to_fit",
-    "is_dask",
-    "merged",
-    "on_blocks",
-    "read_rows",
-    "refuse_dask",
-    "sample_rows",
-    "stacked",
-    "working_engine",
-]
+1. ``kernelwise/rows.py``: the few operations that solvers need of arrays, in memory and in blocks alike.
+2. ``block_array.py``: :class:`BlockArray`, an array that is cut along its rows. It remembers an expression and
+   evaluates the expression block by block (``expressions.py``), where the blocks are (``engine.py``).
+3. ``collections.py``: from Dask arrays and frames to block arrays. ``prediction.py``: methods of fitted models on Dask
+   collections.
+4. ``bank.py`` and ``landmarks.py``: kernels over samples in blocks; ``worker_memory.py``: how many fit.
+5. ``graph.py``, ``exchange.py``: a graph of samples in blocks, and rows that travel between blocks.
+   ``labelled_pairs.py``: pairs in partitions. ``k_means.py``: clusters of rows in blocks.
+
+==============  ======================================================================================
+word            meaning
+==============  ======================================================================================
+block           consecutive rows of an array, on one worker
+handle          a block as the client sees it: a Dask future, or the block itself without a cluster
+expression      what a block array is to hold, written down and not yet evaluated
+persist         evaluate an expression and keep its blocks on the workers
+delayed sum     a sum over all samples that is found when its value is needed
+part, piece     a partition of pairs or of a graph; some rows of a block that fit into the cache
+==============  ======================================================================================
+
+Decision 8 in the documentation says why this is not ``dask.array``.
+"""

@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..kernels import LandmarkMap
 from ..kernels.factors import FactorLayout
+from ..rows import by_rows
 from .block_array import BlockArray, Transposed
-from .expressions import Leaf, Whole, by_rows
+from .expressions import Leaf, Whole
 from .worker_memory import room_for_factors
 
 Array = NDArray[np.float64]
@@ -42,12 +43,12 @@ class BlockBank(FactorLayout):
 
     def __init__(self, X: BlockArray, maps: Maps, residuals: ArrayLike) -> None:
         super().__init__(maps, residuals)
-        self.X, self.n_samples, self.n_kernels = X.keep(), len(X), len(maps)
+        self.X, self.n_samples, self.n_kernels = X.persist(), len(X), len(maps)
         self.shared_maps = share(X, maps)
         self.memory, self.room = sum(X.engine.memory_limits), room_for_factors(X)
         self.kept: BlockArray | None = None
         if self.nbytes <= KEPT_SHARE * self.room:
-            self.kept = self._computed(np.arange(self.n_kernels)).keep()
+            self.kept = self._computed(np.arange(self.n_kernels)).persist()
 
     @property
     def nbytes(self) -> int:
@@ -55,12 +56,12 @@ class BlockBank(FactorLayout):
         return 8 * self.n_samples * int(self.ranks.sum())
 
     def _computed(self, kernels: NDArray[np.intp]) -> BlockArray:
-        return self.X.map(features, self.shared_maps, kernels=kernels)
+        return self.X.map_rows(features, self.shared_maps, kernels=kernels)
 
     def factors(self, kernels: ArrayLike) -> BlockArray:
         """Return the factors of some kernels side by side, one row per sample."""
         chosen = np.asarray(kernels, dtype=np.intp)
-        return self._computed(chosen) if self.kept is None else self.kept.map(_columns, self.coordinates(chosen))
+        return self._computed(chosen) if self.kept is None else self.kept.map_rows(_columns, self.coordinates(chosen))
 
     def stacked_rows(self, kernels: ArrayLike) -> tuple[Transposed, NDArray[np.intp]]:
         """Return the ``F_j^T`` of some kernels, one below the other, and their ranks."""
@@ -102,9 +103,9 @@ class BlockBank(FactorLayout):
     def values(self, blocks: dict[int, Array]) -> BlockArray:
         """Return ``sum_j F_j w_j`` for some kernels."""
         if self.kept is None:
-            return self.X.map(_function_values, self.shared_maps, blocks=blocks)
+            return self.X.map_rows(_function_values, self.shared_maps, blocks=blocks)
         weight = np.concatenate([np.zeros(0), *blocks.values()])
-        return self.kept.map(_combination, self.coordinates(list(blocks)), weight)
+        return self.kept.map_rows(_combination, self.coordinates(list(blocks)), weight)
 
 
 def share(X: BlockArray, value: Any) -> BlockArray:

@@ -1,7 +1,7 @@
 """Arrays with one row per sample, cut into row blocks that stay on the workers.
 
 An expression such as ``upper - alpha`` is remembered, not evaluated. It is evaluated block by block, next to the data,
-when it is summed over the samples (``x.sum()``, ``x @ y``, ``B @ x``, ``x.min()``) or kept (:meth:`BlockArray.keep`).
+when it is summed over the samples (``x.sum()``, ``x @ y``, ``B @ x``, ``x.min()``) or persisted.
 Only sums and what is small travel; they are added up in a fixed order, so a run can be repeated to the last bit.
 """
 
@@ -14,8 +14,9 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+from ..rows import by_rows
 from .engine import Engine, Handle
-from .expressions import Expression, Leaf, Node, by_rows, evaluate_one, evaluate_sums, portable
+from .expressions import Expression, Leaf, Node, evaluate_all, evaluate_one, evaluate_sums, portable
 
 Array = NDArray[np.float64]
 
@@ -33,7 +34,7 @@ class Merge:
         return merged
 
 
-class Pending(NDArrayOperatorsMixin):
+class DelayedSum(NDArrayOperatorsMixin):
     """A sum over samples that is found when it is looked at, or together with others in one pass."""
 
     def __init__(self, engine: Engine, expression: Node, rule: Callable[[Any, Any], Any]) -> None:
@@ -47,7 +48,7 @@ class Pending(NDArrayOperatorsMixin):
             find([self])
         return self._value
 
-    def __in_one_pass__(self, pending: Sequence["Pending"]) -> list[Any]:
+    def compute_with(self, pending: Sequence["DelayedSum"]) -> list[Any]:
         find([one for one in pending if one._value is None])
         return [one._value for one in pending]
 
@@ -61,11 +62,11 @@ class Pending(NDArrayOperatorsMixin):
         return np.asarray(self.value, dtype=dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        values = (one.value if isinstance(one, Pending) else one for one in inputs)
+        values = (one.value if isinstance(one, DelayedSum) else one for one in inputs)
         return getattr(ufunc, method)(*values, **options)
 
 
-def find(pending: Sequence[Pending]) -> None:
+def find(pending: Sequence[DelayedSum]) -> None:
     """Find several sums in one pass over the blocks."""
     if not pending:
         return
@@ -155,29 +156,29 @@ class BlockArray(NDArrayOperatorsMixin):
     @property
     def handles(self) -> tuple[Handle, ...]:
         """The blocks of the array, kept first if need be."""
-        leaf = self.keep().expression
+        leaf = self.persist().expression
         assert isinstance(leaf, Leaf)
         if leaf.item is None:
             return leaf.handles
         return tuple(self.engine.map(operator.itemgetter(leaf.item), [leaf.handles]))
 
-    def map(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> "BlockArray":
+    def map_rows(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> "BlockArray":
         """Return ``function(block, *arguments, **options)`` for every block, one row per row; block arrays among the
         arguments take part block by block.
         """
         return self._new(function, (self, *arguments), options)
 
-    def sum_of(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Pending:
+    def sum_of(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> DelayedSum:
         """Return the sum of ``function(block, *arguments, **options)`` over the blocks."""
         return self._pending(function, (self, *arguments), options, np.add)
 
-    def reduce_of(
+    def reduce_rows(
         self, function: Callable[..., Any], rule: Callable[[Any, Any], Any], *arguments: Any, **options: Any
-    ) -> Pending:
+    ) -> DelayedSum:
         """Return ``function(block, *arguments, **options)`` of all blocks, merged two at a time by ``rule``."""
         return self._pending(function, (self, *arguments), options, rule)
 
-    def keep(self) -> "BlockArray":
+    def persist(self) -> "BlockArray":
         """Evaluate the expression and keep the blocks on the workers."""
         if isinstance(self.expression, Leaf):
             return self
@@ -185,13 +186,63 @@ class BlockArray(NDArrayOperatorsMixin):
         handles = self.engine.map(evaluate_one, leaves, roots=roots)
         return BlockArray.of(self.engine, self.lengths, handles, self.empty)
 
+    def persist_with(self, *others: "BlockArray") -> "tuple[BlockArray, ...]":
+        """Evaluate this expression and others over the same samples in one pass, and keep all blocks on the workers."""
+        arrays = (self, *others)
+        roots, leaves = portable([array.expression for array in arrays])
+        handles = tuple(self.engine.map(evaluate_all, leaves, roots=roots))
+        return tuple(
+            BlockArray(self.engine, array.lengths, Leaf(handles, array.empty, item))
+            for item, array in enumerate(arrays)
+        )
+
+    def select_rows(self) -> "BlockSelection":
+        """Return the samples at which this mask holds."""
+        return BlockSelection(self)
+
+    def take_rows(self, index: NDArray[np.intp]) -> Array:
+        """Return some rows, few enough to be held in memory; ``index`` is distinct and in ascending order."""
+        wanted = self._by_block(index)
+        filled = [k for k, local in enumerate(wanted) if len(local)]
+        if not filled:
+            return np.asarray(self.empty)
+        handles = self.persist().handles
+        some = [handles[k] for k in filled], [wanted[k] for k in filled]
+        return np.concatenate(self.engine.fetch(self.engine.map(_rows, list(some))))
+
+    def put_rows(self, index: NDArray[np.intp], rows: Array) -> "BlockArray":
+        """Return the array with other rows at ``index``, which is distinct and in ascending order."""
+        local = self._by_block(index)
+        cuts = np.split(rows, np.cumsum([len(part) for part in local])[:-1])
+        handles = self.engine.map(_replaced, [self.persist().handles, local, cuts])
+        return BlockArray.of(self.engine, self.lengths, handles, self.empty)
+
+    def _by_block(self, index: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        """Return the positions within every block."""
+        bounds = np.concatenate([[0], np.cumsum(self.lengths)])
+        cuts = np.searchsorted(index, bounds)
+        return [index[cuts[k] : cuts[k + 1]] - bounds[k] for k in range(len(self.lengths))]
+
+    def to_dask(self) -> Any:
+        """Return a Dask array of the blocks, which stay where they are for as long as the Dask array lives."""
+        import dask
+        import dask.array as da
+
+        handles = self.persist().handles
+        blocks = [handle if hasattr(handle, "key") else dask.delayed(handle, pure=False) for handle in handles]
+        parts = [
+            da.from_delayed(block, shape=(length, *self.shape[1:]), dtype=self.dtype)
+            for block, length in zip(blocks, self.lengths, strict=True)
+        ]
+        return da.concatenate(parts, axis=0)
+
     def _new(self, function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any]) -> "BlockArray":
         return BlockArray(self.engine, self.lengths, Node(function, [_expression(a) for a in arguments], options))
 
     def _pending(
         self, function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any], rule: Any
-    ) -> Pending:
-        return Pending(self.engine, Node(function, [_expression(a) for a in arguments], options), rule)
+    ) -> DelayedSum:
+        return DelayedSum(self.engine, Node(function, [_expression(a) for a in arguments], options), rule)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if method == "reduce":
@@ -210,21 +261,21 @@ class BlockArray(NDArrayOperatorsMixin):
             return NotImplemented
         return self._new(function, arguments, options)
 
-    def _reduce(self, operation: Any, axis: Any) -> Pending:
+    def _reduce(self, operation: Any, axis: Any) -> DelayedSum:
         if axis not in (0, None):
             raise ValueError(f"block arrays are summed over samples, axis 0 or None, got axis={axis!r}")
         function = _reduced if axis == 0 else _reduced_fully
         return self._pending(function, (self,), {"operation": operation}, operation)
 
-    def sum(self, axis: int | None = None) -> Pending:
+    def sum(self, axis: int | None = None) -> DelayedSum:
         """Return the sum over the samples (``axis=0``), or over everything."""
         return self._reduce(np.add, axis)
 
-    def min(self, axis: int | None = None) -> Pending:
+    def min(self, axis: int | None = None) -> DelayedSum:
         """Return the smallest entry."""
         return self._reduce(np.minimum, axis)
 
-    def max(self, axis: int | None = None) -> Pending:
+    def max(self, axis: int | None = None) -> DelayedSum:
         """Return the largest entry."""
         return self._reduce(np.maximum, axis)
 
@@ -270,10 +321,14 @@ class Transposed:
     def __len__(self) -> int:
         return int(self.T.empty.shape[1])
 
+    def persist(self) -> "Transposed":
+        """Evaluate the expression and keep the blocks on the workers."""
+        return Transposed(self.T.persist())
+
     def __mul__(self, weight: BlockArray) -> "Transposed":
         return Transposed(self.T * weight[:, None])
 
-    def __matmul__(self, other: Any) -> Pending:
+    def __matmul__(self, other: Any) -> DelayedSum:
         if not isinstance(other, BlockArray):
             raise TypeError(f"the other factor must be a block array over the same samples, got {type(other).__name__}")
         return self.T._pending(_dot, (self.T, other), {}, np.add)
@@ -292,8 +347,56 @@ def _as_type(block: Any, *, dtype: Any) -> Any:
 def _expression(argument: Any) -> Any:
     if isinstance(argument, BlockArray):
         return argument.expression
-    if isinstance(argument, Pending):
+    if isinstance(argument, DelayedSum):
         return argument.value
     if isinstance(argument, list | tuple):
         return [_expression(item) for item in argument]
     return argument
+
+
+class BlockSelection:
+    """Some of the samples: the rows of every block where a mask holds."""
+
+    def __init__(self, mask: BlockArray) -> None:
+        self.mask = mask.persist()
+        counts = mask.engine.map(np.count_nonzero, [self.mask.handles])
+        self.lengths = [int(count) for count in mask.engine.fetch(counts)]
+
+    @property
+    def whole(self) -> bool:
+        """Whether no sample is left out."""
+        return sum(self.lengths) == len(self.mask)
+
+    def take(self, array: BlockArray) -> BlockArray:
+        """Return the rows of the selected samples."""
+        if self.whole:
+            return array
+        return BlockArray(array.engine, self.lengths, array.map_rows(_compress, self.mask).expression)
+
+    def columns(self, B: Transposed) -> Transposed:
+        """Return the columns of the selected samples."""
+        return Transposed(self.take(B.T))
+
+    def put(self, array: BlockArray) -> BlockArray:
+        """Return an array over all samples, zero at those that are not selected."""
+        return array if self.whole else self.mask.map_rows(_expand, array)
+
+
+def _compress(block: Array, mask: NDArray[np.bool_]) -> Array:
+    return block[mask]
+
+
+def _expand(mask: NDArray[np.bool_], block: Array) -> Array:
+    spread = np.zeros(len(mask))
+    spread[mask] = block
+    return spread
+
+
+def _rows(block: Any, index: NDArray[np.intp]) -> Any:
+    return block[index]
+
+
+def _replaced(block: Array, index: NDArray[np.intp], rows: Array) -> Array:
+    changed = block.copy()
+    changed[index] = rows
+    return changed

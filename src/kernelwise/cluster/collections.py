@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
+from ..kernels.magnitudes import check_magnitude
+from ..kernels.reading import tidy
 from ..kernels.specs import is_sparse
+from ..rows import is_dask
 from .block_array import BlockArray
 from .engine import ClusterEngine, Engine, LocalEngine
 
@@ -18,30 +23,12 @@ BLOCKS_PER_THREAD = 2
 SMALL_BLOCK = 2000
 #: The share of a worker's memory that one block of the features may take.
 BLOCK_SHARE = 1 / 32
+#: Samples in memory are sent in pieces of this many bytes, and refused above the other number.
+SENT_BYTES, MOST_BYTES = 8 * 2**20, 2**30
+#: The share of a worker's memory that samples in memory may take.
+SENT_SHARE = 0.25
 #: The share of a worker's memory that a chunk of the user's may take, as it has to be read whole.
 CHUNK_SHARE = 1 / 4
-
-
-def is_dask(collection: Any) -> bool:
-    """Whether this is a Dask array or frame, without importing Dask.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.cluster.collections import is_dask
-    >>> is_dask(np.ones(3))
-    False
-    """
-    return hasattr(collection, "__dask_graph__") and hasattr(collection, "__dask_keys__")
-
-
-def refuse_dask(estimator: Any, X: Any, instead: str) -> None:
-    """Raise where a Dask collection is given to an estimator that works in memory alone."""
-    if is_dask(X):
-        raise TypeError(
-            f"{type(estimator).__name__} works on data in memory, got a {type(X).__name__} of Dask; use {instead}, or "
-            "X.compute() where it fits"
-        )
 
 
 @contextmanager
@@ -208,3 +195,57 @@ def stacked(parts: Sequence[Any]) -> Any:
 def merged(array: BlockArray, function: Callable[[Any], Any], merge: Callable[[Sequence[Any]], Any]) -> Any:
     """Return what is left of ``function(block)`` over all blocks after merging."""
     return array.engine.total(function, [array.handles], merge)
+
+
+def check_numbers(name: str, dtype: Any) -> None:
+    """Refuse what is not a matrix of real numbers, before any block is made."""
+    if np.dtype(dtype).kind not in "buif":
+        raise ValueError(f"{name} must hold real numbers, got {dtype}; convert it with astype(float)")
+
+
+def read_samples_in_blocks(engine: Engine, estimator: Any, X: Any) -> BlockArray:
+    """Validate samples, a Dask collection or in memory, and let scikit-learn note their features."""
+    names = list(X.columns) if hasattr(X, "columns") else None
+    if is_dask(X):
+        (given,) = read_rows(engine, X=X)
+        assert given is not None
+        samples = given.map_rows(_checked_samples).persist()
+        engine.fetch(engine.map(_nothing, [samples.handles]))  # so that what is wrong is said before long work
+    else:
+        samples = _sent(engine, _checked_samples(X))
+    if samples.shape[0] < 2:
+        raise ValueError(f"X has {samples.shape[0]} sample, and a pair needs two")
+    first: Any = np.zeros((1, samples.shape[1]))
+    if names is not None:
+        import pandas as pd
+
+        first = pd.DataFrame(first, columns=names)
+    validate_data(estimator, first, reset=True, dtype=np.float64)
+    return samples
+
+
+def _checked_samples(block: Any) -> Any:
+    """Return samples as scikit-learn wants them, dense or tidy in compressed sparse rows."""
+    checked = check_array(block, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0, input_name="X")
+    rows = tidy(sp.csr_array(checked)) if is_sparse(checked) else checked
+    check_magnitude(rows, "X", least=0.0)
+    return rows
+
+
+def _nothing(block: Any) -> None:
+    return None
+
+
+def _sent(engine: Engine, X: Any) -> BlockArray:
+    """Send samples that are in memory to the workers, in pieces."""
+    nbytes = X.data.nbytes + X.indices.nbytes if is_sparse(X) else X.nbytes
+    limit = min([MOST_BYTES, *(int(SENT_SHARE * memory) for memory in engine.memory_limits)])
+    if nbytes > limit:
+        raise MemoryError(
+            f"X takes {nbytes / 1e9:.3g} GB in this process, and at most {limit / 1e9:.3g} GB are sent to the workers; "
+            "make it a Dask array that they read themselves, or dask.array.from_array(X, chunks=(10000, -1))"
+        )
+    size = max(1, int(X.shape[0] * SENT_BYTES / max(nbytes, SENT_BYTES)))
+    pieces = [X[start : start + size] for start in range(0, X.shape[0], size)]
+    lengths = [piece.shape[0] for piece in pieces]
+    return BlockArray.of(engine, lengths, [engine.share(piece) for piece in pieces], np.empty((0, X.shape[1])))

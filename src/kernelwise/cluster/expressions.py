@@ -2,17 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from .engine import Handle
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 #: Bytes of all arrays of an expression that are worked on together, and rows below which it does not pay.
 PIECE_BYTES, MIN_ROWS = 2**21, 2048
-#: The functions that may be given some rows of their blocks at a time, besides NumPy's elementwise ones.
+#: NumPy's functions that may be given some rows of their blocks at a time, besides the elementwise ones.
 BY_ROWS: set[Callable[..., Any]] = {np.where, np.clip, np.full_like, np.zeros_like, np.ones_like, np.stack, np.isin}
 
 
@@ -177,7 +175,7 @@ def _allows_pieces(part: Any) -> bool:
         return all(map(_allows_pieces, part))
     if not isinstance(part, Node):
         return True
-    allowed = isinstance(part.function, np.ufunc) or part.function in BY_ROWS
+    allowed = isinstance(part.function, np.ufunc) or part.function in BY_ROWS or hasattr(part.function, "works_by_rows")
     return allowed and all(map(_allows_pieces, part.arguments))
 
 
@@ -189,9 +187,3 @@ def _some_rows(block: Any, piece: slice) -> Any:
     if isinstance(block, Whole):
         return block
     return [array[piece] for array in block] if isinstance(block, list) else block[piece]
-
-
-def by_rows(function: F) -> F:
-    """Mark a function of blocks that may be given some rows at a time: a row for a row, or sums over rows."""
-    BY_ROWS.add(function)
-    return function

@@ -5,17 +5,29 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..spectral.tall_arrays import random_rows
+from ..kernels.specs import is_sparse
+from ..rows import compute
 from .block_array import BlockArray
+from .collections import check_numbers
 from .engine import Engine, Handle
 from .exchange import RowExchange, regrouped
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 Edges = tuple[Index, Index, Array]
+
+#: Arrays up to this size travel whole.
+WHOLE_BYTES = 2**25
+#: Steps that tell the least eigenvalue of a graph roughly.
+LANCZOS_STEPS = 15
+#: What a Lanczos step leaves below this share is rounding.
+NEGLIGIBLE = 1e-10
+#: Differences between the two triangles below this fraction of the entries are rounding.
+ROUNDING = 1e-9
 
 
 class BlockGraph:
@@ -45,7 +57,7 @@ class BlockGraph:
     def __matmul__(self, rows: BlockArray) -> BlockArray:
         if tuple(rows.lengths) != self.lengths:
             raise ValueError(f"the graph has blocks of {self.lengths} rows, the other factor of {tuple(rows.lengths)}")
-        rows = rows.keep()
+        rows = rows.persist()
         pieces = self.exchange.bring(rows)
         handles = self.engine.map(_block_product, [self.parts, *pieces], columns=rows.empty.shape[1:])
         return BlockArray.of(self.engine, self.lengths, handles, np.empty((0, *rows.empty.shape[1:])))
@@ -53,6 +65,46 @@ class BlockGraph:
     def row_sums(self) -> BlockArray:
         """Return the sum of the weights of every sample."""
         return BlockArray.of(self.engine, self.lengths, self.engine.map(_row_sums, [self.parts]), np.empty(0))
+
+    def random_rows(self, n_columns: int, rng: Any) -> BlockArray:
+        """Return uniform entries, one row per sample; a seed per block, so that a lost block is drawn again alike."""
+        seeds = rng.randint(2**31 - 1, size=len(self.lengths)).tolist()
+        handles = self.engine.map(_uniform, [seeds, list(self.lengths)], n_columns=n_columns)
+        return BlockArray.of(self.engine, self.lengths, handles, np.empty((0, n_columns)))
+
+    def shifted_product(self, rows: BlockArray, before: Any, center: float, scale: float) -> BlockArray:
+        """Return ``scale (A - center I) X - B``, where B may be None for nothing.
+
+        This is one task per block where the rows are few enough to travel as they are; else only needed rows travel.
+        """
+        rows = rows.persist()
+        prior = [None] * len(rows.lengths) if before is None else before.persist().handles
+        if 8 * len(rows) * rows.shape[1] > WHOLE_BYTES:
+            pieces, starts = self.exchange.bring(rows), None
+        else:
+            routes, starts = set(self.exchange.routes), np.concatenate([[0], np.cumsum(rows.lengths)]).astype(np.int64)
+            receivers = range(len(rows.lengths))
+            pieces = [[block if (i, j) in routes else None for i in receivers] for j, block in enumerate(rows.handles)]
+        shared = {"starts": starts, "center": center, "scale": scale}
+        handles = self.engine.map(_shifted, [self.parts, rows.handles, prior, *pieces], **shared)
+        return BlockArray.of(self.engine, rows.lengths, handles, rows.empty)
+
+    def least_eigenvalue(self, random_state: np.random.RandomState) -> float:
+        """Return a rough estimate by the Lanczos recursion, with one sum over the samples per step."""
+        start = self.random_rows(1, random_state)
+        before, now = 0.0 * start, (start / np.sqrt(float((start**2).sum()))).persist()
+        diagonal: list[float] = []
+        beside: list[float] = [0.0]
+        for _ in range(min(LANCZOS_STEPS, self.shape[0])):
+            image = self.shifted_product(now, None, 0.0, 1.0)
+            along, square = (float(one) for one in compute((now * image).sum(), (image**2).sum()))
+            diagonal.append(along)
+            left = square - along**2 - beside[-1] ** 2  # of the image, beyond the last two vectors
+            if left <= NEGLIGIBLE * square:
+                break
+            beside.append(np.sqrt(left))
+            before, now = now, ((image - along * now - beside[-2] * before) / beside[-1]).persist()
+        return float(scipy.linalg.eigvalsh_tridiagonal(diagonal, beside[1 : len(diagonal)])[0])
 
     @classmethod
     def from_edges(
@@ -107,13 +159,81 @@ def _rows_of_block(block: int, *pieces: Edges, starts: Index, mirror: bool) -> t
     return matrix, touched
 
 
-@random_rows.register
-def _random_blocks(like: BlockGraph, n_columns: int, rng: Any) -> BlockArray:
-    """A seed per block, so that a block that is lost is drawn again as it was."""
-    seeds = rng.randint(2**31 - 1, size=len(like.lengths)).tolist()
-    handles = like.engine.map(_uniform, [seeds, list(like.lengths)], n_columns=n_columns)
-    return BlockArray.of(like.engine, like.lengths, handles, np.empty((0, n_columns)))
-
-
 def _uniform(seed: int, length: int, *, n_columns: int) -> Array:
     return np.random.RandomState(seed).uniform(-1.0, 1.0, (length, n_columns))
+
+
+def _shifted(
+    part: tuple[Any, Index], own: Array, before: Array | None, *pieces: Any, starts: Any, center: float, scale: float
+) -> Array:
+    matrix, touched = part
+    if starts is not None:
+        cuts = np.searchsorted(touched, starts)
+        pieces = tuple(
+            None if block is None else block[touched[cuts[j] : cuts[j + 1]] - starts[j]]
+            for j, block in enumerate(pieces)
+        )
+    needed = np.concatenate([own[:0], *(piece for piece in pieces if piece is not None)])
+    moved = scale * (np.asarray(matrix @ needed) - center * own)
+    return moved if before is None else moved - before
+
+
+def read_graph(engine: Engine, similarity: Any) -> BlockGraph:
+    """Return a square similarity, whose blocks are dense or sparse, by its rows; it is checked to be symmetric."""
+    check_numbers("the similarity", similarity.dtype)
+    handles = [engine.start(list(row)) for row in similarity.to_delayed()]
+    joined = engine.map(_joined, [list(column) for column in zip(*handles, strict=True)])
+    shapes = engine.fetch(engine.map(np.shape, [joined]))
+    n_samples = similarity.shape[0]
+    lengths = [int(shape[0]) for shape in shapes]
+    if sum(lengths) != n_samples or any(shape[1] != n_samples for shape in shapes):
+        raise ValueError(
+            f"the similarity says that it has shape {similarity.shape}, but its rows of blocks have shapes "
+            f"{shapes[:5]}; each needs one column for each of the {n_samples} samples"
+        )
+    parts = engine.map(_with_touched, [joined])
+    _check_symmetric(engine, parts, lengths)
+    return BlockGraph(engine, lengths, parts)
+
+
+def _joined(*blocks: Any) -> Any:
+    """Return blocks side by side: CSR where one is sparse."""
+    if any(is_sparse(block) for block in blocks):
+        return sp.csr_array(sp.hstack(blocks)).astype(np.float64, copy=False)
+    return np.hstack([np.asarray(block, dtype=np.float64) for block in blocks])
+
+
+def _with_touched(rows: Any) -> tuple[Any, Index]:
+    if not is_sparse(rows):
+        return rows, np.arange(rows.shape[1])
+    touched, position = np.unique(rows.indices, return_inverse=True)
+    narrow = sp.csr_array((rows.data, position.ravel(), rows.indptr), shape=(rows.shape[0], len(touched)))
+    narrow.sum_duplicates()
+    return narrow, touched.astype(np.int64)
+
+
+def _check_symmetric(engine: Engine, parts: list[Any], lengths: list[int]) -> None:
+    r"""Compare :math:`x_i^\top S_{ij} y_j` with :math:`x_i^\top S_{ji}^\top y_j` for all blocks and fixed probes."""
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    forms = np.stack(engine.fetch(engine.map(_probed, [parts, list(range(len(parts)))], starts=starts)), axis=1)
+    direct, mirrored, size = forms[0], forms[1].T, forms[2] + forms[2].T
+    if not np.isfinite(size).all():
+        raise ValueError("the similarity contains NaN or infinity; impute those values or remove the samples")
+    wrong = np.argwhere(np.abs(direct - mirrored) > ROUNDING * size)
+    if len(wrong):
+        i, j = wrong[0]
+        raise ValueError(
+            f"the similarity is not symmetric: its rows {starts[i]} to {starts[i + 1] - 1} in the columns {starts[j]} "
+            f"to {starts[j + 1] - 1} are not the mirror image of what is on the other side; pass (S + S.T) / 2"
+        )
+
+
+def _probed(part: tuple[Any, Index], block: int, *, starts: Index) -> Array:
+    """Return ``x^T S y``, ``y^T S x`` and ``|x|^T |S| |y|`` of one row of blocks."""
+    matrix, touched = part
+    own = np.arange(starts[block], starts[block + 1])
+    (x, y), (x_other, y_other) = ((np.cos(index), np.sin(1.0 + index)) for index in (own, touched))
+    with np.errstate(all="ignore"):
+        terms = (matrix.T @ x) * y_other, (matrix.T @ y) * x_other, abs(matrix).T @ np.ones(len(own))
+    blocks = np.searchsorted(starts, touched, side="right") - 1
+    return np.stack([np.bincount(blocks, term, minlength=len(starts) - 1) for term in terms])

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin_min
 
-from ..optim.sample_arrays import together
+from ..rows import compute
 from .block_array import BlockArray
 from .collections import sample_rows
 
@@ -44,24 +44,25 @@ def two_stage_block_k_means(
         centers = _means(*_member_sums(sample, start.labels_, n_clusters), np.zeros((n_clusters, sample.shape[1])))
     else:
         few = lloyd(rows[:, :n_leading], start.cluster_centers_)
-        sums, counts = together(*_block_sums(rows, few.labels, n_clusters))
+        sums, counts = compute(*_block_sums(rows, few.labels, n_clusters))
         centers = _means(sums, counts, np.zeros((n_clusters, sample.shape[1])))
     return lloyd(rows, centers)
 
 
 def lloyd(rows: BlockArray, centers: Array) -> BlockClusters:
     """Return what Lloyd's iterations come to from these centres."""
-    rows = rows.keep()
-    totals, squares = together(rows.sum(axis=0), (rows**2).sum(axis=0))
+    rows = rows.persist()
+    totals, squares = compute(rows.sum(axis=0), (rows**2).sum(axis=0))
     variance = np.asarray(squares) / len(rows) - (np.asarray(totals) / len(rows)) ** 2
     for _ in range(MAX_ITER):
-        labels = rows.map(_nearest, centers)
-        sums, counts = together(*_block_sums(rows, labels, len(centers)))
+        labels = rows.map_rows(_nearest, centers)
+        sums, counts = compute(*_block_sums(rows, labels, len(centers)))
         moved = _means(sums, counts, centers)
         shift, centers = float(np.sum((moved - centers) ** 2)), moved
         if shift <= TOLERANCE * float(variance.mean()):
             break
-    return BlockClusters(rows.map(_nearest, centers).keep(), centers, float(rows.sum_of(_squared_distances, centers)))
+    inertia = float(rows.sum_of(_squared_distances, centers))
+    return BlockClusters(rows.map_rows(_nearest, centers).persist(), centers, inertia)
 
 
 def _block_sums(rows: BlockArray, labels: BlockArray, n_clusters: int) -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .collections import is_dask
+from ..rows import is_dask
 
 Shape = tuple[int, ...]
 

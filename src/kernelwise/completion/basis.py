@@ -1,8 +1,7 @@
 """Reading a similarity, given as such or through kernels on features, and the leading eigenvectors of it."""
 
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,30 +9,59 @@ from scipy.sparse import diags_array
 from scipy.sparse.linalg import aslinearoperator
 from sklearn.utils import check_random_state
 
-from ..cluster.collections import is_dask
-from ..cluster.row_access import as_dask_array, take_rows
 from ..kernels import build_bank, resolve_kernels
 from ..kernels.combined import combined_features
+from ..kernels.precomputed import is_precomputed
 from ..kernels.reading import read_samples
 from ..metrics import coherence
-from ..optim.sample_arrays import in_memory, rowwise
+from ..rows import is_dask, map_rows, take_rows
 from ..spectral import GramFactor, SpectralBasis, spectral_basis
-from ..spectral.embedding import inverse_root
+from ..spectral.embedding import ROUNDING, inverse_root
 from ..spectral.filtered import filtered_eigenpairs
-from .on_cluster import coherence_of_blocks, read_factor, read_graph, spectral_blocks
-from .pair_products import rows_times
 from .similarity import is_operator, n_samples_of, symmetric_part
 
 Array = NDArray[np.float64]
 
-#: Eigenvalues below this fraction of the largest are rounding, and their eigenvectors arbitrary.
-NEGLIGIBLE = 1e-10
 #: Up to this many samples eigenvectors are computed to full accuracy.
 LARGE = 5000
-#: Up to this many samples all eigenvectors are computed, and nothing is drawn.
-FULL = 200
-#: Random numbers that are drawn at a time.
-PIECE = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class ExtendedBasis:
+    r"""Leading eigenvectors U of a (normalised) similarity, and Nystroem's formula for new samples.
+
+    .. math:: u(x) = \Lambda^{-1} U^\top s(x), \qquad s(x)_i = s(x, x_i) \text{ or } s(x, x_i) / \sqrt{d(x) d_i}
+    """
+
+    values: Array
+    vectors: Any
+    features: Any
+    projection: Any
+    degree_weights: Any
+    least_degree: float
+
+    def extend(self, X: Any) -> Any:
+        """Rows of the basis for new samples; a sample of no similarity to the old ones gets zeros."""
+        rows = X if self.features is None else self.features(X)
+        placed = np.asarray(rows @ self.projection)
+        if self.degree_weights is not None:
+            degrees = np.asarray(rows @ self.degree_weights)
+            placed *= inverse_root(degrees, self.least_degree)[:, None]
+        return placed
+
+    def rows(self, index: NDArray[np.intp]) -> Array:
+        """The eigenvectors at some samples, which are distinct and in ascending order."""
+        return take_rows(self.vectors, index)
+
+    @property
+    def coherence(self) -> float:
+        """How unevenly the samples share the basis, as :func:`kernelwise.metrics.coherence`."""
+        return coherence(self.vectors)
+
+    def leading(self, count: int) -> "ExtendedBasis":
+        """The basis of the first ``count`` eigenvectors."""
+        values, vectors, projection = self.values[:count], self.vectors[:, :count], self.projection[:, :count]
+        return type(self)(values, vectors, self.features, projection, self.degree_weights, self.least_degree)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,22 +70,24 @@ class Similarity:
 
     ``matrix`` is what :func:`kernelwise.spectral.spectral_basis` takes. Where kernels were given, ``features`` maps X
     to rows phi(x), and the similarity of x to the samples of ``fit`` is ``phi(x) @ factor.T``; otherwise X holds these
-    similarities themselves. ``in_blocks`` where all of it is in row blocks on the workers of a cluster.
+    similarities themselves.
     """
 
     matrix: Any
     factor: Any = None
     features: Any = None
-    in_blocks: bool = False
+    basis_class: ClassVar[type[ExtendedBasis]] = ExtendedBasis
 
     @property
     def n_samples(self) -> int:
+        """The number of samples."""
         return n_samples_of(self.matrix)
 
-
-def is_precomputed(kernels: Any) -> bool:
-    """Whether the user brings the similarity itself."""
-    return isinstance(kernels, str) and kernels == "precomputed"
+    def eigenvectors(self, count: int, normalize: Any, tol: float, random_state: Any) -> SpectralBasis:
+        """Return leading eigenvectors, of full accuracy where ``tol`` is zero."""
+        if tol > 0:
+            return _approximate_basis(self.matrix, count, normalize, tol, random_state)
+        return spectral_basis(self.matrix, count, normalize=normalize, random_state=random_state)
 
 
 def read_similarity(estimator: Any, X: Any) -> Similarity:
@@ -87,30 +117,6 @@ def is_in_blocks(X: Any) -> bool:
     return is_dask(X.factor if isinstance(X, GramFactor) else X)
 
 
-def n_samples_in_blocks(estimator: Any, X: Any) -> int | None:
-    """Check what can be told of a similarity in blocks before any block is made; None: the number is not known yet."""
-    if not is_precomputed(estimator.kernels):
-        raise ValueError(
-            f"kernels={estimator.kernels!r} of features in a Dask array are not computed here; pass "
-            'GramFactor(features) with kernels="precomputed", where features is a Dask array whose inner products are '
-            "the similarity, such as those of sklearn.kernel_approximation.Nystroem by map_blocks"
-        )
-    given = X.factor if isinstance(X, GramFactor) else X
-    if not isinstance(X, GramFactor) and (given.ndim != 2 or given.shape[0] != given.shape[1]):
-        raise ValueError(
-            f"a similarity must be a square matrix, got shape {given.shape}; wrap an (n, r) factor of it in "
-            "kernelwise.spectral.GramFactor, and give a Dask array of unknown length its compute_chunk_sizes()"
-        )
-    return None if np.isnan(given.shape[0]) else int(given.shape[0])
-
-
-def read_blocks(estimator: Any, X: Any, engine: Any) -> Similarity:
-    """Validate a similarity in row blocks where the blocks are."""
-    matrix = read_factor(engine, X.factor) if isinstance(X, GramFactor) else read_graph(engine, X)
-    estimator.n_features_in_ = n_samples_of(matrix)
-    return Similarity(matrix, in_blocks=True)
-
-
 def read_new(estimator: Any, X: Any) -> Any:
     """Validate new samples, or their similarities to those of ``fit``."""
     if not is_dask(X):
@@ -123,60 +129,6 @@ def read_new(estimator: Any, X: Any) -> Any:
     return X
 
 
-@dataclass(frozen=True, eq=False)
-class ExtendedBasis:
-    r"""Leading eigenvectors U of a (normalised) similarity, and Nystroem's formula for new samples.
-
-    .. math:: u(x) = \Lambda^{-1} U^\top s(x), \qquad s(x)_i = s(x, x_i) \text{ or } s(x, x_i) / \sqrt{d(x) d_i}
-    """
-
-    values: Array
-    vectors: Any
-    features: Any
-    projection: Any
-    degree_weights: Any
-    least_degree: float
-
-    def extend(self, X: Any) -> Any:
-        """Rows of the basis for new samples; a sample of no similarity to the old ones gets zeros."""
-        if is_dask(self.projection):
-            return self._extend_over_blocks(X)
-        rows = X if self.features is None else self.features(X)
-        placed = np.asarray(rows @ self.projection)
-        if self.degree_weights is not None:
-            degrees = np.asarray(rows @ self.degree_weights)
-            placed *= inverse_root(degrees, self.least_degree)[:, None]
-        return placed
-
-    def _extend_over_blocks(self, X: Any) -> Any:
-        weights, finish = self.projection, _itself
-        if self.degree_weights is not None:
-            weights = np.concatenate([weights, self.degree_weights[:, None]], axis=1)
-            finish = partial(_scaled_by_last, least=self.least_degree)
-        return rows_times(X, weights, finish=finish, n_columns=len(self.values))
-
-    def on_workers(self) -> "ExtendedBasis":
-        """The basis with Dask arrays in place of block arrays."""
-        vectors = as_dask_array(self.vectors)
-        if self.degree_weights is None:
-            return ExtendedBasis(self.values, vectors, None, vectors / self.values, None, self.least_degree)
-        weights = as_dask_array(self.projection), as_dask_array(self.degree_weights)
-        return ExtendedBasis(self.values, vectors, None, *weights, self.least_degree)
-
-    def rows(self, index: NDArray[np.intp]) -> Array:
-        """The eigenvectors at some samples, which are distinct and in ascending order."""
-        return self.vectors[index] if in_memory(self.vectors) else take_rows(self.vectors, index)
-
-    @property
-    def coherence(self) -> float:
-        return coherence(self.vectors) if in_memory(self.vectors) else coherence_of_blocks(self.vectors)
-
-    def leading(self, count: int) -> "ExtendedBasis":
-        """The basis of the first ``count`` eigenvectors."""
-        values, vectors, projection = self.values[:count], self.vectors[:, :count], self.projection[:, :count]
-        return ExtendedBasis(values, vectors, self.features, projection, self.degree_weights, self.least_degree)
-
-
 def leading_basis(
     similarity: Similarity, n_components: int, *, normalize: Any, tol: float, random_state: Any
 ) -> ExtendedBasis:
@@ -184,16 +136,11 @@ def leading_basis(
     count = min(n_components, similarity.n_samples)
     if similarity.factor is not None:
         count = max(1, min(count, *similarity.factor.shape))
-    if similarity.in_blocks:
-        basis = _basis_in_blocks(similarity, count, normalize, tol, random_state)
-    elif tol > 0 and similarity.n_samples > LARGE:
-        basis = _approximate_basis(similarity.matrix, count, normalize, tol, random_state)
-    else:
-        basis = spectral_basis(similarity.matrix, count, normalize=normalize, random_state=random_state)
-    kept = basis.values > NEGLIGIBLE * max(float(basis.values[0]), 0.0)
-    if not kept.any():
+    basis = similarity.eigenvectors(count, normalize, tol if similarity.n_samples > LARGE else 0.0, random_state)
+    basis = basis.positive()
+    if not len(basis.values):
         raise ValueError("the similarity has no positive eigenvalue, so it tells nothing about the classes")
-    return _with_extension(similarity, SpectralBasis(basis.values[kept], basis.vectors[:, kept], basis.degrees))
+    return _with_extension(similarity, basis)
 
 
 def _approximate_basis(
@@ -204,7 +151,7 @@ def _approximate_basis(
     if normalize == "none":
         return SpectralBasis(*filtered_eigenpairs(operator, count, tol=tol, random_state=random_state), None)
     degrees = operator.matvec(np.ones(operator.shape[0]))
-    least = NEGLIGIBLE * float(np.abs(degrees).max())
+    least = ROUNDING * float(np.abs(degrees).max())
     if degrees.min() < -least:
         raise ValueError(
             f"row sums of the similarity must not be negative, the least is {degrees.min():.3g}; "
@@ -218,35 +165,13 @@ def _approximate_basis(
     return SpectralBasis(values, vectors, degrees)
 
 
-def _basis_in_blocks(
-    similarity: Similarity, count: int, normalize: Any, tol: float, random_state: np.random.RandomState
-) -> SpectralBasis:
-    n_samples = similarity.n_samples
-    own = np.random.RandomState(0)
-    for start in range(0, n_samples if n_samples > FULL else 0, PIECE):
-        # In memory a start of the iteration is drawn: the generator moves on alike, so that the same is held out later.
-        random_state.uniform(size=min(PIECE, n_samples - start))
-    return spectral_blocks(
-        similarity.matrix, count, normalize=normalize, tol=tol if n_samples > LARGE else 0.0, random_state=own
-    )
-
-
 def _with_extension(similarity: Similarity, basis: SpectralBasis) -> ExtendedBasis:
     rows, factor = basis.vectors / basis.values, similarity.factor
     degree_weights, least = None, 0.0
     if basis.degrees is not None:
-        least = NEGLIGIBLE * float(basis.degrees.max())
-        rows = rows * rowwise(basis.degrees, inverse_root, least)[:, None]
+        least = ROUNDING * float(basis.degrees.max())
+        rows = rows * map_rows(basis.degrees, inverse_root, least)[:, None]
         ones = np.ones_like(basis.degrees)
         degree_weights = ones if factor is None else np.asarray(factor.T @ ones)
     projection = rows if factor is None else np.asarray(factor.T @ rows)
-    return ExtendedBasis(basis.values, basis.vectors, similarity.features, projection, degree_weights, least)
-
-
-def _itself(rows: Array) -> Array:
-    return rows
-
-
-def _scaled_by_last(rows: Array, *, least: float) -> Array:
-    """Rows over the roots of their degrees, which are the last column."""
-    return rows[:, :-1] * inverse_root(rows[:, -1], least)[:, None]
+    return similarity.basis_class(basis.values, basis.vectors, similarity.features, projection, degree_weights, least)

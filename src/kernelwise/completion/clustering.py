@@ -1,7 +1,6 @@
 """Clusters from a similarity and a few known pairs: spectral clustering of the estimated label matrix."""
 
 import warnings
-from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,9 +10,11 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from ..checks import check_choice, check_count
 from ..kernels.reading import read_samples
 from ..pairs.clustering import _settle
-from ..spectral import GramFactor, SpectralBasis, assign_clusters
+from ..spectral import GramFactor, assign_clusters
+from ..spectral.embedding import possible_normalization, unit_rows
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_similarity
@@ -23,9 +24,6 @@ from .similarity import is_operator, n_samples_of
 __all__ = ["PairCompletionClustering"]
 
 Array = NDArray[np.float64]
-
-#: A degree below this fraction of the largest is rounding.
-ROUNDING = 1e-10
 
 
 class PairCompletionClustering(ClusterMixin, BaseEstimator):
@@ -161,16 +159,12 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
     def _basis(self, similarity: Similarity, rng: np.random.RandomState) -> ExtendedBasis:
         normalize: Any = self.normalize
         if normalize == "auto":
-            degrees = _degrees(similarity)
-            possible = degrees.min() >= -ROUNDING * np.abs(degrees).max()
-            normalize = "symmetric" if possible else "none"
+            normalize = possible_normalization(_degrees(similarity))
         return leading_basis(similarity, self.n_clusters, normalize=normalize, tol=0.0, random_state=rng)
 
     def _rows(self, vectors: Array) -> Array:
         """Rows of unit length; of a single coordinate that would leave nothing but the sign."""
-        if not self._unit_rows:
-            return vectors
-        return SpectralBasis(np.ones(vectors.shape[1]), vectors, None).embedding()
+        return unit_rows(vectors) if self._unit_rows else vectors
 
     def _read(self, X: Any) -> int:
         """Validate; the completer then gets what was given, so that it sees the names of the columns."""
@@ -189,11 +183,9 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
     def _check_options(self) -> None:
         if self.completer is not None and not isinstance(self.completer, PairCompleter):
             raise TypeError(f"completer must be a PairCompleter or None, got {self.completer!r}")
-        if self.normalize not in ("auto", "symmetric", "none"):
-            raise ValueError(f'normalize must be "auto", "symmetric" or "none", got {self.normalize!r}')
-        for name, count in {"n_clusters": self.n_clusters, "n_init": self.n_init}.items():
-            if not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
-                raise ValueError(f"{name} must be an integer of at least 1, got {count!r}")
+        check_choice("normalize", self.normalize, ("auto", "symmetric", "none"))
+        check_count("n_clusters", self.n_clusters)
+        check_count("n_init", self.n_init)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -3,7 +3,6 @@
 import math
 import warnings
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -13,30 +12,28 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..cluster.collections import is_dask, working_engine
-from ..cluster.row_access import as_dask_array
-from ..optim.sample_arrays import in_memory
+from ..checks import check_choice, check_count, is_number
+from ..cluster.labelled_pairs import pairs_in_memory
+from ..kernels.precomputed import is_precomputed
 from ..pairs.audit.wrong_pairs import audit_pairs
+from ..rows import for_users, in_memory, is_dask
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from .basis import (
     ExtendedBasis,
     Similarity,
     is_in_blocks,
-    is_precomputed,
     leading_basis,
-    n_samples_in_blocks,
-    read_blocks,
     read_new,
     read_similarity,
 )
 from .block_completion import is_contradictory
-from .calibration import Calibration
-from .components import candidates, check_components, choose_components
+from .components import Calibration, candidates, check_components, choose_components
 from .core_fit import METHODS, CoreFitter, FittedCore
-from .entries import all_entries, entries, inner_products
+from .entries import all_entries, entries
 from .known_block import KnownBlock, known_block
-from .on_cluster import read_pairs
+from .matrix.observed import sample_product
+from .on_cluster import fit_on_cluster
 from .theory import labelled_for_recovery
 
 __all__ = ["PairCompleter"]
@@ -213,26 +210,13 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 "y is a Dask collection; pass pairs, or the known classes as a NumPy array with -1 elsewhere"
             )
         if is_in_blocks(X):
-            return self._fit_in_blocks(X, y, pairs)
+            return fit_on_cluster(self, X, y, pairs)
         similarity = read_similarity(self, X)
         rng = check_random_state(self.random_state)
-        known = read_pairs(pairs, similarity.n_samples)
+        known = pairs_in_memory(pairs, similarity.n_samples)
         known = resolve_pairs(known, y, similarity.n_samples, random_state=rng, both_kinds=False)
         assert known is not None  # they are required
         return self._complete(similarity, known, rng)
-
-    def _fit_in_blocks(self, X: Any, y: Any, pairs: Any) -> Self:
-        """Fit where the similarity is; what can be told of pairs is told before it is made."""
-        n_samples = n_samples_in_blocks(self, X)
-        rng = check_random_state(self.random_state)
-        with working_engine() as engine:
-            similarity = None if n_samples is not None else read_blocks(self, X, engine)
-            n_samples = similarity.n_samples if similarity is not None else n_samples
-            assert n_samples is not None  # one or the other
-            known = resolve_pairs(read_pairs(pairs, n_samples), y, n_samples, random_state=rng, both_kinds=False)
-            assert known is not None  # they are required
-            candidates(self.n_components, len(known_block(known).index), n_samples)
-            return self._complete(similarity or read_blocks(self, X, engine), known, rng)
 
     def _complete(self, similarity: Similarity, known: Pairs, rng: np.random.RandomState) -> Self:
         block = known_block(known)
@@ -255,7 +239,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 stacklevel=3,
             )
         if self.calibration_ is None:
-            scores = inner_products(core.labelled_rows, block.rows, block.cols)
+            scores = sample_product(core.labelled_rows, core.labelled_rows, block.rows, block.cols)
             self.calibration_ = Calibration.fit(scores, block, self.noise_rate_)
         return self
 
@@ -329,8 +313,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.completion_, self.certificate_, self.penalty_ = completion, core.certificate, core.penalty
         self.n_iter_, self.converged_ = core.n_iter, core.converged
         self.coherence_ = basis.coherence
-        if not in_memory(basis.vectors):
-            basis, self.factor_ = basis.on_workers(), as_dask_array(self.factor_)
+        basis, self.factor_ = for_users(basis), for_users(self.factor_)
         self._extended, self._root = basis, core.root
         self.basis_, self.eigenvalues_, self.labelled_ = basis.vectors, basis.values, block.index
 
@@ -363,22 +346,19 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _check_options(self) -> None:
         """Refuse options that cannot work, before any data is touched."""
-        if self.method not in METHODS:
-            raise ValueError(f"method must be one of {list(METHODS)}, got {self.method!r}")
-        if self.normalize not in ("none", "symmetric"):
-            raise ValueError(f'normalize must be "none" or "symmetric", got {self.normalize!r}')
+        check_choice("method", self.method, METHODS)
+        check_choice("normalize", self.normalize, ("none", "symmetric"))
         check_components(self.n_components)
         limits = {"noise_rate": (self.noise_rate, 0.5), "penalty": (self.penalty, np.inf), "tol": (self.tol, 1.0)}
         limits["eigen_tol"] = (self.eigen_tol, 1.0)
         for name, (value, limit) in limits.items():
             if (value is None and name in ("noise_rate", "penalty")) or (name, value) == ("noise_rate", "auto"):
                 continue
-            if not (isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < limit):
+            if not (is_number(value) and 0 <= float(value) < limit):
                 raise ValueError(f"{name} must be a number of at least 0 and less than {limit:g}, got {value!r}")
         if self.method == "direct" and self.penalty == 0:
             raise ValueError('penalty must be positive for method="direct", got 0; use a small one, such as 1e-6')
-        if not (isinstance(self.max_iter, Integral) and int(self.max_iter) >= 1):
-            raise ValueError(f"max_iter must be an integer of at least 1, got {self.max_iter!r}")
+        check_count("max_iter", self.max_iter)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -1,23 +1,33 @@
-"""How many eigenvectors carry the label matrix: as told, or those that best predict pairs of samples held out."""
+"""How many eigenvectors carry the label matrix, and how likely a score makes one class: pairs held out tell both.
+
+What is predicted are mostly pairs of samples that were never labelled, so it is samples that are held out, not pairs:
+scores of pairs whose ends both helped to fit the core would look too good.
+"""
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.isotonic import IsotonicRegression
 
-from .calibration import Calibration, hold_out
+from ..checks import is_count
 from .core_fit import CoreFitter
-from .entries import inner_products
 from .known_block import KnownBlock
+from .matrix.observed import sample_product
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 #: Numbers of eigenvectors that n_components="auto" tries.
 GRID = (5, 10, 20, 50, 100, 200)
 #: More eigenvectors are not tried once the error exceeds the least one by this factor.
 WORSE = 1.05
+#: The fraction of the labelled samples that is held out.
+HELD_OUT = 1 / 3
+#: With fewer pairs than this on either side there is nothing to learn from holding them out.
+LEAST_PAIRS = 20
 
 
 def check_components(n_components: Any) -> None:
@@ -27,7 +37,7 @@ def check_components(n_components: Any) -> None:
             raise ValueError(f'n_components must be an int, several, or "auto", got {n_components!r}')
         return
     counts: list[Any] = list(n_components) if np.iterable(n_components) else [n_components]
-    if not counts or not all(isinstance(c, Integral) and not isinstance(c, bool) and int(c) >= 1 for c in counts):
+    if not counts or not all(map(is_count, counts)):
         raise ValueError(f'n_components must be a positive int, several of them, or "auto", got {n_components!r}')
 
 
@@ -47,12 +57,41 @@ def candidates(n_components: Any, n_labelled: int, n_samples: int) -> list[int]:
     return counts
 
 
+class Calibration(NamedTuple):
+    """Probability of one class given a score: increasing, and linear between these points."""
+
+    scores: Array
+    probabilities: Array
+
+    @classmethod
+    def fit(cls, scores: Array, block: KnownBlock, noise_rate: float) -> Self:
+        r"""Isotonic regression of the given labels on the scores, corrected for flips: :math:`(p - e) / (1 - 2 e)`."""
+        isotonic = IsotonicRegression().fit(scores, block.values, sample_weight=block.weights)
+        corrected = (isotonic.y_thresholds_ - noise_rate) / (1.0 - 2.0 * noise_rate)
+        doubt = 1.0 / (len(scores) + 2.0)  # nothing is certain: one pair on either side may be the exception
+        return cls(isotonic.X_thresholds_, np.clip(corrected, doubt, 1.0 - doubt))
+
+    def __call__(self, scores: Array) -> Array:
+        return np.interp(scores, self.scores, self.probabilities)
+
+
 class ComponentChoice(NamedTuple):
     """The number of eigenvectors, the errors of those tried, and probabilities from the pairs held out, if any."""
 
     n_components: int
     errors: dict[int, float]
     calibration: Calibration | None
+
+
+def hold_out(block: KnownBlock, random_state: np.random.RandomState) -> tuple[Mask, Mask] | None:
+    """Known entries to fit and to test; None where there are too few of either.
+
+    A third of the samples is held out: entries of two such samples test, entries of two others fit.
+    """
+    held = random_state.permutation(len(block.index)) < HELD_OUT * len(block.index)
+    n_held = held[block.rows].astype(int) + held[block.cols]
+    fitting, testing = n_held == 0, n_held == 2
+    return (fitting, testing) if min(fitting.sum(), testing.sum()) >= LEAST_PAIRS else None
 
 
 def choose_components(
@@ -78,7 +117,7 @@ def choose_components(
     errors: dict[int, float] = {}
     for count in counts:
         rows = testing[:, :count] @ fitter.fit(fitting[:, :count], rest, completion, random_state).root
-        scores[count] = inner_products(rows, held.rows, held.cols)
+        scores[count] = sample_product(rows, rows, held.rows, held.cols)
         errors[count] = float(np.average((scores[count] - truth) ** 2, weights=held.weights))
         if errors[count] > WORSE * min(errors.values()):
             break  # the cost grows with the square of their number

@@ -47,13 +47,14 @@ from numpy.typing import NDArray
 
 from ..optim import Certificate, HistoryRow, SolverResult, Status
 from .known_block import KnownBlock, flip_variance
+from .matrix.observed import sample_product
 
 __all__ = [
-    "BlockBasis",
     "CoreProblem",
-    "block_basis",
+    "LabelledBasis",
     "fit_core",
     "fit_core_to_noise",
+    "labelled_basis",
     "reconstruct_core",
     "refit_core",
     "symmetric_root",
@@ -73,13 +74,13 @@ NOISE_MULTIPLE = 2.5
 #: With few pairs per unknown of the core, such a penalty would remove the classes too: the multiple is then lower, as
 #: many times the pairs per unknown as this, and at least the number below. Found by simulation.
 PER_UNKNOWN, LEAST_MULTIPLE = 0.25, 0.8
-#: Of the penalty, what is left for the refit in the directions found, so that it is still certified.
+#: The refit in the directions found keeps this share of the penalty, because the dual bound needs a positive penalty.
 REFIT = 1e-3
 #: Rounds of the fit with an unknown noise level; where there is none it falls geometrically to its floor.
 MAX_ROUNDS = 20
 
 
-class BlockBasis(NamedTuple):
+class LabelledBasis(NamedTuple):
     r"""The labelled rows of a basis, :math:`\hat U = V \Sigma W^\top`: V (m x k), and the way back W / Sigma."""
 
     left: Array
@@ -91,36 +92,36 @@ class BlockBasis(NamedTuple):
         return self.left.shape[1]
 
 
-def block_basis(rows: Array) -> BlockBasis:
+def labelled_basis(rows: Array) -> LabelledBasis:
     """Orthonormal coordinates of the labelled rows; directions that they do not determine are left out (pinv).
 
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelwise.completion.core import block_basis
-    >>> block_basis(np.array([[3.0, 0.0], [4.0, 0.0]])).rank
+    >>> from kernelwise.completion.core import labelled_basis
+    >>> labelled_basis(np.array([[3.0, 0.0], [4.0, 0.0]])).rank
     1
     """
     left, values, right = scipy.linalg.svd(rows, full_matrices=False)
     kept = values > RANK_TOLERANCE * values.max(initial=0.0)
-    return BlockBasis(left[:, kept], right[kept].T / values[kept])
+    return LabelledBasis(left[:, kept], right[kept].T / values[kept])
 
 
-def reconstruct_core(block: BlockBasis, completed_factor: Array) -> Array:
+def reconstruct_core(labelled: LabelledBasis, completed_factor: Array) -> Array:
     r"""Equation (5) in orthonormal coordinates: :math:`C = V^\top L L^\top V` for a completed block :math:`L L^\top`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelwise.completion.core import block_basis, reconstruct_core
+    >>> from kernelwise.completion.core import labelled_basis, reconstruct_core
     >>> rows = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
-    >>> block = block_basis(rows)
+    >>> labelled = labelled_basis(rows)
     >>> factor = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    >>> (block.lift @ reconstruct_core(block, factor) @ block.lift.T).round(6)
+    >>> (labelled.lift @ reconstruct_core(labelled, factor) @ labelled.lift.T).round(6)
     array([[1.  , 0.  ],
            [0.  , 0.25]])
     """
-    projected = block.left.T @ completed_factor
+    projected = labelled.left.T @ completed_factor
     return projected @ projected.T
 
 
@@ -182,18 +183,13 @@ class CoreProblem:
     def entries(self, core: Array) -> Array:
         """The values of ``V C V^T`` on the known entries."""
         rows, cols, moved = self.block.rows, self.block.cols, self.left @ core
-        found = np.empty(len(rows))
         if self._many_per_row:  # then whole rows at the speed of the BLAS cost less than gathering single entries
-            size = max(1, CHUNK_VALUES // len(self.left))
+            found, size = np.empty(len(rows)), max(1, CHUNK_VALUES // len(self.left))
             for first in range(0, len(self.left), size):
                 part = slice(*np.searchsorted(rows, [first, first + size]))
                 found[part] = (moved[first : first + size] @ self.left.T)[rows[part] - first, cols[part]]
             return found
-        size = max(1, CHUNK_VALUES // self.left.shape[1])
-        for start in range(0, len(rows), size):
-            part = slice(start, start + size)
-            found[part] = np.einsum("tk,tk->t", moved[rows[part]], self.left[cols[part]])
-        return found
+        return sample_product(moved, self.left, rows, cols)
 
     @cached_property
     def _many_per_row(self) -> bool:

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cluster.row_access import put_rows
 from ..optim import Certificate
-from ..optim.sample_arrays import in_memory
+from ..rows import put_rows
 from .block_completion import complete_block, noise_penalty, unshrunk_factor
-from .core import CoreProblem, block_basis, fit_core, fit_core_to_noise, reconstruct_core, refit_core, symmetric_root
+from .core import CoreProblem, fit_core, fit_core_to_noise, labelled_basis, reconstruct_core, refit_core, symmetric_root
 from .known_block import KnownBlock
 from .row_refinement import refined_rows
 
@@ -33,10 +32,6 @@ class FittedCore:
 
     def factor(self, basis: Any, index: NDArray[np.intp]) -> Any:
         """Rows of the factor for all samples: those of the labelled ones as they are, the others by the basis."""
-        if in_memory(basis):
-            factor = basis @ self.root
-            factor[index] = self.labelled_rows
-            return factor
         return put_rows(basis @ self.root, index, self.labelled_rows)
 
 
@@ -63,7 +58,7 @@ class CoreFitter:
 
         ``labelled`` are the rows of the basis at ``block.index``.
         """
-        coordinates = block_basis(labelled)
+        coordinates = labelled_basis(labelled)
         if coordinates.rank == 0:  # the basis is zero on all labelled samples: they determine nothing
             nothing = np.zeros((labelled.shape[1], 0))
             return FittedCore(nothing, np.zeros((len(block.index), 0)), 0, 0.0, Certificate(0.0, 0.0), 0, True)

@@ -1,120 +1,160 @@
-"""Similarities in row blocks on the workers: reading and checking them, and their leading eigenvectors."""
+"""The fit of :class:`PairCompleter` where the similarity is in row blocks on the workers of a Dask cluster.
 
+The file has four parts: the fit, the similarity and its leading eigenvectors, the basis that is left on the workers,
+and products of rows of a factor that is a Dask array. A piece of the pairs gets the rows that it needs from every
+block: no worker has all rows of the factor, and what a worker holds grows with the number of pairs in the piece.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from ..cluster.block_array import BlockArray
-from ..cluster.collections import is_dask, read_rows
+from ..cluster.collections import check_numbers, read_rows, working_engine
 from ..cluster.engine import Engine
-from ..cluster.graph import BlockGraph
+from ..cluster.graph import BlockGraph, read_graph
+from ..cluster.labelled_pairs import pairs_in_memory
+from ..kernels.precomputed import is_precomputed
 from ..kernels.specs import is_sparse
-from ..memory import require
-from ..optim.sample_arrays import together
+from ..rows import is_dask, persist
 from ..spectral import GramFactor, SpectralBasis
 from ..spectral.embedding import checked_degrees, inverse_root
-from ..spectral.filtered import filtered_eigenpairs, least_eigenvalue, normal_rows, shifted_product
+from ..spectral.filtered import filtered_eigenpairs
 from ..spectral.randomised import randomised_eigenbasis
-from ..spectral.tall_arrays import random_rows, stored, triangle, with_signs
-from ..supervision import Pairs
+from ..spectral.tall_arrays import triangle, with_signs
+from ..supervision.resolve import resolve_pairs
+from .basis import ExtendedBasis, Similarity
+from .components import candidates
+from .known_block import known_block
+from .matrix.observed import sample_product
+from .similarity import n_samples_of
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
+IntArray = NDArray[np.intp]
+Check = Callable[[Any, Any], tuple[IntArray, IntArray]]
 
 #: Columns of a factor up to which the matrix of their products is decomposed as a whole.
 FEW_COLUMNS = 2000
-#: What a known pair takes here, with the copies made on the way.
-BYTES_PER_PAIR = 200
-#: Arrays up to this size travel whole.
-WHOLE_BYTES = 2**25
-#: Steps that tell the least eigenvalue of a graph roughly.
-LANCZOS_STEPS = 15
+#: Up to this many samples all eigenvectors are computed, and nothing is drawn.
+FULL = 200
+#: Random numbers that are drawn at a time.
+PIECE = 2**16
 #: Eigenvalues below this fraction of the largest are rounding.
 NEGLIGIBLE = 1e-10
-#: Differences between the two triangles below this fraction of the entries are rounding.
-ROUNDING = 1e-9
+
+
+def fit_on_cluster(completer: Any, X: Any, y: Any, pairs: Any) -> Any:
+    """Fit the completer where the similarity is; errors in the pairs are reported before the similarity is made."""
+    n_samples = _n_samples(completer, X)
+    rng = check_random_state(completer.random_state)
+    with working_engine() as engine:
+        similarity = None if n_samples is not None else _read_similarity(completer, X, engine)
+        n_samples = similarity.n_samples if similarity is not None else n_samples
+        assert n_samples is not None  # one or the other
+        known = resolve_pairs(pairs_in_memory(pairs, n_samples), y, n_samples, random_state=rng, both_kinds=False)
+        assert known is not None  # they are required
+        candidates(completer.n_components, len(known_block(known).index), n_samples)
+        return completer._complete(similarity or _read_similarity(completer, X, engine), known, rng)
+
+
+def _n_samples(estimator: Any, X: Any) -> int | None:
+    """Check what can be told of a similarity in blocks before any block is made; None: the number is not known yet."""
+    if not is_precomputed(estimator.kernels):
+        raise ValueError(
+            f"kernels={estimator.kernels!r} of features in a Dask array are not computed here; pass "
+            'GramFactor(features) with kernels="precomputed", where features is a Dask array whose inner products are '
+            "the similarity, such as those of sklearn.kernel_approximation.Nystroem by map_blocks"
+        )
+    given = X.factor if isinstance(X, GramFactor) else X
+    if not isinstance(X, GramFactor) and (given.ndim != 2 or given.shape[0] != given.shape[1]):
+        raise ValueError(
+            f"a similarity must be a square matrix, got shape {given.shape}; wrap an (n, r) factor of it in "
+            "kernelwise.spectral.GramFactor, and give a Dask array of unknown length its compute_chunk_sizes()"
+        )
+    return None if np.isnan(given.shape[0]) else int(given.shape[0])
+
+
+def _read_similarity(estimator: Any, X: Any, engine: Engine) -> "BlockSimilarity":
+    """Validate a similarity in row blocks where the blocks are."""
+    matrix = read_factor(engine, X.factor) if isinstance(X, GramFactor) else read_graph(engine, X)
+    estimator.n_features_in_ = n_samples_of(matrix)
+    return BlockSimilarity(matrix)
+
+
+class BlockBasis(ExtendedBasis):
+    """Leading eigenvectors in row blocks."""
+
+    @property
+    def coherence(self) -> float:
+        """How unevenly the samples share the basis, as :func:`kernelwise.metrics.coherence`."""
+        return float(self.vectors.map_rows(_leverages).max()) * len(self.vectors) / self.vectors.shape[1]
+
+    def to_dask(self) -> "BasisOnWorkers":
+        """Return the basis with Dask arrays in place of block arrays."""
+        vectors = self.vectors.to_dask()
+        if self.degree_weights is None:
+            return BasisOnWorkers(self.values, vectors, None, vectors / self.values, None, self.least_degree)
+        weights = self.projection.to_dask(), self.degree_weights.to_dask()
+        return BasisOnWorkers(self.values, vectors, None, *weights, self.least_degree)
+
+
+class BasisOnWorkers(ExtendedBasis):
+    """The same basis as Dask arrays, for a fitted model."""
+
+    def extend(self, X: Any) -> Any:
+        """Rows of the basis for new samples, computed block by block."""
+        weights, finish = self.projection, _itself
+        if self.degree_weights is not None:
+            weights = np.concatenate([weights, self.degree_weights[:, None]], axis=1)
+            finish = partial(_scaled_by_last, least=self.least_degree)
+        return rows_times(X, weights, finish=finish, n_columns=len(self.values))
+
+
+class BlockSimilarity(Similarity):
+    """A similarity in row blocks on the workers."""
+
+    basis_class = BlockBasis
+
+    def eigenvectors(self, count: int, normalize: Any, tol: float, random_state: Any) -> SpectralBasis:
+        """Return leading eigenvectors in row blocks, of full accuracy where ``tol`` is zero."""
+        own = np.random.RandomState(0)
+        for start in range(0, self.n_samples if self.n_samples > FULL else 0, PIECE):
+            # In memory a start of the iteration is drawn: the generator moves on alike, so the same pairs are held out.
+            random_state.uniform(size=min(PIECE, self.n_samples - start))
+        return spectral_blocks(self.matrix, count, normalize=normalize, tol=tol, random_state=own)
+
+
+def _itself(rows: Array) -> Array:
+    return rows
+
+
+def _scaled_by_last(rows: Array, *, least: float) -> Array:
+    """Return rows over the roots of their degrees, which are the last column."""
+    return rows[:, :-1] * inverse_root(rows[:, -1], least)[:, None]
+
+
+def _leverages(block: Array) -> Array:
+    return np.einsum("ij,ij->i", block, block)
 
 
 def read_factor(engine: Engine, factor: Any) -> GramFactor:
     """Return the factor F of a similarity ``F F^T``, in row blocks of finite floating-point numbers."""
     if factor.ndim != 2 or not factor.shape[1] >= 1:
         raise ValueError(f"the factor of a similarity must have rows and columns, got shape {factor.shape}")
-    _check_numbers("the factor", factor.dtype)
+    check_numbers("the factor", factor.dtype)
     (rows,) = read_rows(engine, factor=factor)
     assert rows is not None  # they were given
-    floats = rows.map(_as_floats).keep()
+    floats = rows.map_rows(_as_floats).persist()
     if np.asarray(floats.sum_of(_n_not_finite)) > 0:
         raise ValueError("the similarity contains NaN or infinity; impute those values or remove the samples")
     return GramFactor(floats)
-
-
-def read_graph(engine: Engine, similarity: Any) -> BlockGraph:
-    """Return a square similarity, whose blocks are dense or sparse, by its rows; it is checked to be symmetric."""
-    _check_numbers("the similarity", similarity.dtype)
-    handles = [engine.start(list(row)) for row in similarity.to_delayed()]
-    joined = engine.map(_joined, [list(column) for column in zip(*handles, strict=True)])
-    shapes = engine.fetch(engine.map(np.shape, [joined]))
-    n_samples = similarity.shape[0]
-    lengths = [int(shape[0]) for shape in shapes]
-    if sum(lengths) != n_samples or any(shape[1] != n_samples for shape in shapes):
-        raise ValueError(
-            f"the similarity says that it has shape {similarity.shape}, but its rows of blocks have shapes "
-            f"{shapes[:5]}; each needs one column for each of the {n_samples} samples"
-        )
-    parts = engine.map(_with_touched, [joined])
-    _check_symmetric(engine, parts, lengths)
-    return BlockGraph(engine, lengths, parts)
-
-
-def _joined(*blocks: Any) -> Any:
-    """Return blocks side by side: CSR where one is sparse."""
-    if any(is_sparse(block) for block in blocks):
-        return sp.csr_array(sp.hstack(blocks)).astype(np.float64, copy=False)
-    return np.hstack([np.asarray(block, dtype=np.float64) for block in blocks])
-
-
-def _with_touched(rows: Any) -> tuple[Any, Index]:
-    if not is_sparse(rows):
-        return rows, np.arange(rows.shape[1])
-    touched, position = np.unique(rows.indices, return_inverse=True)
-    narrow = sp.csr_array((rows.data, position.ravel(), rows.indptr), shape=(rows.shape[0], len(touched)))
-    narrow.sum_duplicates()
-    return narrow, touched.astype(np.int64)
-
-
-def _check_symmetric(engine: Engine, parts: list[Any], lengths: list[int]) -> None:
-    r"""Compare :math:`x_i^\top S_{ij} y_j` with :math:`x_i^\top S_{ji}^\top y_j` for all blocks and fixed probes."""
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    forms = np.stack(engine.fetch(engine.map(_probed, [parts, list(range(len(parts)))], starts=starts)), axis=1)
-    direct, mirrored, size = forms[0], forms[1].T, forms[2] + forms[2].T
-    if not np.isfinite(size).all():
-        raise ValueError("the similarity contains NaN or infinity; impute those values or remove the samples")
-    wrong = np.argwhere(np.abs(direct - mirrored) > ROUNDING * size)
-    if len(wrong):
-        i, j = wrong[0]
-        raise ValueError(
-            f"the similarity is not symmetric: its rows {starts[i]} to {starts[i + 1] - 1} in the columns {starts[j]} "
-            f"to {starts[j + 1] - 1} are not the mirror image of what is on the other side; pass (S + S.T) / 2"
-        )
-
-
-def _probed(part: tuple[Any, Index], block: int, *, starts: Index) -> Array:
-    """Return ``x^T S y``, ``y^T S x`` and ``|x|^T |S| |y|`` of one row of blocks."""
-    matrix, touched = part
-    own = np.arange(starts[block], starts[block + 1])
-    (x, y), (x_other, y_other) = ((np.cos(index), np.sin(1.0 + index)) for index in (own, touched))
-    with np.errstate(all="ignore"):
-        terms = (matrix.T @ x) * y_other, (matrix.T @ y) * x_other, abs(matrix).T @ np.ones(len(own))
-    blocks = np.searchsorted(starts, touched, side="right") - 1
-    return np.stack([np.bincount(blocks, term, minlength=len(starts) - 1) for term in terms])
-
-
-def _check_numbers(name: str, dtype: Any) -> None:
-    if np.dtype(dtype).kind not in "buif":
-        raise ValueError(f"{name} must hold real numbers, got {dtype}; convert it with astype(float)")
 
 
 def _as_floats(block: Any) -> Any:
@@ -124,23 +164,6 @@ def _as_floats(block: Any) -> Any:
 def _n_not_finite(block: Any) -> int:
     entries = block.data if is_sparse(block) else block
     return entries.size - int(np.isfinite(entries).sum())
-
-
-def read_pairs(pairs: Any, n_samples: int) -> Pairs | None:
-    """Return known pairs, brought here from a Dask frame with the columns row, col, label and maybe weight."""
-    if not is_dask(pairs):
-        return pairs
-    names = list(getattr(pairs, "columns", []))
-    missing = [name for name in ("row", "col", "label") if name not in names]
-    if missing:
-        raise ValueError(f"pairs must be a frame with the columns row, col and label, and maybe weight; got {names}")
-    wanted = [name for name in ("row", "col", "label", "weight") if name in names]
-    n_pairs = int(pairs.map_partitions(len).compute().sum())
-    require(BYTES_PER_PAIR * n_pairs, f"{n_pairs} known pairs", "pass a sample of them, such as pairs.sample(frac=0.1)")
-    frame = pairs[wanted].compute()
-    weights = frame["weight"].to_numpy() if "weight" in wanted else None
-    ends = frame["row"].to_numpy(), frame["col"].to_numpy()
-    return Pairs(*ends, frame["label"].to_numpy(), n_samples=n_samples, weights=weights)
 
 
 def spectral_blocks(
@@ -162,13 +185,13 @@ def spectral_blocks(
     degrees: Any = None
     vectors: Any
     if normalize == "symmetric":
-        degrees = checked_degrees(row_sums(matrix)).keep()
-        matrix = _scaled(matrix, degrees.map(inverse_root).keep())
+        degrees = checked_degrees(row_sums(matrix)).persist()
+        matrix = _scaled(matrix, degrees.map_rows(inverse_root).persist())
     if isinstance(matrix, GramFactor):
         values, vectors = _factor_eigenpairs(matrix.factor, n_components, tol, random_state)
     else:
         values, vectors = filtered_eigenpairs(matrix, n_components, tol=tol, random_state=random_state)
-        vectors = stored(with_signs(vectors))
+        vectors = persist(with_signs(vectors))
     return SpectralBasis(values, vectors, degrees)
 
 
@@ -176,17 +199,8 @@ def row_sums(matrix: Any) -> BlockArray:
     """Return the degrees of the samples, in row blocks."""
     if isinstance(matrix, GramFactor):
         factor = matrix.factor
-        return (factor @ np.asarray(factor.sum_of(_column_sums))).keep()
+        return (factor @ np.asarray(factor.sum_of(_column_sums))).persist()
     return matrix.row_sums()
-
-
-def coherence_of_blocks(basis: BlockArray) -> float:
-    """As :func:`kernelwise.metrics.coherence`."""
-    return float(basis.map(_leverages).max()) * len(basis) / basis.shape[1]
-
-
-def _leverages(block: Array) -> Array:
-    return np.einsum("ij,ij->i", block, block)
 
 
 def _column_sums(block: Any) -> Array:
@@ -196,7 +210,7 @@ def _column_sums(block: Any) -> Array:
 def _scaled(matrix: Any, weights: BlockArray) -> Any:
     """Return ``diag(w) K diag(w)``."""
     if isinstance(matrix, GramFactor):
-        return GramFactor(matrix.factor.map(_scaled_rows, weights).keep())
+        return GramFactor(matrix.factor.map_rows(_scaled_rows, weights).persist())
     pieces = matrix.exchange.bring(weights)
     parts = matrix.engine.map(_scaled_part, [matrix.parts, weights.handles, *pieces])
     return BlockGraph(matrix.engine, matrix.lengths, parts)
@@ -211,61 +225,6 @@ def _scaled_part(part: tuple[Any, Index], weights: Array, *pieces: Any) -> tuple
 
 def _scaled_rows(block: Any, weights: Array) -> Any:
     return sp.csr_array(sp.diags_array(weights) @ block) if is_sparse(block) else weights[:, None] * block
-
-
-@normal_rows.register
-def _normal_blocks(operator: BlockGraph, n_columns: int, random_state: np.random.RandomState) -> BlockArray:
-    return random_rows(operator, n_columns, random_state)
-
-
-@shifted_product.register
-def _product_of_blocks(operator: BlockGraph, rows: BlockArray, before: Any, center: float, scale: float) -> BlockArray:
-    """One task per block where the rows are few enough to travel as they are; else only those that are needed do."""
-    rows = rows.keep()
-    prior = [None] * len(rows.lengths) if before is None else before.keep().handles
-    if 8 * len(rows) * rows.shape[1] > WHOLE_BYTES:
-        pieces, starts = operator.exchange.bring(rows), None
-    else:
-        routes, starts = set(operator.exchange.routes), np.concatenate([[0], np.cumsum(rows.lengths)]).astype(np.int64)
-        receivers = range(len(rows.lengths))
-        pieces = [[block if (i, j) in routes else None for i in receivers] for j, block in enumerate(rows.handles)]
-    shared = {"starts": starts, "center": center, "scale": scale}
-    handles = operator.engine.map(_shifted, [operator.parts, rows.handles, prior, *pieces], **shared)
-    return BlockArray.of(operator.engine, rows.lengths, handles, rows.empty)
-
-
-def _shifted(
-    part: tuple[Any, Index], own: Array, before: Array | None, *pieces: Any, starts: Any, center: float, scale: float
-) -> Array:
-    matrix, touched = part
-    if starts is not None:
-        cuts = np.searchsorted(touched, starts)
-        pieces = tuple(
-            None if block is None else block[touched[cuts[j] : cuts[j + 1]] - starts[j]]
-            for j, block in enumerate(pieces)
-        )
-    needed = np.concatenate([own[:0], *(piece for piece in pieces if piece is not None)])
-    moved = scale * (np.asarray(matrix @ needed) - center * own)
-    return moved if before is None else moved - before
-
-
-@least_eigenvalue.register
-def _least_of_graph(operator: BlockGraph, random_state: np.random.RandomState) -> float:
-    """By the Lanczos recursion, with one sum over the samples per step."""
-    start = random_rows(operator, 1, random_state)
-    before, now = 0.0 * start, (start / np.sqrt(float((start**2).sum()))).keep()
-    diagonal: list[float] = []
-    beside: list[float] = [0.0]
-    for _ in range(min(LANCZOS_STEPS, operator.shape[0])):
-        image = shifted_product(operator, now, None, 0.0, 1.0)
-        along, square = (float(one) for one in together((now * image).sum(), (image**2).sum()))
-        diagonal.append(along)
-        left = square - along**2 - beside[-1] ** 2  # of the image, beyond the last two vectors
-        if left <= NEGLIGIBLE * square:
-            break
-        beside.append(np.sqrt(left))
-        before, now = now, ((image - along * now - beside[-2] * before) / beside[-1]).keep()
-    return float(scipy.linalg.eigvalsh_tridiagonal(diagonal, beside[1 : len(diagonal)])[0])
 
 
 class _ColumnProducts:
@@ -292,13 +251,141 @@ def _factor_eigenpairs(
         values, turned = randomised_eigenbasis(_ColumnProducts(factor), count, tol=tol, random_state=random_state)
     known = values > NEGLIGIBLE * max(float(values[0]), 0.0)
     if not known.any():
-        return values[:1], (factor @ np.zeros((n_columns, 1))).keep()
-    vectors = stored(factor @ (turned[:, known] / np.sqrt(values[known])))
+        return values[:1], (factor @ np.zeros((n_columns, 1))).persist()
+    vectors = persist(factor @ (turned[:, known] / np.sqrt(values[known])))
     # Vectors of small eigenvalues have lost digits; the nearest orthonormal ones have them again.
     _, lengths, axes = scipy.linalg.svd(np.asarray(triangle(vectors)))
-    return values[known], stored(with_signs(stored(vectors @ ((axes.T / lengths) @ axes))))
+    return values[known], persist(with_signs(persist(vectors @ ((axes.T / lengths) @ axes))))
 
 
 def _gram(block: Any) -> Array:
     product = block.T @ block
     return product.toarray() if is_sparse(product) else product
+
+
+def pair_products(factor: Any, rows: Any, cols: Any, check: Check) -> Any:
+    """Return ``f_i^T f_j`` for pairs of rows of a factor, where either is a Dask collection.
+
+    Parameters
+    ----------
+    factor : Dask array, or array in memory, of shape (n, r)
+    rows, cols : array-like, or Dask array or series, of int
+    check : callable
+        ``check(rows, cols)`` validates a piece of the pairs and returns index arrays.
+
+    Returns
+    -------
+    Dask array if the pairs are one, otherwise ndarray
+    """
+    import dask
+    import dask.array as da
+
+    blocks, starts = _row_blocks(factor)
+    given = is_dask(rows) or is_dask(cols)
+    pieces, lengths = _pieces(rows, cols) if given else ([check(rows, cols)], [len(rows)])
+    scores = []
+    for left, right in pieces:
+        ends = dask.delayed(_distinct_ends)(left, right, check=check)
+        found = [dask.delayed(_rows_between)(block, ends, start) for block, start in zip(blocks, starts, strict=True)]
+        scores.append(dask.delayed(_products)(ends, found))
+    if not given:
+        return dask.compute(*scores)[0]
+    parts = [da.from_delayed(one, shape=(k,), dtype=np.float64) for one, k in zip(scores, lengths, strict=True)]
+    return da.concatenate(parts)
+
+
+def rows_times(X: Any, factor: Any, *, finish: Callable[[Array], Array], n_columns: int) -> Any:
+    """Return ``finish(X @ factor)`` for a factor that is a Dask array with one row per column of X.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or Dask array of shape (n_new, n)
+    factor : Dask array of shape (n, r)
+    finish : callable
+        Applied to rows of the product.
+    n_columns : int
+        The number of columns that it returns.
+
+    Returns
+    -------
+    Dask array if X is one, otherwise ndarray
+    """
+    import dask
+    import dask.array as da
+
+    blocks, starts = _row_blocks(factor)
+    stops = [*starts[1:], factor.shape[0]]
+    if not is_dask(X):
+        cuts = [X[:, a:b] for a, b in zip(starts, stops, strict=True)]
+        products = [dask.delayed(_product)(cut, block) for cut, block in zip(cuts, blocks, strict=True)]
+        return dask.compute(dask.delayed(_finished)(products, finish=finish))[0]
+    X = X.rechunk({1: factor.chunks[0]})
+    placed = []
+    for pieces, length in zip(X.to_delayed(), X.chunks[0], strict=True):
+        products = [dask.delayed(_product)(piece, block) for piece, block in zip(pieces, blocks, strict=True)]
+        done = dask.delayed(_finished)(products, finish=finish)
+        placed.append(da.from_delayed(done, shape=(length, n_columns), dtype=np.float64))
+    return da.concatenate(placed, axis=0)
+
+
+def _row_blocks(factor: Any) -> tuple[list[Any], list[int]]:
+    """Return the blocks of rows, and where they begin."""
+    if not is_dask(factor):
+        import dask
+
+        return [dask.delayed(factor, pure=False)], [0]
+    if len(factor.chunks[1]) > 1:
+        factor = factor.rechunk({1: -1})
+    starts = np.concatenate([[0], np.cumsum(factor.chunks[0])[:-1]]).astype(int)
+    return factor.to_delayed().ravel().tolist(), starts.tolist()
+
+
+def _pieces(rows: Any, cols: Any) -> tuple[list[tuple[Any, Any]], Sequence[float]]:
+    """Return pieces of both ends, cut alike, and their lengths."""
+    import dask.array as da
+
+    left, right = (_as_array(one) if is_dask(one) else da.asarray(np.asarray(one)) for one in (rows, cols))
+    for name, one in (("rows", left), ("cols", right)):
+        if one.ndim != 1 or one.dtype.kind not in "iu":
+            raise ValueError(f"{name} must be a list of sample indices, got shape {one.shape} of {one.dtype}")
+    if not (np.isnan(left.shape[0]) or np.isnan(right.shape[0])):
+        if left.shape != right.shape:
+            raise ValueError(f"rows and cols must have one length, got {left.shape[0]} and {right.shape[0]}")
+        right = right.rechunk(left.chunks)
+    if left.numblocks != right.numblocks:
+        raise ValueError(
+            f"rows has {left.numblocks[0]} partitions and cols {right.numblocks[0]}; take both from one frame"
+        )
+    return list(zip(left.to_delayed(), right.to_delayed(), strict=True)), left.chunks[0]
+
+
+def _as_array(collection: Any) -> Any:
+    return collection.to_dask_array() if hasattr(collection, "to_dask_array") else collection
+
+
+def _distinct_ends(rows: Any, cols: Any, *, check: Check) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the samples that occur, in ascending order, and the places of both ends among them."""
+    left, right = check(rows, cols)
+    index, place = np.unique(np.concatenate([left, right]), return_inverse=True)
+    return index, place[: len(left)], place[len(left) :]
+
+
+def _rows_between(block: Array, ends: tuple[IntArray, IntArray, IntArray], start: int) -> Array:
+    index = ends[0]
+    return block[index[slice(*np.searchsorted(index, [start, start + len(block)]))] - start]
+
+
+def _products(ends: tuple[IntArray, IntArray, IntArray], found: list[Array]) -> Array:
+    rows = np.concatenate(found)
+    return sample_product(rows, rows, ends[1], ends[2])
+
+
+def _product(rows: Any, block: Array) -> Array:
+    return np.asarray(rows @ block)
+
+
+def _finished(products: list[Array], *, finish: Callable[[Array], Array]) -> Array:
+    total = products[0]
+    for more in products[1:]:
+        total = total + more
+    return finish(total)

@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from ..checks import check_count
 from ..metrics import coherence
-from ..spectral import SpectralBasis, assign_clusters
+from ..spectral import assign_clusters
+from ..spectral.embedding import unit_rows
 from ..supervision import Pairs
 from .basis import leading_basis, read_similarity
 from .completer import PairCompleter
 from .core_fit import CoreFitter
-from .entries import inner_products
 from .known_block import known_block
+from .matrix.observed import sample_product
 from .theory import (
     entries_for_recovery,
     labelled_for_recovery,
@@ -182,7 +184,7 @@ class _Simulation:
         block = known_block(pairs.flip(self.fitter.noise_rate, random_state=self.rng))
         core = self.fitter.fit(self.basis[block.index], block, self.fitter.complete(block, self.rng), self.rng)
         factor = core.factor(self.basis, block.index)
-        (same, different) = (inner_products(factor, *ends) for ends in self.questions)
+        (same, different) = (sample_product(factor, factor, *ends) for ends in self.questions)
         return 0.5 * float(np.mean(same >= 0.5) + np.mean(different < 0.5))
 
 
@@ -212,7 +214,7 @@ class _Theory:
 def _planted_classes(basis: Array, n_clusters: int, rng: np.random.RandomState) -> IntArray:
     """Clusters of the rows of the leading eigenvectors."""
     leading = basis[:, : max(2, n_clusters)]
-    rows = SpectralBasis(np.ones(leading.shape[1]), leading, None).embedding(row_normalize=leading.shape[1] > 1)
+    rows = unit_rows(leading) if leading.shape[1] > 1 else leading
     return assign_clusters(rows, n_clusters, random_state=rng)
 
 
@@ -233,9 +235,8 @@ def _labelled_sizes(n_labelled: Sequence[int] | None, basis: Array) -> list[int]
 
 
 def _check_questions(n_clusters: Any, accuracy: Any, shares: Sequence[float], n_repeats: Any) -> None:
-    for name, count, least in (("n_clusters", n_clusters, 2), ("n_repeats", n_repeats, 1)):
-        if not isinstance(count, Integral) or isinstance(count, bool) or count < least:
-            raise ValueError(f"{name} must be an integer of at least {least}, got {count!r}")
+    check_count("n_clusters", n_clusters, least=2)
+    check_count("n_repeats", n_repeats)
     if not 0.5 < accuracy <= 1:
         raise ValueError(f"accuracy must lie above 1/2, which is chance, and be at most 1, got {accuracy!r}")
     if not len(shares) or not all(0 < share <= 1 for share in shares):

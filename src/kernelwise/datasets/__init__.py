@@ -5,9 +5,17 @@ or pandas objects with ``as_frame=True``. Values are raw: nothing is scaled or n
 comes from, under which licence, and whom to cite.
 """
 
-from ._bundled import load_australian, load_breast_cancer, load_heart, load_ionosphere, load_sonar, load_splice
+from ._bundled import (
+    load_australian,
+    load_breast_cancer,
+    load_citeseer,
+    load_cora,
+    load_heart,
+    load_ionosphere,
+    load_sonar,
+    load_splice,
+)
 from ._gisette import fetch_gisette
-from ._linked import load_citeseer, load_cora
 from ._synthetic import make_block_similarity
 
 __all__ = [

@@ -8,7 +8,6 @@ import os
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -16,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..whole_files import whole_file
-from ._bunch import Dataset, check_choice, check_flags, pack
+from ._loading import Dataset, check_choice, check_flags, pack
 
 UCI_ADDRESS = "https://archive.ics.uci.edu/ml/machine-learning-databases/gisette"
 DATASET_PAGE = "https://archive.ics.uci.edu/dataset/170/gisette"
-LARGEST_VALUE = 999
 TIMEOUT_SECONDS = 60
 CHUNK_BYTES = 1 << 20
 
@@ -29,39 +27,18 @@ Progress = Callable[[str, int, int | None], object]
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class RemoteFile:
-    """A file below the base address, and the checksum of its bytes."""
-
-    path: str
-    sha256: str
-
-    @property
-    def name(self) -> str:
-        return self.path.rsplit("/", 1)[-1]
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of the set: a table of integers and a label for each of its rows."""
-
-    features: RemoteFile
-    labels: RemoteFile
-    n_samples: int
-    n_features: int = 5000
-
-
-PARTS = {
-    "train": Part(
-        RemoteFile("GISETTE/gisette_train.data", "6d4c5e998afe67937b9e77a3334e03c85e545ebc65a6eb1333ffc14125cfc389"),
-        RemoteFile("GISETTE/gisette_train.labels", "42bd681fe51b161f033df773df14a0116e492676555ab14616c1b72edc054075"),
-        n_samples=6000,
-    ),
-    "valid": Part(
-        RemoteFile("GISETTE/gisette_valid.data", "5cea897956dd172a006132738254a27a8f61ecc1ceb6f5b20639c281d2942254"),
-        RemoteFile("gisette_valid.labels", "a6b857a0448023f033c4dda2ef848714b4be2ae45ce598d088fb3efb406e08c5"),
-        n_samples=1000,
-    ),
+#: The files of each part below the base address, with the SHA-256 of their bytes: integers from 0 to 999, and then
+#: a label, -1 or +1, for each of its rows.
+Part = dict[str, str]
+PARTS: dict[str, Part] = {
+    "train": {
+        "GISETTE/gisette_train.data": "6d4c5e998afe67937b9e77a3334e03c85e545ebc65a6eb1333ffc14125cfc389",
+        "GISETTE/gisette_train.labels": "42bd681fe51b161f033df773df14a0116e492676555ab14616c1b72edc054075",
+    },
+    "valid": {
+        "GISETTE/gisette_valid.data": "5cea897956dd172a006132738254a27a8f61ecc1ceb6f5b20639c281d2942254",
+        "gisette_valid.labels": "a6b857a0448023f033c4dda2ef848714b4be2ae45ce598d088fb3efb406e08c5",
+    },
 }
 
 
@@ -143,7 +120,7 @@ def fetch_gisette(
         target_names=["-1", "+1"],
         return_X_y=return_X_y,
         as_frame=as_frame,
-        filename=[str(folder / file.name) for part in parts for file in (part.features, part.labels)],
+        filename=[str(folder / Path(path).name) for part in parts for path in part],
     )
 
 
@@ -158,31 +135,33 @@ def data_folder(data_home: str | os.PathLike[str] | None) -> Path:
 
 def provide(parts: list[Part], folder: Path, base_url: str | None, callback: Progress | None) -> None:
     """Make sure that every file is in the folder, with the right checksum; download the missing ones."""
-    wanted = [file for part in parts for file in (part.features, part.labels)]
-    missing = [file for file in wanted if not (folder / file.name).exists()]
+    wanted = [(path, folder / Path(path).name, digest) for part in parts for path, digest in part.items()]
+    missing = [file for file in wanted if not file[1].exists()]
     if missing and base_url is None:
-        names = ", ".join(file.name for file in missing)
+        names = ", ".join(target.name for _, target, _ in missing)
         raise OSError(f"{names} not found and download_if_missing=False. {by_hand(folder)}")
-    for file in missing:
-        download(file, folder, f"{base_url}/{file.path}", callback)
+    for path, target, digest in missing:
+        download(f"{base_url}/{path}", target, digest, callback)
     for file in wanted:
-        if file not in missing and checksum(folder / file.name) != file.sha256:
-            raise OSError(f"{folder / file.name} is damaged: its SHA-256 is not {file.sha256}. Delete it and try again")
+        _, target, digest = file
+        if file not in missing and checksum(target) != digest:
+            raise OSError(f"{target} is damaged: its SHA-256 is not {digest}. Delete it and try again")
 
 
 def by_hand(folder: Path) -> str:
     return f"You can download the files from {DATASET_PAGE} in a browser and put them into {folder}"
 
 
-def download(file: RemoteFile, folder: Path, url: str, callback: Progress | None) -> None:
+def download(url: str, target: Path, digest: str, callback: Progress | None) -> None:
     """Download, compare the checksum, and only then give the file its name."""
+    folder = target.parent
     folder.mkdir(parents=True, exist_ok=True)
     logger.info("downloading %s", url)
     try:
-        with whole_file(folder / file.name) as target:
-            found = _copy(url, target, file.name, callback)
-            if found != file.sha256:
-                raise OSError(f"the SHA-256 is {found}, expected {file.sha256}")
+        with whole_file(target) as stream:
+            found = _copy(url, stream, target.name, callback)
+            if found != digest:
+                raise OSError(f"the SHA-256 is {found}, expected {digest}")
     except (OSError, http.client.HTTPException) as error:
         if isinstance(error, urllib.error.HTTPError):
             error.close()  # it holds the answer of the server, which is open until then
@@ -214,38 +193,9 @@ def checksum(path: Path) -> str:
 
 def read_parts(parts: list[Part], folder: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """The rows of the parts, one below the other, with labels -1 and +1 as 0 and 1."""
-    X = [read_features(folder / part.features.name, part.n_samples, part.n_features) for part in parts]
-    y = [read_labels(folder / part.labels.name, part.n_samples) for part in parts]
-    return np.concatenate(X, dtype=np.float64), (np.concatenate(y) > 0).astype(np.int64)
-
-
-def read_features(path: Path, n_samples: int, n_features: int) -> NDArray[np.int32]:
-    """A table of integers from 0 to 999, separated by blanks."""
-    X = _read_integers(path)
-    if X.shape != (n_samples, n_features):
-        raise ValueError(f"{path} has {X.shape[0]} rows and {X.shape[1]} columns, not {n_samples} and {n_features}")
-    if X.min() < 0 or X.max() > LARGEST_VALUE:
-        raise ValueError(f"{path} has values from {X.min()} to {X.max()}, outside 0..{LARGEST_VALUE}")
-    return X
-
-
-def read_labels(path: Path, n_samples: int) -> NDArray[np.int32]:
-    """One label per line, -1 or +1, each for half of the lines."""
-    y = _read_integers(path)
-    if y.shape != (n_samples, 1):
-        raise ValueError(f"{path} has {y.shape[0]} rows and {y.shape[1]} columns, not {n_samples} and 1")
-    if not np.isin(y, (-1, 1)).all():
-        raise ValueError(f"{path} has labels other than -1 and +1: {np.setdiff1d(y, (-1, 1)).tolist()}")
-    if y.sum() != 0:
-        raise ValueError(f"{path} has {(y > 0).sum()} labels +1 and {(y < 0).sum()} labels -1, not half and half")
-    return y.ravel()
-
-
-def _read_integers(path: Path) -> NDArray[np.int32]:
-    with path.open("rb") as stream:
-        if not any(line.strip() for line in stream):
-            raise ValueError(f"{path} is empty")
-    try:
-        return np.loadtxt(path, dtype=np.int32, ndmin=2, comments=None)
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"{path} is not a table of integers: {error}") from error
+    files = [folder / Path(path).name for part in parts for path in part]
+    X, y = (
+        np.concatenate([np.loadtxt(file, dtype=np.int32, ndmin=2) for file in files if file.suffix == suffix])
+        for suffix in (".data", ".labels")
+    )
+    return X.astype(np.float64), (y.ravel() > 0).astype(np.int64)

@@ -7,10 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ..tables.columns import Column as Column
+    from ..tables.columns import Table as Table
+    from ..tables.kinds import Kind as Kind
+    from ..tables.preparation import TableFeatures as TableFeatures
     from .corrected import corrected_file as corrected_file
     from .corrected import corrected_links as corrected_links
     from .errors import FileError as FileError
-    from .features import TableFeatures as TableFeatures
     from .models import SavedModel as SavedModel
     from .models import load_model as load_model
     from .models import make_card as make_card
@@ -21,20 +24,17 @@ if TYPE_CHECKING:
     from .reading import read_links as read_links
     from .reading import read_similarity as read_similarity
     from .reading import read_table as read_table
-    from .table import Column as Column
-    from .table import Kind as Kind
-    from .table import Table as Table
     from .writing import check_output as check_output
     from .writing import write_file as write_file
     from .writing import write_files as write_files
 
 _HOME = {
-    "Column": "table",
+    "Column": ".tables.columns",
     "FileError": "errors",
-    "Kind": "table",
+    "Kind": ".tables.kinds",
     "SavedModel": "models",
-    "Table": "table",
-    "TableFeatures": "features",
+    "Table": ".tables.columns",
+    "TableFeatures": ".tables.preparation",
     "check_output": "writing",
     "corrected_file": "corrected",
     "corrected_links": "corrected",

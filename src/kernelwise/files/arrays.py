@@ -12,11 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..tables.columns import Column, Table
+from ..tables.kinds import as_words
 from .delimited import read_bytes
 from .errors import FileError, explain
 from .limits import MAX_COLUMNS, MAX_SAMPLES, MAX_SPARSE_COLUMNS, check_size, open_archive, unpacking
 from .matrix_market import matrix_market
-from .table import Column, Table, as_words
 
 __all__ = [
     "arrays_in",

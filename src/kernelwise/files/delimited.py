@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..memory import require
+from ..tables.columns import Column, Table
+from ..tables.kinds import as_words, is_number
 from .errors import FileError, place
 from .limits import MAX_COLUMNS, MAX_TEXT_BYTES, check_size
-from .table import Column, Table, as_words, is_number
 
 __all__ = [
     "TextTable",

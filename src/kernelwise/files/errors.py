@@ -1,13 +1,14 @@
 """Files that cannot be used, and how to say so."""
 
-import difflib
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-__all__ = ["FileError", "choices", "explain", "place"]
+from ..tables.errors import TableError, choices, place
+
+__all__ = ["FileError", "choices", "explain", "place", "reading_a_table"]
 
 
-class FileError(ValueError):
+class FileError(TableError):
     """A file that cannot be used; the message names the file, the place in it and the remedy.
 
     Examples
@@ -20,20 +21,6 @@ class FileError(ValueError):
     """
 
 
-def place(path: Path | str, *, line: int | None = None, column: str | None = None) -> str:
-    """Where something is, as a message begins.
-
-    >>> place("a.csv", line=3, column="age")
-    "a.csv, line 3, column 'age'"
-    """
-    parts = [str(path)]
-    if line is not None:
-        parts.append(f"line {line}")
-    if column is not None:
-        parts.append(f"column {column!r}")
-    return ", ".join(parts)
-
-
 def explain(error: BaseException) -> str:
     """The message of an error on one line.
 
@@ -43,18 +30,12 @@ def explain(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def choices(name: str, names: Iterable[str], *, shown: int = 8) -> str:
-    """What the user may have meant: the nearest name, or else the first names there are.
-
-    >>> choices("lable", ["id", "label"])
-    "did you mean 'label'?"
-    >>> choices("target", ["id", "label"])
-    "it has 'id', 'label'"
-    """
-    names = list(names)
-    folded = {known.casefold(): known for known in reversed(names)}
-    near = difflib.get_close_matches(name.casefold(), folded, n=1)
-    if near:
-        return f"did you mean {folded[near[0]]!r}?"
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return f"it has {', '.join(repr(known) for known in names[:shown])}{more}" if names else "it has none"
+@contextmanager
+def reading_a_table() -> Iterator[None]:
+    """Say that a file cannot be used where the table in it cannot."""
+    try:
+        yield
+    except FileError:
+        raise
+    except TableError as error:
+        raise FileError(str(error)) from error

@@ -14,21 +14,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..reproduction.records import plain, versions
-from ..tables.preparation import ColumnPreparation
+from ..environment import versions
+from ..json_values import plain
+from ..tables.columns import Table
+from ..tables.errors import TableError
+from ..tables.preparation import TableFeatures
 from .arrays import arrays_in, check_array, check_characters, sparse_from
 from .errors import FileError, explain
-from .features import TableFeatures
 from .limits import check_size, open_archive, unpacking
 from .native_checks import check_native_parts
 from .reading import existing
-from .table import Table
 from .writing import write_file
 
 __all__ = ["SavedModel", "load_model", "make_card", "read_card", "save_model"]
 
 CARD = "card.json"
-FORMAT = "kernelwise-model/1"
+#: Format 1 was written by development versions, whose classes stood in other modules.
+FORMAT = "kernelwise-model/2"
 #: The longest description of a model or of what it consists of.
 MAX_JSON = 2**26
 SKOPS_MISSING = "saving and loading models needs skops: pip install kernelwise[cli]"
@@ -78,14 +80,15 @@ TRUSTED = frozenset(
         "kernelwise.baselines.spectral_kernel.SpectralFeatures",
         "kernelwise.baselines.spectral_kernel.SpectralKernelLearner",
         "kernelwise.baselines.uniform_kernel.UniformKernel",
-        "kernelwise.tables.preparation.ColumnPreparation",
-        "kernelwise.completion.calibration.Calibration",
+        "kernelwise.tables.encoders.Categories",
+        "kernelwise.tables.encoders.Dates",
+        "kernelwise.tables.encoders.Numbers",
+        "kernelwise.tables.encoders.Words",
+        "kernelwise.tables.preparation.TableFeatures",
+        "kernelwise.completion.components.Calibration",
         "kernelwise.samples.FeatureScaler",
         "kernelwise.completion.basis.ExtendedBasis",
         "kernelwise.mkl.best_case.BestCaseMKLClassifier",
-        "kernelwise.tables.encoders.Categories",
-        "kernelwise.tables.encoders.Numbers",
-        "kernelwise.tables.encoders.Words",
         "kernelwise.completion.clustering.PairCompletionClustering",
         "kernelwise.links.smoothing.LinkSmoother",
         "kernelwise.links.clustering.LinkedClustering",
@@ -105,11 +108,6 @@ TRUSTED = frozenset(
         "kernelwise.pairs.clustering.PairKernelClustering",
         "kernelwise.completion.completer.PairCompleter",
         "kernelwise.pairs.learner.PairKernelLearner",
-        "kernelwise.files.features.CategoricalColumn",
-        "kernelwise.files.features.MatrixBlock",
-        "kernelwise.files.features.NumericColumn",
-        "kernelwise.files.features.TableFeatures",
-        "kernelwise.files.features.TextColumn",
         "kernelwise.kernels.combined.AttributeFeatures",
         "kernelwise.kernels.combined.LandmarkFeatures",
         "kernelwise.kernels.expansion.KernelExpansion",
@@ -180,7 +178,7 @@ def make_card(**facts: Any) -> dict[str, Any]:
     >>> from kernelwise.files.models import make_card
     >>> card = make_card(label="approved", noise_rate=0.1)
     >>> card["format"], card["label"], sorted(card["versions"])
-    ('kernelwise-model/1', 'approved', ['kernelwise', 'numpy', 'python', 'scipy', 'sklearn'])
+    ('kernelwise-model/2', 'approved', ['kernelwise', 'numpy', 'python', 'scipy', 'sklearn'])
     """
     created = datetime.now(UTC).isoformat(timespec="seconds")
     return {"format": FORMAT, "created": created, "versions": versions(), **plain(facts)}
@@ -247,7 +245,7 @@ def _n_features(estimator: Any) -> int:
     """How many columns the parts of an estimator see: those of the data, or what it makes of a data frame."""
     if not _prepares_frames(estimator):
         return getattr(estimator, "n_features_in_", 0)
-    if not isinstance(estimator._columns, ColumnPreparation):
+    if not isinstance(estimator._columns, TableFeatures):
         raise TypeError(f"a data frame is not prepared by {type(estimator._columns).__name__}")
     return estimator._columns.n_features
 
@@ -261,7 +259,7 @@ def _fitting_together(problem: str) -> Iterator[None]:
     """Say ``problem`` where parts of a file, each as it should be, do not fit together, whatever that raises."""
     try:
         yield
-    except (FileError, MemoryError):
+    except (TableError, MemoryError):
         raise
     except Exception as error:
         raise FileError(f"{problem} ({explain(error)}); make the model again") from error

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..memory import require
+from ..tables.columns import Column, Table
+from ..tables.kinds import as_words
 from .errors import FileError, explain
 from .limits import MAX_COLUMNS, check_size
-from .table import Column, Table, as_words
 
 __all__ = ["load_parquet", "read_parquet"]
 

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from ..memory import require
 from ..supervision import Pairs
+from ..tables.columns import Table
+from ..tables.kinds import Kind
 from .arrays import read_matrix_market, read_npy, read_npz, read_svmlight
 from .delimited import decode, find_delimiter, is_header, read_bytes, read_delimited, records
-from .errors import FileError, choices, place
+from .errors import FileError, choices, place, reading_a_table
 from .parquet import read_parquet
-from .table import Kind, Table, numeric_values
 
 __all__ = ["file_hash", "read_links", "read_similarity", "read_table"]
 
@@ -36,6 +37,7 @@ SAME = frozenset({"1", "+1", "1.0", "same", "must-link", "must", "yes", "true"})
 DIFFERENT = frozenset({"-1", "0", "-1.0", "0.0", "different", "cannot-link", "cannot", "no", "false"})
 
 
+@reading_a_table()
 def read_table(path: str | Path, *, as_written: Collection[str] = (), kinds: Mapping[str, Kind] | None = None) -> Table:
     """Read a table: CSV, TSV, Parquet, .npy, .npz, Matrix Market or svmlight, by the ending of its name.
 
@@ -44,7 +46,7 @@ def read_table(path: str | Path, *, as_written: Collection[str] = (), kinds: Map
     path : path
     as_written : collection of str
         Columns that must exist and are kept as text, such as labels and ids.
-    kinds : mapping of str to {"numeric", "categorical", "text", "id"}, optional
+    kinds : mapping of str to {"numeric", "categorical", "text", "date", "id"}, optional
         Kinds that differ from those found.
 
     Returns
@@ -87,6 +89,7 @@ def read_table(path: str | Path, *, as_written: Collection[str] = (), kinds: Map
     return table.retyped(kinds or {})
 
 
+@reading_a_table()
 def read_similarity(path: str | Path) -> tuple[NDArray[np.float64], list[str] | None]:
     """Read a symmetric matrix of similarities, and the names of its rows where the file has them.
 
@@ -113,7 +116,7 @@ def read_similarity(path: str | Path) -> tuple[NDArray[np.float64], list[str] | 
     return matrix, names
 
 
-def _check_square(path: Path, shape: tuple[int, int]) -> None:
+def _check_square(path: Path | str, shape: tuple[int, int]) -> None:
     if shape[0] != shape[1]:
         raise FileError(
             f"{path} is {shape[0]} x {shape[1]}; a similarity matrix must be square, with one row and one column per"
@@ -138,7 +141,7 @@ def _matrix_of(table: Table) -> tuple[NDArray[np.float64], list[str] | None]:
     header = [column.name for column in columns]
     if names is None and not header[0].startswith("column "):
         names = header
-    return np.column_stack([numeric_values(table, column) for column in columns]), names
+    return np.column_stack([table.numbers(column.name) for column in columns]), names
 
 
 def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the nodes") -> Pairs:

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from ..checks import check_ends
 from .bank import KernelBank, one_name_each
 from .magnitudes import check_magnitude
 
@@ -70,7 +71,7 @@ class AttributeBank(KernelBank):
         return sp.csr_array(self.X.T.power(2))
 
     def pair_values(self, rows: ArrayLike, cols: ArrayLike) -> sp.csr_array:
-        left, right = self._pair_indices(rows, cols)
+        left, right = check_ends(rows, cols, self.n_samples)
         return sp.csr_array(self.X[left].multiply(self.X[right]))
 
     def combination(self, weights: ArrayLike) -> LinearOperator:

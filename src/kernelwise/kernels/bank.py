@@ -68,13 +68,13 @@ class KernelBank(ABC):
         rows = [np.asarray(self.factor(int(j)).T, dtype=np.float64) for j in np.asarray(kernels)]
         needed = 8 * self.n_samples * sum(map(len, rows))
         require(needed, f"a copy of the factors of {len(rows)} kernels", "use a lower rank, a larger penalty, or Dask")
-        ranks = np.array([len(block) for block in rows], dtype=np.intp)
+        ranks = np.array([len(factor) for factor in rows], dtype=np.intp)
         return np.concatenate(rows) if rows else np.zeros((0, self.n_samples)), ranks
 
-    def values(self, blocks: dict[int, Array]) -> Any:
-        """Return ``sum_j F_j w_j`` for the kernels j and coordinates ``w_j`` of ``blocks``."""
+    def values(self, parts: dict[int, Array]) -> Any:
+        """Return ``sum_j F_j w_j`` for the kernels j and coordinates ``w_j`` of ``parts``."""
         values = np.zeros(self.n_samples)
-        for j, w in blocks.items():
+        for j, w in parts.items():
             factor = self.factor(j)
             values += factor @ w.astype(factor.dtype, copy=False)
         return values
@@ -95,10 +95,6 @@ class KernelBank(ABC):
     def combined_factor(self, weights: ArrayLike) -> Any:
         """Return ``F`` with ``F F^T = sum_j weights_j K_j`` for non-negative weights; zero weights take no columns."""
 
-    def traces(self) -> Array:
-        """Return the trace of every kernel."""
-        return np.asarray(self.diagonals().sum(axis=1)).ravel()
-
     def _vector(self, v: ArrayLike) -> Array:
         vector = np.asarray(v, dtype=np.float64)
         if vector.shape != (self.n_samples,):
@@ -114,21 +110,6 @@ class KernelBank(ABC):
             wanted = "finite" if signed else "finite and not negative"
             raise ValueError(f"weights must be {wanted}, got {vector[bad][0]} for kernel {self.names[np.argmax(bad)]}")
         return vector
-
-    def _pair_indices(self, rows: ArrayLike, cols: ArrayLike) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        left, right = self._indices(rows, "rows"), self._indices(cols, "cols")
-        if len(left) != len(right):
-            raise ValueError(f"rows and cols must have one length, got {len(left)} and {len(right)}")
-        return left, right
-
-    def _indices(self, index: ArrayLike, name: str) -> NDArray[np.intp]:
-        vector = np.asarray(index)
-        if vector.ndim != 1 or (vector.size and vector.dtype.kind not in "iu"):
-            raise ValueError(f"{name} must be a list of sample indices, got shape {vector.shape} of {vector.dtype}")
-        outside = vector[(vector < 0) | (vector >= self.n_samples)]
-        if outside.size:
-            raise ValueError(f"{name} contains {outside[0]}, but samples are 0..{self.n_samples - 1}")
-        return vector.astype(np.intp, copy=False)
 
 
 def one_name_each(names: Sequence[str] | None, count: int, *, default: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from ..kernels.precomputed import is_precomputed
 from ..memory import require
 from .attributes import AttributeBank
 from .bank import KernelBank
@@ -199,7 +200,7 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
 
     @property
     def _is_precomputed(self) -> bool:
-        return isinstance(self.kernels, str) and self.kernels == "precomputed"
+        return is_precomputed(self.kernels)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

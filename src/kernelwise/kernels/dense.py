@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
+from ..checks import check_ends
 from ..memory import require
 from .bank import NEGLIGIBLE, KernelBank, one_name_each
 from .gram_checks import check_gram_stack
@@ -72,7 +73,7 @@ class DenseBank(KernelBank):
         return np.einsum("jii->ji", self.grams)
 
     def pair_values(self, rows: ArrayLike, cols: ArrayLike) -> Array:
-        left, right = self._pair_indices(rows, cols)
+        left, right = check_ends(rows, cols, self.n_samples)
         return self.grams[:, left, right].T
 
     def combination(self, weights: ArrayLike) -> LinearOperator:

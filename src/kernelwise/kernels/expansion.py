@@ -33,7 +33,7 @@ class KernelExpansion:
     >>> import numpy as np
     >>> from kernelwise.kernels import FactorBank, KernelExpansion, Linear
     >>> bank = FactorBank.build(np.array([[1.0], [2.0]]), [Linear()])
-    >>> f = KernelExpansion.from_blocks(bank, [{0: np.array([3.0])}], np.array([0.5]))
+    >>> f = KernelExpansion.from_parts(bank, [{0: np.array([3.0])}], np.array([0.5]))
     >>> f(np.array([[1.0], [10.0]])).tolist()
     [[3.5], [30.5]]
     """
@@ -42,16 +42,16 @@ class KernelExpansion:
     offset: Array
 
     @classmethod
-    def from_blocks(cls, bank: FactorBank, outputs: list[dict[int, Array]], intercepts: Array) -> "KernelExpansion":
-        """Express functions ``f_j = F_j w_j``, one dict of blocks per output, as sums over landmarks."""
+    def from_parts(cls, bank: FactorBank, outputs: list[dict[int, Array]], intercepts: Array) -> "KernelExpansion":
+        """Express functions ``f_j = F_j w_j``, one dict of parts per output, as sums over landmarks."""
         offset = np.array(intercepts, dtype=np.float64)
         terms = []
         for j in sorted(set().union(*outputs)):
             feature_map = bank.maps[j]
             coef = np.zeros((feature_map.rank, len(outputs)))
-            for k, blocks in enumerate(outputs):
-                if j in blocks:
-                    coef[:, k], shift = feature_map.expansion(blocks[j])
+            for k, parts in enumerate(outputs):
+                if j in parts:
+                    coef[:, k], shift = feature_map.expansion(parts[j])
                     offset[k] += shift
             terms.append(Term(feature_map.kernel, feature_map.landmarks, coef))
         return cls(tuple(terms), offset)

@@ -9,14 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_random_state
 
+from ..checks import check_ends
 from .bank import NEGLIGIBLE, KernelBank
 from .landmarks import LandmarkMap, factor_kernel
 from .specs import Kernel
 
 Array = NDArray[np.float64]
 
-#: Factors are kept in blocks of about this many bytes, so that building never needs a second copy of all of them.
-BLOCK_BYTES = 16 * 2**20
+#: Factors are kept in stacks of about this many bytes, so that building never needs a second copy of all of them.
+STACK_BYTES = 16 * 2**20
 
 
 class FactorLayout:
@@ -57,7 +58,7 @@ class FactorLayout:
 class FactorBank(FactorLayout, KernelBank):
     """Kernels as ``K_j ~ F_j F_j^T``, each factored by pivoted Cholesky to a tolerance or a rank.
 
-    The factors are stacked, transposed, in a few row blocks: block rows ``offsets[j]:offsets[j+1]`` belong to kernel j.
+    The factors are stacked, transposed, in a few arrays: rows ``offsets[j]:offsets[j+1]`` of all belong to kernel j.
 
     References
     ----------
@@ -72,11 +73,11 @@ class FactorBank(FactorLayout, KernelBank):
     ([5], True)
     """
 
-    def __init__(self, blocks: list[Array], maps: list[LandmarkMap], residuals: ArrayLike):
+    def __init__(self, stacks: list[Array], maps: list[LandmarkMap], residuals: ArrayLike):
         super().__init__(maps, residuals)
-        self.blocks = blocks
-        self.n_samples = blocks[0].shape[1]
-        self._block_starts = np.concatenate([[0], np.cumsum([len(block) for block in blocks])])
+        self.stacks = stacks
+        self.n_samples = stacks[0].shape[1]
+        self._stack_starts = np.concatenate([[0], np.cumsum([len(stack) for stack in stacks])])
 
     @classmethod
     def build(
@@ -94,7 +95,7 @@ class FactorBank(FactorLayout, KernelBank):
         """Factor every kernel; see :func:`build_bank` for the parameters."""
         rng = check_random_state(random_state)
         maps, residuals = [], []
-        blocks: list[Array] = []
+        stacks: list[Array] = []
         pending: list[Array] = []
         for kernel in kernels:
             factor = factor_kernel(kernel, X, tol=tol, max_rank=max_rank, center=center, random_state=rng)
@@ -102,41 +103,41 @@ class FactorBank(FactorLayout, KernelBank):
             maps.append(replace(factor.feature_map(kernel, X), mean=mean, scale=spread))
             residuals.append(factor.residual)
             pending.append(factor.rows.astype(dtype, copy=False))
-            if sum(rows.nbytes for rows in pending) >= BLOCK_BYTES:
-                blocks.append(_stack(pending))
-        if pending or not blocks:
-            blocks.append(_stack(pending))
-        return cls(blocks, maps, residuals)
+            if sum(rows.nbytes for rows in pending) >= STACK_BYTES:
+                stacks.append(_stack(pending))
+        if pending or not stacks:
+            stacks.append(_stack(pending))
+        return cls(stacks, maps, residuals)
 
     @property
     def dtype(self) -> Any:
         """The type of the stored numbers; whatever it is, results are float64."""
-        return self.blocks[0].dtype
+        return self.stacks[0].dtype
 
     @property
     def nbytes(self) -> int:
         """The memory of the factors."""
-        return sum(block.nbytes for block in self.blocks)
+        return sum(stack.nbytes for stack in self.stacks)
 
     def project(self, v: ArrayLike) -> Array:
         """Return the coordinates ``F^T v`` of all kernels, stacked."""
         vector = self._vector(v).astype(self.dtype, copy=False)
-        return np.concatenate([block @ vector for block in self.blocks]).astype(np.float64, copy=False)
+        return np.concatenate([stack @ vector for stack in self.stacks]).astype(np.float64, copy=False)
 
     def lift(self, w: Array) -> Array:
         """Return ``sum_j F_j w_j`` for stacked coordinates ``w``."""
         lifted = np.zeros(self.n_samples)
-        for part, block in zip(np.split(w, self._block_starts[1:-1]), self.blocks, strict=True):
-            lifted += part.astype(self.dtype, copy=False) @ block
+        for part, stack in zip(np.split(w, self._stack_starts[1:-1]), self.stacks, strict=True):
+            lifted += part.astype(self.dtype, copy=False) @ stack
         return lifted
 
     def rows(self, j: int) -> Array:
         """Return ``F_j^T`` (rank, n_samples) without copying."""
         start, stop = self.offsets[j], self.offsets[j + 1]
-        # A kernel of rank 0 at the very end starts where the last block stops.
-        b = min(int(np.searchsorted(self._block_starts, start, side="right")), len(self.blocks)) - 1
-        base = self._block_starts[b]
-        return self.blocks[b][start - base : stop - base]
+        # A kernel of rank 0 at the very end starts where the last stack stops.
+        b = min(int(np.searchsorted(self._stack_starts, start, side="right")), len(self.stacks)) - 1
+        base = self._stack_starts[b]
+        return self.stacks[b][start - base : stop - base]
 
     def factor(self, j: int) -> Array:
         return self.rows(j).T
@@ -158,7 +159,7 @@ class FactorBank(FactorLayout, KernelBank):
         return np.stack([_column_dots(self.rows(j), self.rows(j)) for j in range(self.n_kernels)])
 
     def pair_values(self, rows: ArrayLike, cols: ArrayLike) -> Array:
-        left, right = self._pair_indices(rows, cols)
+        left, right = check_ends(rows, cols, self.n_samples)
         factors = map(self.rows, range(self.n_kernels))
         return np.stack([_column_dots(F[:, left], F[:, right]) for F in factors], axis=1)
 
@@ -200,6 +201,6 @@ def _column_dots(F: Array, G: Array) -> Array:
 
 def _stack(pending: list[Array]) -> Array:
     """Join the pending rows into one array, and forget them; a single array need not be copied."""
-    block = pending[0] if len(pending) == 1 else np.concatenate(pending)
+    stack = pending[0] if len(pending) == 1 else np.concatenate(pending)
     pending.clear()
-    return np.ascontiguousarray(block)
+    return np.ascontiguousarray(stack)

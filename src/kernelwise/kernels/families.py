@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import check_choice
 from .specs import Columns, Gaussian, Kernel, Linear
 
 Scope = Literal["all", "each", "all+each"]
@@ -40,8 +41,7 @@ class KernelFamily:
     columns: Columns = None
 
     def __post_init__(self) -> None:
-        if self.scope not in ("all", "each", "all+each"):
-            raise ValueError(f'scope must be "all", "each" or "all+each", got {self.scope!r}')
+        check_choice("scope", self.scope, ("all", "each", "all+each"))
 
     def expand(self, n_features: int) -> list[Kernel]:
         """Return the kernels, the ones on all columns first."""

@@ -20,6 +20,11 @@ from .gram_checks import check_gram_stack, project_psd
 from .specs import Kernel
 
 
+def is_precomputed(kernels: Any) -> bool:
+    """Whether the option ``kernels`` says that ``X`` is a Gram matrix, or a stack of them, instead of features."""
+    return isinstance(kernels, str) and kernels == "precomputed"
+
+
 @dataclass(frozen=True, eq=False)
 class IndexedGram(Kernel):
     """A kernel read from a square matrix; samples are row numbers of that matrix. :func:`precomputed` makes them.

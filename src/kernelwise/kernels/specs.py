@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from ..checks import check_count, check_positive
 from .magnitudes import LARGEST, LEAST, power_of_two
 
 #: Below this fraction of ``||s||^2 + ||t||^2``, the expanded ``||s - t||^2`` has lost three digits or more.
@@ -117,8 +118,7 @@ class Gaussian(Kernel):
     width: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.width) and self.width > 0):
-            raise ValueError(f"width must be a positive number, got {self.width!r}")
+        check_positive("width", self.width)
         if not LEAST <= self.width <= LARGEST:
             raise ValueError(
                 f"width must lie between {LEAST:g} and {LARGEST:g}, got {self.width!r}; scale the features"
@@ -173,10 +173,8 @@ class Polynomial(Kernel):
     coef0: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.degree, int | np.integer) and self.degree >= 1):
-            raise ValueError(f"degree must be an integer of at least 1, got {self.degree!r}")
-        if not (np.isfinite(self.gamma) and self.gamma > 0):
-            raise ValueError(f"gamma must be a positive number for the kernel to be one, got {self.gamma!r}")
+        check_count("degree", self.degree)
+        check_positive("gamma", self.gamma)
         if not (np.isfinite(self.coef0) and self.coef0 >= 0):
             raise ValueError(f"coef0 must be a number of at least 0 for the kernel to be one, got {self.coef0!r}")
 

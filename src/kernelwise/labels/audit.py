@@ -118,10 +118,7 @@ def audit_labels(
     if estimator is not None and probabilities is not None:
         raise ValueError("give estimator or probabilities, not both: probabilities already are an estimator's answer")
     if estimator is None and probabilities is None:
-        model = NoisyLabelClassifier(random_state=random_state).fit(X, y)
-        return _audit(
-            y, model.classes_, model.label_probabilities_, model.noise_rate_, model.noise_interval_, model.transition_
-        )
+        return audit_by(NoisyLabelClassifier(random_state=random_state).fit(X, y), y)
     labels = np.asarray(y)
     classes, given = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
@@ -134,6 +131,13 @@ def audit_labels(
     posterior = explain_label_noise(scores, given)
     found = posterior.label_posterior(scores, given)
     return _audit(labels, classes, found, posterior.noise_rate, posterior.interval(0.95), posterior.transition)
+
+
+def audit_by(model: NoisyLabelClassifier, y: ArrayLike) -> LabelAudit:
+    """Return what a model says of the labels ``y`` that it was fitted to."""
+    return _audit(
+        y, model.classes_, model.label_probabilities_, model.noise_rate_, model.noise_interval_, model.transition_
+    )
 
 
 def _check_probabilities(probabilities: ArrayLike, n_samples: int, classes: NDArray[Any]) -> Array:

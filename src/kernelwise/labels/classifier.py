@@ -13,7 +13,8 @@ from ..kernels.magnitudes import LARGEST, check_magnitude, power_of_two
 from ..kernels.reading import read_samples, tidy
 from ..kernels.specs import is_sparse
 from ..samples import DistinctSamples, distinct_samples, read_weights
-from ..tables.preparation import ColumnPreparation, needs_preparation
+from ..tables.columns import is_table
+from ..tables.preparation import TableFeatures
 from .noise_model.explanations import ExplainedNoise, explained
 from .noise_model.posterior import fit_label_noise
 from .views.margins import margin_views
@@ -100,7 +101,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
-            A DataFrame may have columns of categories and of text.
+            A DataFrame, or an array with strings, may have columns of numbers, dates, categories and text, with
+            missing cells. It is prepared as a file is: see :class:`kernelwise.tables.preparation.TableFeatures`.
         y : array-like of shape (n_samples,)
             Labels, of any type that numpy can sort.
         sample_weight : array-like of shape (n_samples,), optional
@@ -146,15 +148,16 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _read_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array]:
         self._columns = None
-        if needs_preparation(X):
+        if is_table(X):
+            y = validate_data(self, y=y)
             validate_data(self, X, skip_check_array=True)  # remembers the names of the columns
-            self._columns = ColumnPreparation().fit(X)
-            X, y = self._columns.transform(X), np.asarray(y)
-            if len(y) != X.shape[0]:
-                raise ValueError(f"X and y must have equally many rows, got {X.shape[0]} and {len(y)}")
+            if len(y) != len(X):
+                raise ValueError(f"X and y must have equally many rows, got {len(X)} and {len(y)}")
+            self._columns = TableFeatures(scaled=False).fit(X)
+            X = self._columns.transform(X)
         else:
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-            X = tidy(X)
+        X = tidy(X)
         if is_sparse(X):  # which is not standardised
             check_magnitude(X, "X")
         check_classification_targets(y)
@@ -208,7 +211,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if self._columns is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
-            return self._columns.transform(X)
+            return tidy(self._columns.transform(X))
         return read_samples(self, X, reset=False)
 
     def predict_proba(self, X: Any) -> Array:

@@ -14,14 +14,14 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..cluster.collections import is_dask, working_engine
-from ..cluster.k_means import two_stage_block_k_means
+from ..checks import check_count
 from ..cluster.prediction import on_blocks
-from ..cluster.row_access import as_dask_array
 from ..kernels.reading import read_samples
-from ..optim.sample_arrays import in_memory, kept, rowwise
+from ..rows import is_dask, map_rows, persist
+from ..spectral.tall_arrays import with_signs
 from ..supervision import Pairs
-from .smoothing import LinkSmoother, is_count
+from .on_cluster import fit_clusters_on_cluster
+from .smoothing import LinkSmoother
 
 __all__ = ["LinkedClustering"]
 
@@ -140,13 +140,17 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         """
         self._check_options()
         if is_dask(X) or is_dask(pairs):
-            with working_engine():
-                return self._fit(X, pairs)
-        return self._fit(read_samples(self, X, ensure_min_samples=2), pairs)
+            return fit_clusters_on_cluster(self, X, pairs)
+        X = read_samples(self, X, ensure_min_samples=2)
+        self._check_n_clusters(X)
+        self.embedding_, options = self._embed_documents(X, pairs)
+        k_means = two_stage_k_means(self.embedding_, **options)
+        self.labels_, self.cluster_centers_ = k_means.labels_.astype(np.intp), k_means.cluster_centers_
+        self.inertia_ = float(k_means.inertia_)
+        return self
 
-    def _fit(self, X: Any, pairs: Any) -> Self:
-        if in_memory(X) or sp.issparse(X):
-            self._check_n_clusters(X)
+    def _embed_documents(self, X: Any, pairs: Any) -> tuple[Any, dict[str, Any]]:
+        """Smooth the documents over their links and embed them; return the embedding and the options of k-means."""
         rng = check_random_state(self.random_state)
         self.smoother_ = LinkSmoother(
             depth=self.depth,
@@ -161,20 +165,9 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         self.singular_values_, self._directions = leading_directions(
             smoothed, max(self.embedding_dim, self.n_clusters + 1)
         )
-        embedding = kept(smoothed @ self._directions)
         # Rows that are not centred have their mean along about one direction: one coordinate more than clusters.
-        options: Any = {"n_leading": self.n_clusters + 1, "n_init": self.n_init, "rng": rng}
-        if in_memory(embedding):
-            k_means = two_stage_k_means(embedding, self.n_clusters, **options)
-            self.embedding_, self.labels_ = embedding, k_means.labels_.astype(np.intp)
-            self.cluster_centers_, self.inertia_ = k_means.cluster_centers_, float(k_means.inertia_)
-            return self
-        labels, self.cluster_centers_, self.inertia_ = two_stage_block_k_means(embedding, self.n_clusters, **options)
-        self.embedding_, self.labels_ = as_dask_array(embedding), as_dask_array(labels)
-        self.n_features_in_ = self.smoother_.n_features_in_
-        if hasattr(self.smoother_, "feature_names_in_"):
-            self.feature_names_in_ = self.smoother_.feature_names_in_
-        return self
+        options = {"n_clusters": self.n_clusters, "n_leading": self.n_clusters + 1, "n_init": self.n_init, "rng": rng}
+        return persist(smoothed @ self._directions), options
 
     def _check_n_clusters(self, rows: Any) -> None:
         if self.n_clusters > rows.shape[0]:
@@ -205,12 +198,11 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         return self._scaled(self.smoother_.transform(X, links=links)) @ self._directions
 
     def _scaled(self, rows: Array) -> Array:
-        return rowwise(rows, _unit_rows) if self.row_normalize else rows
+        return map_rows(rows, _unit_rows) if self.row_normalize else rows
 
     def _check_options(self) -> None:
         for name in ("n_clusters", "embedding_dim", "n_init"):
-            if not is_count(getattr(self, name), 1):
-                raise ValueError(f"{name} must be an integer of at least 1, got {getattr(self, name)!r}")
+            check_count(name, getattr(self, name))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -230,9 +222,7 @@ def leading_directions(rows: Any, count: int) -> tuple[Array, Array]:
     n_columns = rows.shape[1]
     first = max(n_columns - count, 0)
     squares, vectors = scipy.linalg.eigh(np.asarray(rows.T @ rows), subset_by_index=[first, n_columns - 1])
-    vectors = vectors[:, ::-1]
-    peaks = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)
-    return np.sqrt(np.maximum(squares[::-1], 0.0)), np.where(peaks < 0.0, -vectors, vectors)
+    return np.sqrt(np.maximum(squares[::-1], 0.0)), with_signs(vectors[:, ::-1])
 
 
 def two_stage_k_means(

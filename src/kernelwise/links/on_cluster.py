@@ -1,4 +1,4 @@
-"""Links between samples that are on a cluster: from pairs or an adjacency in blocks to products with S."""
+"""Documents and links on a Dask cluster: the fits of :class:`LinkSmoother` and :class:`LinkedClustering`."""
 
 import warnings
 from typing import Any
@@ -7,14 +7,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.utils import check_random_state
 
 from ..cluster.block_array import BlockArray
-from ..cluster.collections import is_dask
+from ..cluster.collections import read_samples_in_blocks, working_engine
 from ..cluster.engine import Engine
-from ..cluster.graph import BlockGraph
-from ..completion.on_cluster import read_graph
-from ..optim.sample_arrays import kept
-from ..pairs.pair_blocks import read_pairs
+from ..cluster.graph import BlockGraph, read_graph
+from ..cluster.k_means import two_stage_block_k_means
+from ..cluster.labelled_pairs import read_pairs
+from ..rows import is_dask, persist, reduce_rows
 from ..supervision import Pairs
 
 Array = NDArray[np.float64]
@@ -26,14 +27,50 @@ class BlockAdjacency:
 
     def __init__(self, links: BlockGraph | None, samples: BlockArray) -> None:
         self.links = links
-        self.degrees = kept((samples.map(_nothing_each) if links is None else links.row_sums()) + 1.0)
-        self.scale = kept(1.0 / np.sqrt(self.degrees))
+        self.degrees = persist((samples.map_rows(_nothing_each) if links is None else links.row_sums()) + 1.0)
+        self.scale = persist(1.0 / np.sqrt(self.degrees))
 
     def __matmul__(self, rows: BlockArray) -> BlockArray:
         if self.links is None:
             return rows
-        scaled = kept(self.scale[:, None] * rows)
-        return kept(self.scale[:, None] * (self.links @ scaled + scaled))
+        scaled = persist(self.scale[:, None] * rows)
+        return persist(self.scale[:, None] * (self.links @ scaled + scaled))
+
+
+def fit_smoother_on_cluster(smoother: Any, X: Any, pairs: Any) -> Any:
+    """Fit the smoother where the documents or the links are."""
+    if isinstance(smoother.depth_weights, str) and len(smoother._depths) > 1:
+        raise ValueError(
+            'depth_weights="learned" is for data in memory; learn them there on some of the documents, and give '
+            "their numbers"
+        )
+    with working_engine() as engine:
+        samples = read_samples_in_blocks(engine, smoother, X)
+        smoother._links = read_block_links(engine, pairs, samples)
+        smoother.adjacency_ = smoother.degrees_ = None
+        smoother._weighting = smoother._choose_weighting(samples)
+        smoother._tfidf = None
+        if smoother._weighting == "tfidf":
+            smoother._tfidf = fitted_tfidf(reduce_rows(samples, document_frequencies, np.add), len(samples))
+        smoother.idf_ = None if smoother._tfidf is None else smoother._tfidf.idf_
+        weighted = persist(smoother._weighted(samples))
+        smoother.components_ = smoother._leading_directions(weighted, check_random_state(smoother.random_state))
+        smoother._rows = persist(smoother._projected(weighted))
+        smoother.depth_weights_ = smoother._choose_depth_weights(None, None, None)
+        smoother._n_features_out = smoother._rows.shape[1] * len(smoother._depths)
+    return smoother
+
+
+def fit_clusters_on_cluster(model: Any, X: Any, pairs: Any) -> Any:
+    """Cluster the documents where they are; labels and embedding stay there as Dask arrays."""
+    with working_engine():
+        embedding, options = model._embed_documents(X, pairs)
+        labels, model.cluster_centers_, model.inertia_ = two_stage_block_k_means(embedding, **options)
+        model.embedding_, model.labels_ = embedding.to_dask(), labels.to_dask()
+    model.n_features_in_ = model.smoother_.n_features_in_
+    if hasattr(model.smoother_, "feature_names_in_"):
+        model.feature_names_in_ = model.smoother_.feature_names_in_
+    return model
 
 
 def read_block_links(engine: Engine, pairs: Any, samples: BlockArray) -> BlockAdjacency:

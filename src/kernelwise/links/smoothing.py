@@ -10,7 +10,6 @@ matrix of words is projected first, and nothing larger than documents times dime
 
 import warnings
 from collections.abc import Iterator, Sequence
-from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -23,19 +22,16 @@ from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
-from ..cluster.collections import is_dask, working_engine
-from ..cluster.engine import Engine
+from ..checks import is_count
 from ..cluster.prediction import on_blocks
-from ..cluster.row_access import as_dask_array
 from ..kernels.magnitudes import check_magnitude
 from ..kernels.reading import read_samples
-from ..optim.sample_arrays import in_memory, kept, reduced, rowwise
-from ..pairs.on_cluster import read_block_samples
+from ..rows import for_users, in_memory, is_dask, map_rows, reduce_rows
 from ..spectral.randomised import randomised_svd
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from .depth_weights import learned_depth_weights
-from .on_cluster import document_frequencies, fitted_tfidf, read_block_links
+from .on_cluster import fit_smoother_on_cluster
 from .words import are_counts, beside, count_signs, dense, each_row
 
 __all__ = ["LinkSmoother"]
@@ -162,8 +158,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """
         self._check_options()
         if is_dask(X) or is_dask(pairs):
-            with working_engine() as engine:
-                return self._fit_blocks(engine, X, pairs)
+            return fit_smoother_on_cluster(self, X, pairs)
         X = read_samples(self, X)
         check_magnitude(X, "X")
         links = read_links(pairs, X.shape[0])
@@ -193,30 +188,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         -------
         ndarray of shape (n_samples, n_features_out); a Dask array where X is one
         """
-        smoothed = self.fit(X, y, pairs=pairs)._smoothed()
-        return smoothed if in_memory(smoothed) else as_dask_array(smoothed)
-
-    def _fit_blocks(self, engine: Engine, X: Any, pairs: Any) -> Self:
-        """Fit where the documents or the links are on a cluster."""
-        if isinstance(self.depth_weights, str) and len(self._depths) > 1:
-            raise ValueError(
-                'depth_weights="learned" is for data in memory; learn them there on some of the documents, and give '
-                "their numbers"
-            )
-        samples = read_block_samples(engine, self, X)
-        self._links = read_block_links(engine, pairs, samples)
-        self.adjacency_ = self.degrees_ = None
-        self._weighting = self._choose_weighting(samples)
-        self._tfidf = None
-        if self._weighting == "tfidf":
-            self._tfidf = fitted_tfidf(reduced(samples, document_frequencies, np.add), len(samples))
-        self.idf_ = None if self._tfidf is None else self._tfidf.idf_
-        weighted = kept(self._weighted(samples))
-        self.components_ = self._leading_directions(weighted, check_random_state(self.random_state))
-        self._rows = kept(self._projected(weighted))
-        self.depth_weights_ = self._choose_depth_weights(None, None, None)
-        self._n_features_out = self._rows.shape[1] * len(self._depths)
-        return self
+        return for_users(self.fit(X, y, pairs=pairs)._smoothed())
 
     @on_blocks(lambda model: (model._n_features_out,))
     def transform(self, X: Any, *, links: Any = None) -> Array:
@@ -290,20 +262,20 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             if t == max(depths):
                 break
         first, *others = (wanted[t] for t in depths)
-        return rowwise(first, beside, *others) if others else first
+        return map_rows(first, beside, *others) if others else first
 
     def _choose_weighting(self, X: Any) -> Literal["tfidf", "unit", "none"]:
         if self.tfidf != "auto":
             return "tfidf" if self.tfidf else "none"
-        n_negative, n_nonzero = np.asarray(reduced(X, count_signs, np.add))
+        n_negative, n_nonzero = np.asarray(reduce_rows(X, count_signs, np.add))
         if n_negative or n_nonzero > DENSEST_TEXT * X.shape[0] * X.shape[1]:
             return "none"
-        return "tfidf" if bool(reduced(X, are_counts, np.logical_and)) else "unit"
+        return "tfidf" if bool(reduce_rows(X, are_counts, np.logical_and)) else "unit"
 
     def _weighted(self, X: Any) -> Any:
         if self._tfidf is not None:
-            return rowwise(X, each_row, method=self._tfidf.transform)
-        return rowwise(X, each_row, method=normalize) if self._weighting == "unit" else X
+            return map_rows(X, each_row, method=self._tfidf.transform)
+        return map_rows(X, each_row, method=normalize) if self._weighting == "unit" else X
 
     def _leading_directions(self, X: Any, rng: np.random.RandomState) -> Array | None:
         if self.n_components is None or X.shape[1] <= self.n_components:
@@ -315,7 +287,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _projected(self, X: Any) -> Array:
         rows = X if self.components_ is None else X @ self.components_
-        return rowwise(rows, dense)
+        return map_rows(rows, dense)
 
     def _check_new_links(self, links: Any, n_new: int) -> Any:
         links = sp.csr_array(check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links"))
@@ -393,8 +365,3 @@ def normalised_adjacency(links: Any) -> tuple[Any, Array]:
     looped.data *= np.repeat(scale, np.diff(looped.indptr))
     looped.data *= scale[looped.indices]
     return looped, degrees
-
-
-def is_count(value: Any, least: int) -> bool:
-    """Whether an option is an integer of at least this much."""
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least

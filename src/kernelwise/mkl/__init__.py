@@ -8,6 +8,6 @@ Read in this order:
 3. ``classifiers.py``: :class:`SimpleMKLClassifier` and :class:`RobustMKLClassifier`; ``base.py`` has the ``fit`` that
    all classifiers share, ``training.py`` prepares the samples and the kernels.
 4. ``best_case.py``: :class:`BestCaseMKLClassifier`; ``paths.py``: whole paths of penalties with cross-validation.
-5. ``calibration.py``: probabilities; ``checkpoint.py``: a fit that survives its process; ``theory.py``: the paper's
-   bounds; ``on_cluster.py``: the same training set on the workers of a Dask cluster.
+5. ``calibration.py``: probabilities; ``checkpoint.py``: a fit that survives its process; ``on_cluster.py``: the same
+   training set on the workers of a Dask cluster.
 """

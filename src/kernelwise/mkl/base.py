@@ -3,7 +3,6 @@
 import logging
 import warnings
 from abc import abstractmethod
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +16,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..cluster.collections import is_dask, working_engine
+from ..checks import check_choice, check_count, check_positive
 from ..cluster.prediction import on_blocks
 from ..kernels import Kernel, KernelExpansion
 from ..kernels.magnitudes import LARGEST, LEAST, power_of_two
+from ..kernels.precomputed import is_precomputed
 from ..optim import HistoryRow, SolverResult, Status
-from ..optim.sample_arrays import in_memory, kept, together
-from ..optim.threads import suitable_blas_threads
-from ..samples import balanced_folds, n_rows
+from ..rows import compute, in_memory, is_dask, persist
+from ..samples import balanced_folds
 from .calibration import class_probabilities, fit_slope
 from .checkpoint import Checkpoint
-from .on_cluster import prepare_blocks
+from .on_cluster import training_on_cluster
 from .problem import MKLPoint, NoisyLabelProblem
 from .solvers import SOLVERS
-from .training import TrainingSet, is_precomputed, prepare_training, read_features
+from .training import TrainingSet, read_features, training_in_memory
 
 Array = NDArray[np.float64]
 Result = SolverResult[MKLPoint]
@@ -40,7 +39,7 @@ logger = logging.getLogger("kernelwise")
 #: Folds, and the gap to reach in each, for the decisions that probabilities are calibrated on.
 CALIBRATION_FOLDS, CALIBRATION_TOL = 5, 1e-3
 #: Weights of samples below this share of their mean make no difference to any sum.
-NEGLIGIBLE = 1e-15
+LEAST_WEIGHT = 1e-15
 #: Weights below this are what the solver leaves of unused kernels; tables leave them out.
 SHOWN = 1e-6
 
@@ -86,16 +85,14 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_options(self) -> None:
         """Refuse options that cannot work, before any data is touched."""
-        if not (np.isfinite(self.alpha) and self.alpha > 0):
-            raise ValueError(f"alpha must be a positive number, got {self.alpha!r}; larger means smoother")
+        check_positive("alpha", self.alpha, "; larger means smoother")
         if not LEAST <= self.alpha <= LARGEST:
             raise ValueError(f"alpha must lie between {LEAST:g} and {LARGEST:g}, got {self.alpha!r}; scale the kernels")
         if not 0 < self.tol < 1:
             raise ValueError(f"tol, the relative duality gap to reach, must lie between 0 and 1, got {self.tol!r}")
-        if self.max_iter is not None and self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver must be one of {sorted(SOLVERS)}, got {self.solver!r}")
+        if self.max_iter is not None:
+            check_count("max_iter", self.max_iter)
+        check_choice("solver", self.solver, SOLVERS)
 
     def fit(
         self,
@@ -128,16 +125,15 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         """
         self._check_options()
         progress = None if checkpoint is None else Checkpoint(checkpoint, self)
-        with working_engine() if is_dask(X) else suitable_blas_threads(n_rows(X)) as engine:
-            prepare = partial(prepare_blocks, engine) if is_dask(X) else prepare_training
-            self._fit(prepare, X, y, sample_weight, progress)
+        rng = check_random_state(self.random_state)
+        prepared = training_on_cluster if is_dask(X) else training_in_memory
+        with prepared(self, X, y, sample_weight, rng) as training:
+            self._fit(training, rng, progress)
         if progress is not None:
             progress.remove()
         return self
 
-    def _fit(self, prepare: Any, X: Any, y: Any, sample_weight: Any, progress: Checkpoint | None) -> None:
-        rng = check_random_state(self.random_state)
-        training = prepare(self, X, y, sample_weight, rng)
+    def _fit(self, training: TrainingSet, rng: np.random.RandomState, progress: Checkpoint | None) -> None:
         self.n_kernels_ = training.bank.n_kernels
         self.total_weight_ = float(training.weight.sum())
         results = self._solve_outputs(training, tol=self.tol, progress=progress)
@@ -155,7 +151,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         progress: Checkpoint | None = None,
     ) -> list[Result]:
         """Solve every output on the samples of ``keep``, starting from the kernels in ``actives``."""
-        weight = training.weight if keep is None else kept(training.weight * keep)
+        weight = training.weight if keep is None else persist(training.weight * keep)
         results = []
         for output in range(training.n_outputs):
             options: dict[str, Any] = {"active": None if actives is None else actives[output]}
@@ -188,7 +184,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         self.converged_ = all(result.status == Status.CONVERGED for result in results)
         self.history_ = [result.history for result in results]
         self._scaler = training.scaler
-        self._function = KernelExpansion.from_blocks(bank, [point.blocks for point in points], self.intercept_)
+        self._function = KernelExpansion.from_parts(bank, [point.parts for point in points], self.intercept_)
         if not self.converged_:
             warnings.warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} iterations at a duality gap of "
@@ -218,7 +214,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         for left_out, results in Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(held_out)(k) for k in folds):
             for output, result in enumerate(results):
                 problem = WeightedSamples(training, output, training.weight).problem(penalty=self.alpha)
-                columns[output] = kept(np.where(left_out, problem.decisions(result.point), columns[output]))
+                columns[output] = persist(np.where(left_out, problem.decisions(result.point), columns[output]))
         return np.stack(columns, axis=1)
 
     def _decisions(self, X: Any) -> Array:
@@ -284,7 +280,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
 
 def _divides(weight: Array, fold: NDArray[np.intp], k: int) -> bool:
     """Whether fold k has samples, and the others have weight to learn from."""
-    members, rest = together((fold == k).sum(), (weight * (fold != k)).sum())
+    members, rest = compute((fold == k).sum(), (weight * (fold != k)).sum())
     return bool(members > 0 and rest > 0)
 
 
@@ -303,7 +299,7 @@ class WeightedSamples:
     def __init__(self, training: TrainingSet, output: int, weight: Array):
         self.bank, self.y, self.total = training.bank, training.signs(output), float(weight.sum())
         weight = weight / float(power_of_two(self.total / len(weight)))
-        self.weight = kept(weight * (weight > NEGLIGIBLE))
+        self.weight = persist(weight * (weight > LEAST_WEIGHT))
         self.mass = float(self.weight.sum())
 
     def problem(

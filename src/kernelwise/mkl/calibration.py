@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from ..optim.sample_arrays import rowwise, together
+from ..rows import compute, map_rows
 
 Array = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ def fit_slope(decisions: Array, target: NDArray[np.intp], weight: Array) -> floa
         Positions of the classes.
     weight : array of shape (n_samples,)
     """
-    spread, total = together(np.abs(decisions).max(), weight.sum())
+    spread, total = compute(np.abs(decisions).max(), weight.sum())
     spread = float(spread)
     if spread == 0:
         return 1.0
@@ -34,7 +34,7 @@ def fit_slope(decisions: Array, target: NDArray[np.intp], weight: Array) -> floa
 
     def loss(log_slope: float) -> float:
         slope = np.exp(log_slope) / spread
-        return -float(weight @ rowwise(decisions, _log_likelihood, target, slope=slope, doubt=doubt))
+        return -float(weight @ map_rows(decisions, _log_likelihood, target, slope=slope, doubt=doubt))
 
     found = minimize_scalar(loss, bounds=(-10.0, 10.0), method="bounded")
     return float(np.exp(found.x) / spread)

@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..cluster.collections import is_dask
+from ..kernels.precomputed import is_precomputed
+from ..rows import is_dask
 from .base import MKLClassifier, Result, WeightedSamples
 from .on_cluster import some_rows
-from .theory import margin_of_confidence
-from .training import is_precomputed
+from .problem import margin_of_confidence
 
 
 class SimpleMKLClassifier(MKLClassifier):

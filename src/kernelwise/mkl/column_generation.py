@@ -19,8 +19,8 @@ from ..kernels import KernelBank
 from ..optim import Certificate, HistoryRow, SolverResult, Status
 from ..optim.cone_program import ConeProgram, ConeSolution, solve_cone_program
 from ..optim.reduced_system import MANY_SAMPLES
-from ..optim.sample_arrays import kept, selection, together
 from ..optim.threads import suitable_blas_threads
+from ..rows import compute, persist, select_rows
 from .problem import MKLPoint, NoisyLabelProblem
 
 Array = NDArray[np.float64]
@@ -49,7 +49,7 @@ class Round:
         The gap to which the next round is solved.
     bounds : Certificate
         The best bounds so far.
-    blocks, intercept
+    parts, intercept
         The best primal point so far.
     record : float
         The smallest primal value of a round.
@@ -63,7 +63,7 @@ class Round:
     active: NDArray[np.intp]
     inner_tol: float
     bounds: Certificate
-    blocks: dict[int, Array]
+    parts: dict[int, Array]
     intercept: float
     record: float
     halved_at: int
@@ -105,6 +105,11 @@ def solve_by_column_generation(
         Called with each row of the history.
     rounds : Rounds, optional
         Where to keep every round, and to continue from.
+
+    Returns
+    -------
+    SolverResult
+        The best primal and the best dual point seen; its certificate holds whatever stopped the loop.
     """
     with suitable_blas_threads(problem.bank.n_samples):
         started = time.perf_counter()
@@ -121,7 +126,7 @@ def solve_by_column_generation(
             inner_tol = max(1e-3, 0.2 * tol)
             state = Round(0, first, inner_tol, bounds, {}, point.intercept, np.inf, 0, np.inf, prices)
         else:
-            point = MKLPoint(point.alpha, state.blocks, state.intercept)
+            point = MKLPoint(point.alpha, state.parts, state.intercept)
         history: list[HistoryRow] = []
         status = Status.MAX_ITER
         while state.number < max_iter and status == Status.MAX_ITER:
@@ -149,7 +154,7 @@ def _next_round(
     point = _better(point, candidate, state.bounds, found)
     bounds = state.bounds.merge(found)
     number = state.number + 1
-    state = replace(state, number=number, bounds=bounds, blocks=point.blocks, intercept=point.intercept)
+    state = replace(state, number=number, bounds=bounds, parts=point.parts, intercept=point.intercept)
     if bounds.relative_gap <= tol:
         return point, state, Status.CONVERGED
     added = _violated(prices, state.active, effort)
@@ -202,12 +207,12 @@ def _in_use(prices: Array, active: NDArray[np.intp], usage: Array) -> NDArray[np
 
 def _solve_restricted(problem: NoisyLabelProblem, active: NDArray[np.intp], tol: float) -> tuple[MKLPoint, Array]:
     """Solve over the active kernels; return the point and the share of each active kernel."""
-    free = selection(problem.upper > 0)  # a bound of zero leaves no interior
+    free = select_rows(problem.upper > 0)  # a bound of zero leaves no interior
     y = free.take(problem.y)
     rows, ranks = problem.bank.stacked_rows(active)
     kept_kernels = ranks > 0
     program = ConeProgram(
-        B=kept(free.columns(rows) * y),
+        B=persist(free.columns(rows) * y),
         ranks=ranks[kept_kernels],
         curvature=1.0 / (problem.penalty * problem.mass),
         upper=free.take(problem.upper),
@@ -227,7 +232,7 @@ def _not_too_steep(program: ConeProgram) -> ConeProgram:
     Beyond that a penalty is so small beside the kernels that the interior point would see nothing else. The solution
     for a larger penalty is a good point for a smaller one, and the certificate is that of the problem itself.
     """
-    image, total = together(program.B @ program.upper, program.upper.sum())
+    image, total = compute(program.B @ program.upper, program.upper.sum())
     steepest = float(program.cones.sums(image**2).max())
     limit = STEEPEST * float(total) / steepest if steepest > 0 else np.inf
     return replace(program, curvature=min(program.curvature, limit))
@@ -246,12 +251,12 @@ def _to_point(
     norms = np.array([np.linalg.norm(w) for w in tails])
     # What an interior point leaves of an unused kernel is dust; the certificate is taken without it.
     used = np.flatnonzero(norms > DUST * norms.sum())
-    blocks = {int(active[k]): tails[k] for k in used}
-    return MKLPoint(problem.feasible(alpha), blocks, solution.iterate.bias)
+    parts = {int(active[k]): tails[k] for k in used}
+    return MKLPoint(problem.feasible(alpha), parts, solution.iterate.bias)
 
 
 def _better(kept: MKLPoint, new: MKLPoint, best: Certificate, found: Certificate) -> MKLPoint:
     """Combine the better primal part and the better dual part."""
     primal = new if found.primal <= best.primal else kept
     dual = new if found.dual >= best.dual else kept
-    return MKLPoint(dual.alpha, primal.blocks, primal.intercept)
+    return MKLPoint(dual.alpha, primal.parts, primal.intercept)

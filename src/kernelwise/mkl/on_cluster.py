@@ -1,5 +1,7 @@
 """The training set of a multiple-kernel classifier where the samples are a Dask collection."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from ..cluster.landmarks import choose_block_maps
 from ..cluster.worker_memory import cut_to_fit
 from ..kernels.build import tolerance_and_rank
 from ..kernels.specs import is_sparse
-from ..optim.sample_arrays import selection
+from ..rows import select_rows
 from ..samples import FeatureScaler, distinct_samples
 from .training import TrainingSet, chosen_kernels, is_precomputed
 
@@ -28,7 +30,16 @@ LANDMARK_ROWS = 20_000
 NOISE_ROWS = 20_000
 
 
-def prepare_blocks(
+@contextmanager
+def training_on_cluster(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, random_state: np.random.RandomState
+) -> Iterator[TrainingSet]:
+    """Give the training set, and stop the work on the cluster where the fit is interrupted."""
+    with working_engine() as engine:
+        yield _prepare(engine, estimator, X, y, sample_weight, random_state)
+
+
+def _prepare(
     engine: Engine, estimator: Any, X: Any, y: Any, sample_weight: Any, random_state: np.random.RandomState
 ) -> TrainingSet:
     """Validate, scale, choose landmarks on a sample of the rows and build the bank; the samples stay where they are.
@@ -42,24 +53,24 @@ def prepare_blocks(
     if labels is None:
         raise ValueError("y is missing: a classifier needs a label for every row of X")
     frame = X.columns if hasattr(X, "columns") else None
-    samples = samples.map(_checked_features).keep()
-    weight = (_ones(samples) if given is None else given.map(_checked_weights)).keep()
-    weighty = selection(weight > 0)
-    samples, labels, weight = weighty.take(samples).keep(), weighty.take(labels).keep(), weighty.take(weight).keep()
+    samples = samples.map_rows(_checked_features).persist()
+    weight = (_ones(samples) if given is None else given.map_rows(_checked_weights)).persist()
+    weighty = select_rows(weight > 0)
+    samples, labels, weight = (weighty.take(array).persist() for array in (samples, labels, weight))
     classes = merged(labels, _classes, _union)
     check_classification_targets(classes)
     if len(classes) < 2:
         raise ValueError(
             f"a classifier needs two classes or more among samples with a weight, got one class: {classes}"
         )
-    target = labels.map(_positions, classes=classes).keep()
+    target = labels.map_rows(_positions, classes=classes).persist()
 
     rows = sample_rows([samples, target, weight], LANDMARK_ROWS, random_state)
     _remember_features(estimator, rows[0], frame)
     kernels, rescale = chosen_kernels(estimator, rows[0])
     scaler = FeatureScaler.fit(merged(samples, _extremes, _extremes_of_all)) if rescale else None
     if scaler is not None:
-        samples, rows[0] = samples.map(_scaled, scaler=scaler).keep(), scaler(rows[0])
+        samples, rows[0] = samples.map_rows(_scaled, scaler=scaler).persist(), scaler(rows[0])
     sample = rows[0][distinct_samples(*rows).first]
     tol, max_rank = tolerance_and_rank(estimator.rank)
     maps, residuals = choose_block_maps(
@@ -113,7 +124,7 @@ def _checked_weights(block: Any) -> Array:
 
 
 def _ones(samples: BlockArray) -> BlockArray:
-    return samples.map(_one_each)
+    return samples.map_rows(_one_each)
 
 
 def _one_each(block: Any) -> Array:

@@ -8,8 +8,9 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ..cluster.collections import refuse_dask
+from ..checks import check_count
 from ..optim.threads import suitable_blas_threads
+from ..rows import refuse_dask
 from ..samples import balanced_folds, n_rows
 from .base import WeightedSamples
 from .calibration import fit_slope
@@ -131,8 +132,7 @@ class RobustMKLClassifierCV(RobustMKLClassifier):
         """Return a model for every point: budgets in the outer loop, penalties from large to small in the inner."""
         if len(self.alphas) == 0 or len(self._budgets()) == 0:
             raise ValueError("alphas and budgets must each hold at least one value")
-        if not (isinstance(self.n_folds, int | np.integer) and self.n_folds >= 2):
-            raise ValueError(f"n_folds must be an integer of at least 2, got {self.n_folds!r}")
+        check_count("n_folds", self.n_folds, least=2)
         shared = {name: getattr(self, name) for name in ("fit_intercept", "solver", "tol", "max_iter", "verbose")}
         path = [
             RobustMKLClassifier(alpha=float(alpha), budget=float(budget), **shared)

@@ -20,13 +20,14 @@ here                    in the paper
 ``budget``              rho; infinity gives problem (2), SiPMKL
 ``mass``                N: n, or the sum of the sample weights
 ``alpha``               alpha
-``blocks[j]``           f_j in the coordinates of the factor ``K_j = F_j F_j^T``: ``f_j = F_j w_j``
+``parts[j]``            f_j in the coordinates of the factor ``K_j = F_j F_j^T``: ``f_j = F_j w_j``
 ======================  ===============================================================================
 
 A weight of two is the same as the sample given twice. The intercept b, not in the paper, is optional and unpenalised;
 it adds the constraint ``y^T alpha = 0`` to the dual.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,7 +36,7 @@ from numpy.typing import NDArray
 
 from ..kernels import KernelBank
 from ..optim import Certificate, largest_spending
-from ..optim.sample_arrays import kept, together
+from ..rows import compute, persist
 
 Array = NDArray[np.float64]
 
@@ -45,20 +46,20 @@ class MKLPoint:
     """A pair of a primal and a dual point."""
 
     alpha: Array
-    blocks: dict[int, Array]
+    parts: dict[int, Array]
     intercept: float = 0.0
 
     @property
     def active(self) -> NDArray[np.intp]:
         """The kernels that carry more than a trace of the function: where a nearby problem should start."""
-        norms = {j: float(np.linalg.norm(w)) for j, w in self.blocks.items()}
+        norms = {j: float(np.linalg.norm(w)) for j, w in self.parts.items()}
         total = sum(norms.values())
         return np.array(sorted(j for j, norm in norms.items() if norm > 1e-4 * total), dtype=np.intp)
 
     def norms(self, n_kernels: int) -> Array:
         """Return ``||f_j||`` for every kernel."""
         norms = np.zeros(n_kernels)
-        for j, w in self.blocks.items():
+        for j, w in self.parts.items():
             norms[j] = np.linalg.norm(w)
         return norms
 
@@ -110,7 +111,7 @@ class NoisyLabelProblem:
     def feasible(self, alpha: Array) -> Array:
         """Return ``alpha`` moved into Q (and onto ``y^T alpha = 0`` where there is an intercept) by shrinking alone."""
         inside = np.clip(alpha, 0.0, self.upper)
-        positive, total = together((inside * (self.y > 0)).sum(), inside.sum())
+        positive, total = compute((inside * (self.y > 0)).sum(), inside.sum())
         if self.intercept:
             negative = total - positive
             smaller = min(positive, negative)
@@ -118,15 +119,34 @@ class NoisyLabelProblem:
             scale_negative = smaller / negative if negative > 0 else 0.0
             inside = inside * np.where(self.y > 0, scale_positive, scale_negative)
             total = 2.0 * smaller
-        return kept(inside * (self.budget / total) if total > self.budget else inside)
+        return persist(inside * (self.budget / total) if total > self.budget else inside)
 
     def decisions(self, point: MKLPoint) -> Array:
         """Return ``f(x_i)`` on the training samples."""
-        if not point.blocks:
+        if not point.parts:
             return np.full_like(self.y, point.intercept)
-        return self.bank.values(point.blocks) + point.intercept
+        return self.bank.values(point.parts) + point.intercept
 
     def certificate(self, point: MKLPoint, prices: Array | None = None) -> Certificate:
         """Evaluate both sides at a point whose ``alpha`` is feasible; ``prices`` are those of ``alpha``, if known."""
         primal = self.primal_value(self.decisions(point), point.norms(self.bank.n_kernels))
         return Certificate(primal=primal, dual=self.dual_value(point.alpha, prices))
+
+
+def margin_of_confidence(risk: float) -> float:
+    r"""Return :math:`\tau = \sqrt{\ln(1/\epsilon) / 2}`, the deviation that Hoeffding's inequality allows.
+
+    Parameters
+    ----------
+    risk : float in (0, 1]
+        epsilon. 1 gives 0, which is what the paper's experiments use.
+
+    Examples
+    --------
+    >>> from kernelwise.mkl.problem import margin_of_confidence
+    >>> margin_of_confidence(1.0), round(margin_of_confidence(0.05), 2)
+    (0.0, 1.22)
+    """
+    if not 0 < risk <= 1:
+        raise ValueError(f"risk must lie in (0, 1], got {risk}; it is the probability that the chance constraint fails")
+    return math.sqrt(-math.log(risk) / 2) if risk < 1 else 0.0

@@ -1,5 +1,7 @@
 """What every multiple-kernel classifier does before its own problem: data to distinct samples to a bank."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +11,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ..kernels import FactorBank, IndexedGram, StackedGram, build_bank, gaussian_kernels, resolve_kernels
+from ..kernels.precomputed import is_precomputed
 from ..kernels.reading import tidy
-from ..samples import FeatureScaler, distinct_samples, read_weights
+from ..optim.threads import suitable_blas_threads
+from ..samples import FeatureScaler, distinct_samples, n_rows, read_weights
 
 Array = NDArray[np.float64]
 
@@ -38,9 +42,13 @@ class TrainingSet:
         return np.where(self.target == positive, 1.0, -1.0)
 
 
-def is_precomputed(kernels: Any) -> bool:
-    """Whether ``X`` is to be a Gram matrix or a stack of them."""
-    return isinstance(kernels, str) and kernels == "precomputed"
+@contextmanager
+def training_in_memory(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, random_state: np.random.RandomState
+) -> Iterator[TrainingSet]:
+    """Give the training set, with as many threads as its size is worth."""
+    with suitable_blas_threads(n_rows(X)):
+        yield prepare_training(estimator, X, y, sample_weight, random_state)
 
 
 def prepare_training(estimator: Any, X: Any, y: Any, sample_weight: Any, random_state: Any) -> TrainingSet:

@@ -1,9 +1,8 @@
 """Solvers, certificates and the projections and proxes they use; nothing of kernels, labels or scikit-learn."""
 
-from .projection import project_box_budget
+from .projection import largest_spending, project_box_budget
 from .prox import prox_squared_sum_of_norms
 from .result import Certificate, HistoryRow, SolverResult, Status
-from .spending import largest_spending
 
 __all__ = [
     "Certificate",

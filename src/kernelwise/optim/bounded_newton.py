@@ -33,8 +33,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from ..rows import compute, map_rows, persist, reduce_rows
 from .result import Certificate, HistoryRow, SolverResult, Status
-from .sample_arrays import kept, reduced, rowwise, together
 
 __all__ = ["BoundedPoint", "SeparableProblem", "kkt_residual", "minimize_bounded"]
 
@@ -92,7 +92,7 @@ class SeparableProblem(ABC):
     @cached_property
     def squared_design(self) -> Any:
         """The squares of the entries of A; a sparse one shares its indices with A."""
-        return rowwise(self.design, _squared)
+        return map_rows(self.design, _squared)
 
     @cached_property
     def curvature_at_zero(self) -> Array:
@@ -128,9 +128,9 @@ class BoundedPoint:
 
     @cached_property
     def _sums(self) -> tuple[float, Array]:
-        """The sum of the losses and its gradient, found in one pass where there are blocks."""
+        """The sum of the losses and its gradient, found in one pass where there are row blocks."""
         problem, scores = self.problem, self.scores
-        loss, gradient = together(problem.losses(scores).sum(), problem.design.T @ problem.slopes(scores))
+        loss, gradient = compute(problem.losses(scores).sum(), problem.design.T @ problem.slopes(scores))
         return float(loss), gradient
 
     @cached_property
@@ -254,7 +254,7 @@ def _is_optimal(point: BoundedPoint, best: Certificate, scale: float, tol: float
 def _direction(point: BoundedPoint, scale: float) -> tuple[Array, NDArray[np.bool_]]:
     """Return the direction of a step and which variables are free in it."""
     problem, gradient = point.problem, point.gradient
-    curvatures = kept(problem.curvatures(point.scores))
+    curvatures = persist(problem.curvatures(point.scores))
     diagonal = problem.penalties + np.asarray(problem.squared_design.T @ curvatures)
     # A flat direction (an unpenalised variable whose losses are all saturated) still needs some scale: its own.
     diagonal = np.maximum(diagonal, np.maximum(1e-14 * problem.curvature_at_zero, np.finfo(float).tiny))
@@ -274,7 +274,7 @@ def _solve_directly(
     problem: SeparableProblem, curvatures: Array, gradient: Array, diagonal: Array, free: NDArray[np.bool_]
 ) -> Array:
     A = problem.design[:, np.flatnonzero(free)]
-    hessian = np.array(reduced(A, _scaled_gram, np.add, curvatures))
+    hessian = np.array(reduce_rows(A, _scaled_gram, np.add, curvatures))
     hessian[np.diag_indices_from(hessian)] = diagonal[free] * (1 + 1e-14 * len(hessian))
     try:
         return -cho_solve(cho_factor(hessian), gradient[free])
@@ -283,7 +283,7 @@ def _solve_directly(
 
 
 def _scaled_gram(A: Any, curvatures: Array) -> Array:
-    """Return ``A^T D A``; a block of a large problem may be sparse."""
+    """Return ``A^T D A``; a row block of a large problem may be sparse."""
     if isinstance(A, np.ndarray):
         return A.T @ (curvatures[:, None] * A)
     return (A.T @ A.multiply(curvatures[:, None])).toarray()

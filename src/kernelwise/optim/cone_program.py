@@ -3,15 +3,15 @@
 The program, in ``alpha`` (n) and ``t``::
 
     minimise    -sum(alpha) + curvature t^2 / 2
-    subject to  ||B_j alpha|| <= t  for every block j,   0 <= alpha <= upper,   sum(alpha) <= budget,   e^T alpha = 0
+    subject to  ||B_j alpha|| <= t  for every cone j,   0 <= alpha <= upper,   sum(alpha) <= budget,   e^T alpha = 0
 
 where the last two are optional. Primal-dual path following with Nesterov-Todd scaling and Mehrotra's corrector. Every
 iterate is strictly feasible in both the program and its dual, because such a starting point can be written down, so
 ``s^T z`` is the gap.
 
 Each iteration needs one Gram matrix of the rows of B (weighted over samples) and a few products with B: sums over
-samples. Arrays with an entry per sample may therefore be cut into blocks that are elsewhere (``sample_arrays``); what
-is kept here, the cones, has the size of the summed ranks.
+samples. Arrays with an entry per sample may therefore be cut into row blocks that are elsewhere (``rows.py``);
+what is kept here, the cones, has the size of the summed ranks.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
+from ..rows import compute, persist, persist_all
 from .cones import ConePoint, Scaling
 from .reduced_system import ConeProgram, ReducedInverse
-from .sample_arrays import all_kept, kept, together
 
 Array = NDArray[np.float64]
 
@@ -84,7 +84,7 @@ def _starting_point(program: ConeProgram) -> Iterate:
     share = 0.5 * program.upper
     if program.balance is not None:
         mass = program.balance * share
-        above, below = together(np.maximum(mass, 0.0).sum(), np.maximum(-mass, 0.0).sum())
+        above, below = compute(np.maximum(mass, 0.0).sum(), np.maximum(-mass, 0.0).sum())
         smaller = min(above, below)
         share = share * np.where(program.balance > 0, smaller / above, smaller / below)
     total = float(share.sum())
@@ -100,9 +100,9 @@ def _starting_point(program: ConeProgram) -> Iterate:
     t = 1.5 * max(longest * scale, 1e-3 * float(np.sqrt(scale * total / program.curvature)))
     slack = np.inf if program.budget is None else program.budget - scale * total
     eta = min(0.5, 0.5 / slack)
-    alpha, lower = kept(share * scale), kept(np.full_like(share, 0.5))
+    alpha, lower = persist(share * scale), persist(np.full_like(share, 0.5))
     heads = np.full(len(program.ranks), program.curvature * t / len(program.ranks))
-    return Iterate(alpha, t, lower, kept(lower + 1.0 - eta), eta, 0.0, ConePoint(heads, np.zeros(len(program.B))))
+    return Iterate(alpha, t, lower, persist(lower + 1.0 - eta), eta, 0.0, ConePoint(heads, np.zeros(len(program.B))))
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class _State:
         smallest = np.minimum(np.minimum(x.alpha, room), np.minimum(x.lower, x.upper)).min()
         gap = (x.lower * x.alpha + x.upper * room).sum()
         unbalanced = 0.0 if balance is None else balance @ x.alpha
-        return together(self.program.B @ x.alpha, x.alpha.sum(), gap, smallest, unbalanced)
+        return compute(self.program.B @ x.alpha, x.alpha.sum(), gap, smallest, unbalanced)
 
     @cached_property
     def s(self) -> ConePoint:
@@ -174,7 +174,7 @@ class _State:
     def moved(self, d: "_Direction", step: float) -> "_State | None":
         """Return the state after a step, or None where rounding has taken it out of the interior."""
         x = self.point
-        alpha, lower, upper = all_kept(x.alpha + step * d.alpha, x.lower + step * d.lower, x.upper + step * d.upper)
+        alpha, lower, upper = persist_all(x.alpha + step * d.alpha, x.lower + step * d.lower, x.upper + step * d.upper)
         z = x.z + d.z.scaled(step)
         point = Iterate(alpha, x.t + step * d.t, lower, upper, x.eta + step * d.eta, x.bias + step * d.bias, z)
         state = _State(self.program, point)
@@ -235,7 +235,7 @@ class _NewtonSystem:
         if program.balance is not None:
             columns.append(program.balance)
             corner.append(0.0)
-        sides, diagonal = all_kept(
+        sides, diagonal = persist_all(
             np.stack([*columns, self._pushes(self.affine) + images[:, 1]], axis=1),
             x.lower / x.alpha + x.upper / state.room,
         )
@@ -254,7 +254,7 @@ class _NewtonSystem:
     def corrector(self, centering: float) -> _Direction:
         """Return the direction to a point of the central path, with the predicted error of linearising taken off."""
         sides = self._sides(centering=centering, correction=self.predictor)
-        top = kept(self._pushes(sides) + self.state.program.B.T @ self._pulls(sides))
+        top = persist(self._pushes(sides) + self.state.program.B.T @ self._pulls(sides))
         solved = self.inverse.solve(top, against=self.border, ahead=partial(self._change, sides))
         return self._direction(sides, *solved)
 
@@ -307,7 +307,7 @@ class _NewtonSystem:
             bottom.append(-state.unbalanced)
         rest = np.linalg.solve(self.schur, np.array(bottom) - products)
         move = solved - self.solved_border @ rest
-        alpha, lower, upper = all_kept(
+        alpha, lower, upper = persist_all(
             move, (sides.lower - x.lower * move) / x.alpha, (sides.upper + x.upper * move) / state.room
         )
         ratios = np.maximum(

@@ -22,19 +22,26 @@ ICML 2012, Lemma 2.
 """
 
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["project_box_budget"]
+from ..rows import compute, in_memory, map_rows, persist, reduce_rows
+
+__all__ = ["largest_spending", "project_box_budget"]
 
 FloatArray = NDArray[np.float64]
 
 _SAMPLE_SIZE = 4096
 _SORT_SIZE = 8192  # below this, sorting is as quick as halving
 _NEWTON_FALL = 0.25  # a step that leaves more of the excess shows that the slopes cannot be trusted
+#: Multipliers that one pass over blocks tries, and passes after which the interval is narrower than rounding.
+TRIALS, PASSES = 64, 9
+#: Thresholds that one pass over row blocks tries.
+THRESHOLDS = 2**14
+#: The relative error that is left of the largest spending, far below any gap that is asked for.
+EXACT = 1e-12
 _GOLDEN_RATIO = (1.0 + 5.0**0.5) / 2.0  # its multiples modulo 1 are even, and never in step with the data
 
 
@@ -69,12 +76,8 @@ def project_box_budget(v: Any, *, upper: Any = 1.0, budget: float) -> Any:
     >>> project_box_budget([0.25, 0.5, -1.0], budget=1.0)
     array([0.25, 0.5 , 0.  ])
     """
-    return projected(v, upper, budget)
-
-
-@singledispatch
-def projected(v: Any, upper: Any, budget: float) -> Any:
-    """Do what :func:`project_box_budget` says, for the kind of array that ``v`` is."""
+    if hasattr(v, "map_rows"):
+        return _projected_in_passes(v, upper, budget)
     trial = _Trial(*_validated(v, upper, budget))
     trial.move_to(_multiplier(trial))
     return trial.point
@@ -235,3 +238,90 @@ def _interval(trial: _Trial, hi: float) -> _Interval:
     stops = stops[(stops > lo) & (stops < hi)]
     starts = starts[(starts > lo) & (starts < hi)]
     return _Interval(lo, hi, trial.excess + trial.budget, slope, stops, starts)
+
+
+def _projected_in_passes(v: Any, upper: Any, budget: float) -> Any:
+    """Bracket the multiplier on ever finer grids, then take the root of the last, straight piece."""
+    total, high = compute(reduce_rows(v, _clipped_sums, np.add, upper, multipliers=np.zeros(1)), v.max())
+    if total[0] <= budget:
+        return persist(map_rows(v, np.clip, 0.0, upper))
+    low, high = 0.0, float(high)
+    for _ in range(PASSES):
+        grid = np.linspace(low, high, TRIALS)
+        sums = np.asarray(reduce_rows(v, _clipped_sums, np.add, upper, multipliers=grid))
+        k = int(np.searchsorted(-sums, -budget))  # the sums fall along the grid
+        k = min(max(k, 1), TRIALS - 1)
+        low, high = grid[k - 1], grid[k]
+        fall = sums[k - 1] - sums[k]
+        if high - low <= 1e-15 * abs(high) or fall == 0:
+            break
+    eta = low if fall == 0 else low + (sums[k - 1] - budget) * (high - low) / fall
+    return persist(map_rows(v - eta, np.clip, 0.0, upper))
+
+
+def _clipped_sums(v: FloatArray, upper: FloatArray, *, multipliers: FloatArray) -> FloatArray:
+    return np.array([np.clip(v - eta, 0.0, upper).sum() for eta in multipliers])
+
+
+def largest_spending(losses: Any, *, upper: Any, budget: float) -> float:
+    r"""Return the largest sum that a budget buys, ``max sum_i a_i losses_i``, for non-negative losses.
+
+    Over ``0 <= a_i <= u_i`` with ``sum_i a_i <= budget``, spending on the largest losses first is best. By duality the
+    value is also
+
+    .. math:: \min_{\theta \ge 0} \; \theta \rho + \sum_i u_i (l_i - \theta)_+
+
+    which needs only sums over i, and is an upper bound at every ``theta``.
+
+    Parameters
+    ----------
+    losses : array of shape (n,)
+    upper : array of shape (n,)
+        The bounds of ``a``.
+    budget : float
+        The bound of its sum.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.optim import largest_spending
+    >>> largest_spending(np.array([1.0, 3.0, 2.0]), upper=np.ones(3), budget=1.5)
+    4.0
+    """
+    if not in_memory(losses):
+        return _spending_in_passes(persist(losses), upper, budget)
+    order = np.argsort(-losses)
+    spent = np.cumsum(upper[order])
+    share = np.clip(budget - (spent - upper[order]), 0.0, upper[order])
+    return float(share @ losses[order])
+
+
+def _spending_in_passes(losses: Any, upper: Any, budget: float) -> float:
+    """Minimise the dual function, which is convex, on ever finer grids; every value is an upper bound.
+
+    The dual function rises by at most ``budget`` per unit of the threshold, so the least value on a grid is off by at
+    most ``budget`` times the step of the grid.
+    """
+    low, high = 0.0, float(losses.max())
+    best = np.inf
+    for _ in range(PASSES):
+        grid = np.linspace(low, high, THRESHOLDS)
+        values = grid * budget + np.asarray(reduce_rows(losses, _spending, np.add, upper, thresholds=grid))
+        k = int(np.argmin(values))
+        best = min(best, float(values[k]))
+        low, high = grid[max(k - 1, 0)], grid[min(k + 1, THRESHOLDS - 1)]
+        if budget * (grid[1] - grid[0]) <= EXACT * best:
+            break
+    return best
+
+
+def _spending(losses: FloatArray, upper: FloatArray, *, thresholds: FloatArray) -> FloatArray:
+    """Return ``sum_i u_i (l_i - theta)_+`` for every one of the evenly spaced thresholds, in one pass."""
+    low, step = thresholds[0], thresholds[1] - thresholds[0]
+    if step <= 0:
+        return np.full(len(thresholds), upper @ np.maximum(losses - low, 0.0))
+    count = len(thresholds)
+    below = np.clip(np.ceil((losses - low) / step), 0, count).astype(np.intp)  # the thresholds below each loss
+    mass = np.cumsum(np.bincount(below, weights=upper, minlength=count + 1)[::-1])[::-1]
+    value = np.cumsum(np.bincount(below, weights=upper * losses, minlength=count + 1)[::-1])[::-1]
+    return value[1:] - thresholds * mass[1:]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from ..rows import by_rows, compute, in_memory, persist, reduce_rows
 from .cones import Cones, Scaling
-from .sample_arrays import in_memory, kept, together, weighted_gram
 
 Array = NDArray[np.float64]
 #: Takes a solution and its products to anything, and to the sums over samples that are wanted of it.
@@ -24,7 +24,9 @@ RESIDUAL = 1e-10
 REFINEMENTS = 4
 #: Up to this many samples an iteration is done in their number, beyond it in the summed ranks.
 MANY_SAMPLES = 1500
-#: The most entries that the Gram matrices of all blocks may have together.
+#: Samples that are worked on together where there are many.
+SAMPLES_AT_ONCE = 4096
+#: The most entries that the Gram matrices of all cones may have together.
 GRAM_ENTRIES = 2**26
 
 
@@ -41,13 +43,13 @@ class ConeProgram:
 
     @cached_property
     def cones(self) -> Cones:
-        """The second-order cones, one per block."""
+        """The second-order cones, one per kernel."""
         return Cones(self.ranks)
 
     @cached_property
     def grams(self) -> Array:
         """All ``B_j^T B_j``: with few samples and high ranks, these make an iteration independent of the ranks."""
-        return np.stack([block.T @ block for block in np.split(self.B, np.cumsum(self.ranks)[:-1])])
+        return np.stack([tail.T @ tail for tail in np.split(self.B, np.cumsum(self.ranks)[:-1])])
 
     @property
     def few_samples(self) -> bool:
@@ -56,9 +58,25 @@ class ConeProgram:
         return in_memory(self.B) and n <= max(rank, MANY_SAMPLES) and len(self.ranks) * n**2 <= GRAM_ENTRIES
 
 
+def weighted_gram(B: Any, weight: Any) -> Any:
+    """Return ``B diag(weight) B^T``, for B with one column per sample."""
+    return _gram_of_rows(B.T, weight) if in_memory(B) else reduce_rows(B.T, _gram_of_rows, np.add, weight)
+
+
+@by_rows
+def _gram_of_rows(rows: Array, weight: Array) -> Array:
+    gram = np.zeros((rows.shape[1], rows.shape[1]))
+    root = np.sqrt(weight)
+    for start in range(0, len(rows), SAMPLES_AT_ONCE):  # pieces that stay in the cache, and no second copy of B
+        piece = slice(start, start + SAMPLES_AT_ONCE)
+        half = rows[piece].T * root[piece]
+        gram += half @ half.T
+    return gram
+
+
 def _found(ahead: Ahead, solution: Array, against: Array) -> tuple[Any, Sequence[Any]]:
     made, sums = ahead(solution, np.asarray(against.T @ solution))
-    return made, together(*sums)
+    return made, compute(*sums)
 
 
 class ReducedInverse:
@@ -71,7 +89,7 @@ class ReducedInverse:
         self.program, self.B, self.diagonal, self.scaling = program, program.B, diagonal, scaling
         self.first = first
         if not program.few_samples:
-            self.gram, *self.first_sums = together(weighted_gram(self.B, 1.0 / diagonal), *self._sums(first))
+            self.gram, *self.first_sums = compute(weighted_gram(self.B, 1.0 / diagonal), *self._sums(first))
         for self.jitter in JITTERS:
             matrix = self._direct_matrix() if program.few_samples else self._woodbury_matrix()
             matrix.flat[:: len(matrix) + 1] += self.jitter * matrix.diagonal().max()
@@ -91,14 +109,14 @@ class ReducedInverse:
         return matrix
 
     def _woodbury_matrix(self) -> Array:
-        """``C^-1 + B D^-1 B^T`` with ``C^-1 = beta^2 (I - 2 w1 w1^T / (1 + 2 ||w1||^2))`` in each block."""
+        """``C^-1 + B D^-1 B^T`` with ``C^-1 = beta^2 (I - 2 w1 w1^T / (1 + 2 ||w1||^2))`` for each cone."""
         scaling, cones = self.scaling, self.scaling.cones
         matrix = np.array(self.gram)
         for j, start in enumerate(cones.starts):
-            block = slice(start, start + cones.ranks[j])
-            w1 = scaling.w.tails[block]
+            tail = slice(start, start + cones.ranks[j])
+            w1 = scaling.w.tails[tail]
             inner = np.eye(len(w1)) - np.outer(w1, w1) * (2.0 / (1.0 + 2.0 * float(w1 @ w1)))
-            matrix[block, block] += scaling.beta[j] ** 2 * inner
+            matrix[tail, tail] += scaling.beta[j] ** 2 * inner
         return matrix
 
     def solve(self, right: Array, *, against: Array, ahead: Ahead) -> tuple[Any, Sequence[Any]]:
@@ -111,16 +129,16 @@ class ReducedInverse:
         if self.program.few_samples and self.jitter == 0:
             return _found(ahead, self._apply(right, None), against)
         known = right is self.first and not self.program.few_samples
-        pulled, size = self.first_sums if known else together(*self._sums(right))
-        solution = kept(self._apply(right, pulled))
+        pulled, size = self.first_sums if known else compute(*self._sums(right))
+        solution = persist(self._apply(right, pulled))
         for step in range(REFINEMENTS):
-            image, products = together(self.B @ solution, against.T @ solution)
+            image, products = compute(self.B @ solution, against.T @ solution)
             residual = right - self._multiply(solution, image)
             made, sums = ahead(solution, products)
-            left, pulled, *found = together((residual * residual).sum(), self._pulled(residual), *sums)
+            left, pulled, *found = compute((residual * residual).sum(), self._pulled(residual), *sums)
             if left <= RESIDUAL**2 * size:
                 return made, found
-            solution = kept(solution + self._apply(residual, pulled))
+            solution = persist(solution + self._apply(residual, pulled))
             if step == 0 and left <= RESIDUAL * size:
                 break  # the second step leaves as small a part of the residual as the first left of the right-hand side
         return _found(ahead, solution, against)

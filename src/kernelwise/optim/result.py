@@ -26,7 +26,6 @@ class Status(StrEnum):
     CONVERGED = "converged"  #: The gap that was asked for is reached.
     MAX_ITER = "max_iter"  #: The iterations ran out first.
     STALLED = "stalled"  #: Rounding, or an inexact sub-solver, keeps the gap from closing further.
-    INTERRUPTED = "interrupted"  #: The callback asked to stop.
 
 
 @dataclass(frozen=True)

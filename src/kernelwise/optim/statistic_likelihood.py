@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from ..rows import compute, map_rows, persist
 from .bounded_newton import BoundedPoint, SeparableProblem
-from .sample_arrays import kept, rowwise, together
 
 Array = NDArray[np.float64]
 
@@ -51,10 +51,10 @@ class PairLikelihoodProblem(SeparableProblem):
 
     def _with_best_bias(self, point: BoundedPoint) -> Array:
         """Solve ``mean of u = b_0 / 2`` for the bias by Newton steps safeguarded by bisection."""
-        base = kept(point.scores - point.w[-1])
+        base = persist(point.scores - point.w[-1])
         low, high, bias = -np.inf, np.inf, float(point.w[-1])
         for _ in range(100):
-            total, curvature = together(self.slopes(base + bias).sum(), self.curvatures(base + bias).sum())
+            total, curvature = compute(self.slopes(base + bias).sum(), self.curvatures(base + bias).sum())
             excess = float(total) - self.linear[-1]
             low, high = (low, bias) if excess > 0 else (bias, high)
             step = excess / max(float(curvature), np.finfo(float).tiny)
@@ -92,7 +92,7 @@ def statistic_problem(
     (array([2.15, 0.  ]), True)
     """
     design, linear, penalties, lower = with_bias(values, 0.5 * statistic, penalty, bias_statistic)
-    shares = kept(weights / float(weights.sum()))
+    shares = persist(weights / float(weights.sum()))
     return PairLikelihoodProblem(design, linear, penalties, lower, shares, bias_statistic is not None)
 
 
@@ -104,7 +104,7 @@ def with_bias(
     penalties, lower = np.full(n_kernels, penalty), np.zeros(n_kernels)
     if bias_statistic is None:
         return values, linear, penalties, lower
-    design = kept(rowwise(values, _beside_ones))
+    design = persist(map_rows(values, _beside_ones))
     return design, np.append(linear, 0.5 * bias_statistic), np.append(penalties, 0.0), np.append(lower, -np.inf)
 
 

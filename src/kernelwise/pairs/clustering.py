@@ -1,7 +1,6 @@
 """Spectral clustering of a learned kernel."""
 
 import warnings
-from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,10 +10,11 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
+from ..checks import check_choice, check_count
 from ..kernels.combined import CombinedKernelTransformer
 from ..kernels.reading import tidy
 from ..spectral import GramFactor, SpectralBasis, assign_clusters, spectral_basis
-from ..spectral.embedding import inverse_root
+from ..spectral.embedding import ROUNDING, inverse_root, possible_normalization, unit_rows
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from .learner import PairKernelLearner
@@ -23,8 +23,6 @@ __all__ = ["PairKernelClustering"]
 
 Array = NDArray[np.float64]
 
-#: Eigenvalues below this fraction of the largest are rounding, and their eigenvectors arbitrary.
-NEGLIGIBLE = 1e-10
 #: Rounds of means and nearest means after k-means; each lowers its objective, and a few are enough.
 MAX_SETTLING = 100
 
@@ -170,10 +168,7 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         if self._degree_weights is not None:
             degrees = features @ self._degree_weights
             rows *= inverse_root(degrees, self._least_degree)[:, None]
-        if self._unit_rows:
-            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-            rows = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
-        return rows
+        return unit_rows(rows) if self._unit_rows else rows
 
     def _fit_learner(self, X: Any, y: Any, pairs: Pairs | None, n_samples: int) -> Any:
         learner = PairKernelLearner(random_state=self.random_state) if self.learner is None else clone(self.learner)
@@ -198,23 +193,23 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         if normalize == "auto":
             ones = np.ones(n_samples)
             degrees = features @ (ones if self.learner_ is None else features.T @ ones)
-            normalize = "symmetric" if degrees.min() >= -NEGLIGIBLE * np.abs(degrees).max() else "none"
+            normalize = possible_normalization(degrees)
         n_components = min(self.n_components or self.n_clusters, n_samples)
         basis = spectral_basis(affinity, n_components, normalize=normalize, random_state=rng)
-        kept = basis.values > NEGLIGIBLE * max(float(basis.values[0]), 0.0)
-        if not kept.any():
+        basis = basis.positive()
+        if not len(basis.values):
             raise ValueError(
                 "the kernel is zero on all samples, so there is nothing to cluster by; use kernels that are not, such "
                 "as learner=PairKernelLearner(gaussian_kernels())"
             )
-        return SpectralBasis(basis.values[kept], basis.vectors[:, kept], basis.degrees)
+        return basis
 
     def _keep_extension(self, features: Any, basis: SpectralBasis) -> None:
         """Keep ``F^T D^-1/2 U / lambda`` and ``F^T 1``: all that Nystroem's formula needs of the samples of ``fit``."""
         rows, ones = basis.vectors / basis.values, np.ones(features.shape[0])
         self._degree_weights, self._least_degree = None, 0.0
         if basis.degrees is not None:
-            self._least_degree = NEGLIGIBLE * float(basis.degrees.max())
+            self._least_degree = ROUNDING * float(basis.degrees.max())
             self._degree_weights = ones if self.learner_ is None else features.T @ ones
             rows = rows * inverse_root(basis.degrees, self._least_degree)[:, None]
         self._extension = rows if self.learner_ is None else features.T @ rows
@@ -238,13 +233,11 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
     def _check_options(self) -> None:
         if isinstance(self.learner, str) and self.learner != "precomputed":
             raise ValueError(f'learner must be a transformer, "precomputed" or None, got {self.learner!r}')
-        if self.normalize not in ("auto", "symmetric", "none"):
-            raise ValueError(f'normalize must be "auto", "symmetric" or "none", got {self.normalize!r}')
-        counts = {"n_clusters": self.n_clusters, "n_init": self.n_init}
-        counts |= {} if self.n_components is None else {"n_components": self.n_components}
-        for name, count in counts.items():
-            if not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
-                raise ValueError(f"{name} must be an integer of at least 1, got {count!r}")
+        check_choice("normalize", self.normalize, ("auto", "symmetric", "none"))
+        check_count("n_clusters", self.n_clusters)
+        check_count("n_init", self.n_init)
+        if self.n_components is not None:
+            check_count("n_components", self.n_components)
 
     @property
     def _is_precomputed(self) -> bool:

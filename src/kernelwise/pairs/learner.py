@@ -3,27 +3,25 @@
 import logging
 import warnings
 from collections.abc import Callable
-from numbers import Real
-from typing import Any, Literal, Self, TypeGuard
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 
-from ..cluster.collections import is_dask, working_engine
-from ..cluster.engine import Engine
+from ..checks import check_choice, check_count, is_number
 from ..cluster.prediction import on_blocks
-from ..kernels import FactorBank, KernelBank, linear_kernels
+from ..kernels import FactorBank, KernelBank
 from ..kernels.combined import CombinedKernelTransformer
 from ..optim import HistoryRow, SolverResult
 from ..optim.bounded_newton import BoundedPoint, SeparableProblem, kkt_residual, minimize_bounded
 from ..optim.statistic_likelihood import statistic_problem
+from ..rows import is_dask
 from ..supervision import PairAudit, PairNoise, Pairs
 from ..supervision.resolve import resolve_pairs
 from .audit.wrong_pairs import audit_pairs
-from .on_cluster import PairDesign, read_block_samples, read_design
-from .pair_blocks import rows_of_pairs
+from .on_cluster import fit_on_cluster
 from .problem import forward_problem, pair_value_matrix
 from .statistics import PairMeans, check_informative, check_not_negative, implied_prior, keep_feasible, true_statistic
 
@@ -35,8 +33,6 @@ logger = logging.getLogger("kernelwise")
 
 CORRECTIONS = ("statistic", "none", "forward")
 
-#: Of pairs on a cluster, at most this many are audited with ``noise="auto"``.
-AUDITED_PAIRS = 50_000
 #: The prior may differ by this much from the one that fits the precisions and the given labels.
 PRIOR_TOLERANCE = 0.1
 
@@ -194,9 +190,7 @@ class PairKernelLearner(CombinedKernelTransformer):
         """
         self._check_options()
         if is_dask(X) or is_dask(pairs):
-            with working_engine() as engine:
-                self._fit_blocks(engine, X, pairs)
-            return self
+            return fit_on_cluster(self, X, pairs)
         bank = self._fit_bank(X)
         rng = check_random_state(self.random_state)
         known = resolve_pairs(pairs, y, bank.n_samples, random_state=rng, balance=True)
@@ -206,28 +200,6 @@ class PairKernelLearner(CombinedKernelTransformer):
         self._combine(bank, weights)
         self._warn_of_doubtful_results(noise)
         return self
-
-    def _fit_blocks(self, engine: Engine, X: Any, pairs: Any) -> None:
-        """Fit where the samples or the pairs are on a cluster."""
-        if self._is_precomputed:
-            raise ValueError('kernels="precomputed" has a column per sample and is for data in memory; give kernels')
-        if pairs is None:
-            raise ValueError(
-                "pairs must be given where X is a Dask collection: a Dask DataFrame with the columns row, col and label"
-            )
-        rng = check_random_state(self.random_state)
-        samples = read_block_samples(engine, self, X)
-        specs = self._name_kernels(linear_kernels() if self.kernels is None else self.kernels, samples.shape[1])
-        design = read_design(engine, samples, pairs, specs, self.rank, check_random_state(self.random_state))
-        noise = self._resolve_block_noise(design, rng)
-        self.kernel_weights_ = self._learn(design.values(), design.pairs, noise, slack=design.slack)
-        self._features = design.features(self.kernel_weights_)
-        self._warn_of_doubtful_results(noise)
-
-    def _resolve_block_noise(self, design: PairDesign, rng: np.random.RandomState) -> PairNoise | None:
-        if not isinstance(self.noise, str):
-            return self._resolve_noise(None, None, rng)
-        return self._resolve_noise(*rows_of_pairs(design.pairs.sample(AUDITED_PAIRS, rng), design.X), rng)
 
     def _learn(self, values: Any, pairs: Any, noise: PairNoise | None, *, slack: Callable[[], float | Array]) -> Array:
         """Solve the problem of kernel values on pairs, and return the weights of the kernels."""
@@ -291,22 +263,20 @@ class PairKernelLearner(CombinedKernelTransformer):
 
     def _check_options(self) -> None:
         """Refuse options that cannot work, before any data is touched."""
-        if self.alpha is not None and not (_is_number(self.alpha) and 0 < self.alpha < np.inf):
+        if self.alpha is not None and not (is_number(self.alpha) and 0 < self.alpha < np.inf):
             raise ValueError(f"alpha must be a positive number, or None for 0.01 / n_pairs, got {self.alpha!r}")
         if self.noise is not None and self.noise != "auto" and not isinstance(self.noise, PairNoise):
             raise TypeError(
                 'noise must be None, "auto" or a kernelwise.PairNoise, such as PairNoise.estimate(pairs, true_labels, '
                 f"index) from a few checked pairs, got {self.noise!r}"
             )
-        if self.correction not in CORRECTIONS:
-            raise ValueError(f"correction must be one of {list(CORRECTIONS)}, got {self.correction!r}")
+        check_choice("correction", self.correction, CORRECTIONS)
         off = self.feasible is None or self.feasible is False
-        if not off and not (_is_number(self.feasible) and 0 < self.feasible <= 1):
+        if not off and not (is_number(self.feasible) and 0 < self.feasible <= 1):
             raise ValueError(f"feasible must lie above 0 and be at most 1, or be None or False, got {self.feasible!r}")
-        if not (_is_number(self.tol) and 0 < self.tol < 1):
+        if not (is_number(self.tol) and 0 < self.tol < 1):
             raise ValueError(f"tol must lie between 0 and 1, got {self.tol!r}")
-        if not (_is_number(self.max_iter) and self.max_iter >= 1):
-            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
+        check_count("max_iter", self.max_iter)
         if isinstance(self.noise, PairNoise) and self.correction != "none":
             self._check_noise(self.noise)
 
@@ -353,10 +323,6 @@ def _largest_errors(bank: KernelBank) -> float | Array:
     if not isinstance(bank, FactorBank):
         return 0.0
     return bank.residuals * bank.diagonals().max(axis=1) / np.maximum(1.0 - bank.residuals, 0.1)
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
 def _log_row(row: HistoryRow) -> None:

@@ -1,38 +1,32 @@
-"""What :class:`PairKernelLearner` learns from where pairs or samples are Dask collections."""
+"""The fit of :class:`PairKernelLearner` where pairs or samples are Dask collections."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
+from sklearn.utils import check_random_state
 
 from ..cluster.bank import Maps
 from ..cluster.block_array import BlockArray
-from ..cluster.collections import is_dask, read_rows, sample_rows
+from ..cluster.collections import read_samples_in_blocks, sample_rows, working_engine
 from ..cluster.engine import Engine
+from ..cluster.labelled_pairs import BlockPairs, read_pairs, rows_of_pairs, values_of_pairs
 from ..cluster.landmarks import choose_block_maps
-from ..kernels import AttributeBank, Kernel
+from ..kernels import AttributeBank, Kernel, linear_kernels
 from ..kernels.build import one_linear_kernel_per_attribute, tolerance_and_rank
 from ..kernels.combined import AttributeFeatures, LandmarkFeatures
 from ..kernels.magnitudes import check_magnitude
-from ..kernels.reading import tidy
-from ..kernels.specs import is_sparse
 from ..supervision import Pairs
-from .pair_blocks import BlockPairs, read_pairs, values_of_pairs
 from .problem import pair_value_matrix
 
 Array = NDArray[np.float64]
 
 #: Rows from which landmarks are chosen.
 LANDMARK_ROWS = 20_000
-#: Samples in memory are sent in pieces of this many bytes, and refused above the other number.
-SENT_BYTES, MOST_BYTES = 8 * 2**20, 2**30
-#: The share of a worker's memory that samples in memory may take.
-SHARE = 0.25
+#: With ``noise="auto"``, at most this many pairs are audited.
+AUDITED_PAIRS = 50_000
 #: Pairs whose features are multiplied at once.
 PAIRS_AT_ONCE = 2**14
 
@@ -50,13 +44,13 @@ class PairDesign:
     def values(self) -> BlockArray:
         """Return the values of all kernels on all pairs, on the workers."""
         function = _attribute_values if self.maps is None else _landmark_values
-        return values_of_pairs(self.pairs, self.X, function, self.maps, self.n_kernels).keep()
+        return values_of_pairs(self.pairs, self.X, function, self.maps, self.n_kernels).persist()
 
     def slack(self) -> float | Array:
         """Return how far off a value of each kernel can be."""
         if self.maps is None:
             return 0.0
-        largest = self.X.reduce_of(_largest_diagonals, np.maximum, maps=self.maps)
+        largest = self.X.reduce_rows(_largest_diagonals, np.maximum, maps=self.maps)
         return self.residuals * np.asarray(largest) / np.maximum(1.0 - self.residuals, 0.1)
 
     def features(self, weights: Array) -> AttributeFeatures | LandmarkFeatures:
@@ -68,25 +62,28 @@ class PairDesign:
         return LandmarkFeatures(active, tuple(self.maps[j] for j in active), scales)
 
 
-def read_block_samples(engine: Engine, estimator: Any, X: Any) -> BlockArray:
-    """Validate samples, a Dask collection or in memory, and let scikit-learn note their features."""
-    names = list(X.columns) if hasattr(X, "columns") else None
-    if is_dask(X):
-        (given,) = read_rows(engine, X=X)
-        assert given is not None
-        samples = given.map(_checked_samples).keep()
-        engine.fetch(engine.map(_nothing, [samples.handles]))  # so that what is wrong is said before long work
-    else:
-        samples = _sent(engine, _checked_samples(X))
-    if samples.shape[0] < 2:
-        raise ValueError(f"X has {samples.shape[0]} sample, and a pair needs two")
-    first: Any = np.zeros((1, samples.shape[1]))
-    if names is not None:
-        import pandas as pd
-
-        first = pd.DataFrame(first, columns=names)
-    validate_data(estimator, first, reset=True, dtype=np.float64)
-    return samples
+def fit_on_cluster(learner: Any, X: Any, pairs: Any) -> Any:
+    """Fit the learner where the samples or the pairs are."""
+    if learner._is_precomputed:
+        raise ValueError('kernels="precomputed" has a column per sample and is for data in memory; give kernels')
+    if pairs is None:
+        raise ValueError(
+            "pairs must be given where X is a Dask collection: a Dask DataFrame with the columns row, col and label"
+        )
+    rng = check_random_state(learner.random_state)
+    with working_engine() as engine:
+        samples = read_samples_in_blocks(engine, learner, X)
+        kernels = linear_kernels() if learner.kernels is None else learner.kernels
+        specs = learner._name_kernels(kernels, samples.shape[1])
+        design = read_design(engine, samples, pairs, specs, learner.rank, check_random_state(learner.random_state))
+        audited: tuple[Any, Any] = None, None
+        if isinstance(learner.noise, str):
+            audited = rows_of_pairs(design.pairs.sample(AUDITED_PAIRS, rng), design.X)
+        noise = learner._resolve_noise(*audited, rng)
+        learner.kernel_weights_ = learner._learn(design.values(), design.pairs, noise, slack=design.slack)
+        learner._features = design.features(learner.kernel_weights_)
+        learner._warn_of_doubtful_results(noise)
+    return learner
 
 
 def read_design(
@@ -102,33 +99,6 @@ def read_design(
         samples, sample, specs, tol=tol, max_rank=max_rank, center=False, scale=False, random_state=rng
     )
     return PairDesign(known, samples, maps, residuals, len(maps))
-
-
-def _checked_samples(block: Any) -> Any:
-    """Return samples as scikit-learn wants them, dense or tidy in compressed sparse rows."""
-    checked = check_array(block, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0, input_name="X")
-    rows = tidy(sp.csr_array(checked)) if is_sparse(checked) else checked
-    check_magnitude(rows, "X", least=0.0)
-    return rows
-
-
-def _nothing(block: Any) -> None:
-    return None
-
-
-def _sent(engine: Engine, X: Any) -> BlockArray:
-    """Send samples that are in memory to the workers, in pieces."""
-    nbytes = X.data.nbytes + X.indices.nbytes if is_sparse(X) else X.nbytes
-    limit = min([MOST_BYTES, *(int(SHARE * memory) for memory in engine.memory_limits)])
-    if nbytes > limit:
-        raise MemoryError(
-            f"X takes {nbytes / 1e9:.3g} GB in this process, and at most {limit / 1e9:.3g} GB are sent to the workers; "
-            "make it a Dask array that they read themselves, or dask.array.from_array(X, chunks=(10000, -1))"
-        )
-    size = max(1, int(X.shape[0] * SENT_BYTES / max(nbytes, SENT_BYTES)))
-    pieces = [X[start : start + size] for start in range(0, X.shape[0], size)]
-    lengths = [piece.shape[0] for piece in pieces]
-    return BlockArray.of(engine, lengths, [engine.share(piece) for piece in pieces], np.empty((0, X.shape[1])))
 
 
 def _attribute_values(rows: Any, pairs: Pairs, shared: None) -> Any:

@@ -1,7 +1,7 @@
 r"""Kernel combination from noisy pairs: problem (7) of the LKCnpc paper, and its variants.
 
 A pair of samples shares a class with probability :math:`\Pr(y = +1) = \sigma(w^\top k + \beta)`. With the statistic
-:math:`b^o` of the true labels estimated from noisy ones (see :mod:`.pair_statistics`), the weights solve
+:math:`b^o` of the true labels estimated from noisy ones (see :mod:`.statistics`), the weights solve
 
 .. math::
     \min_{w \ge 0, \beta} \; F(w, \beta) = \frac\lambda2 \|w\|^2 - \frac12 \big( w^\top b^o + \beta b^o_0 \big)
@@ -50,8 +50,8 @@ from scipy.special import expit
 from ..kernels import AttributeBank, KernelBank
 from ..kernels.magnitudes import check_magnitude
 from ..optim.bounded_newton import SeparableProblem
-from ..optim.sample_arrays import kept, together
 from ..optim.statistic_likelihood import with_bias
+from ..rows import compute, persist
 from ..supervision import PairNoise, Pairs
 
 Array = NDArray[np.float64]
@@ -118,12 +118,12 @@ def forward_problem(
     True
     """
     positive = pairs.labels > 0
-    mass, mass_positive = together(pairs.weights.sum(), np.where(positive, pairs.weights, 0.0).sum())
+    mass, mass_positive = compute(pairs.weights.sum(), np.where(positive, pairs.weights, 0.0).sum())
     if_positive, if_negative = transition_matrix(noise, float(mass_positive) / float(mass))
     linear = np.zeros(values.shape[1])
     design, linear, penalties, lower = with_bias(values, linear, penalty, 0.0 if fit_bias else None)
     shares, *given = (
-        kept(array)
+        persist(array)
         for array in (pairs.weights / float(mass), np.where(positive, *if_positive), np.where(positive, *if_negative))
     )
     return ForwardPairProblem(design, linear, penalties, lower, shares, *given)
@@ -132,7 +132,7 @@ def forward_problem(
 def pair_value_matrix(bank: KernelBank, pairs: Pairs) -> Any:
     """The values of all kernels on all pairs, (n_pairs, n_kernels): sparse where most of them are zero.
 
-    Sparse ones are made block by block, since the rows of both ends of every pair take far more memory than the result.
+    Sparse ones are made piece by piece, since the rows of both ends of every pair take far more memory than the result.
 
     Examples
     --------
@@ -149,8 +149,8 @@ def pair_value_matrix(bank: KernelBank, pairs: Pairs) -> Any:
         check_magnitude(dense, "the kernels", least=0.0)
         return dense
     starts = range(0, len(pairs), PAIRS_AT_ONCE)
-    blocks = [slice(start, start + PAIRS_AT_ONCE) for start in starts]
-    values = sp.csr_array(sp.vstack([bank.pair_values(pairs.rows[block], pairs.cols[block]) for block in blocks]))
+    pieces = [slice(start, start + PAIRS_AT_ONCE) for start in starts]
+    values = sp.csr_array(sp.vstack([bank.pair_values(pairs.rows[piece], pairs.cols[piece]) for piece in pieces]))
     check_magnitude(values, "the kernels", least=0.0)
     return values.toarray() if values.nnz > DENSE * values.shape[0] * values.shape[1] else values
 

@@ -42,7 +42,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..optim.sample_arrays import reduced, together
+from ..checks import check_positive
+from ..rows import compute, reduce_rows
 from ..supervision import PairNoise, Pairs
 
 Array = NDArray[np.float64]
@@ -78,7 +79,7 @@ class PairMeans:
         """Means of ``values`` (n_pairs, n_kernels), dense, sparse or in blocks; both labels must occur."""
         positive = pairs.labels > 0
         if_positive, if_negative = np.where(positive, pairs.weights, 0.0), np.where(positive, 0.0, pairs.weights)
-        mass_positive, mass_negative, sum_positive, sum_negative = together(
+        mass_positive, mass_negative, sum_positive, sum_negative = compute(
             if_positive.sum(), if_negative.sum(), values.T @ if_positive, values.T @ if_negative
         )
         mass = mass_positive + mass_negative
@@ -232,12 +233,12 @@ def check_not_negative(
         ...
     ValueError: feasible=0.9 needs kernels that are not negative, but linear[0] of samples 0 and 3 is -1; ...
     """
-    lowest, highest = np.array([1.0, -1.0])[:, None] * np.asarray(reduced(values, _column_ranges, np.minimum))
+    lowest, highest = np.array([1.0, -1.0])[:, None] * np.asarray(reduce_rows(values, _column_ranges, np.minimum))
     excess = lowest + slack + ROUNDING * np.abs(highest)
     kernel = int(np.argmin(excess))
     if excess[kernel] >= 0:
         return
-    _, row, col = np.asarray(reduced(values[:, [kernel]], _lowest_pair, min, pairs.rows, pairs.cols))
+    _, row, col = np.asarray(reduce_rows(values[:, [kernel]], _lowest_pair, min, pairs.rows, pairs.cols))
     raise ValueError(
         f"feasible={strength:g} needs kernels that are not negative, but {names[kernel]} of samples "
         f"{int(row)} and {int(col)} is {lowest[kernel]:.4g}; pass feasible=None, scale features to be "
@@ -330,8 +331,7 @@ def _check_bound_arguments(
 ) -> None:
     positive = {"n_pairs": n_pairs, "n_kernels": n_kernels, "penalty": penalty, "largest": largest}
     for name, value in positive.items():
-        if not (np.isfinite(value) and value > 0):
-            raise ValueError(f"{name} must be a positive number, got {value!r}")
+        check_positive(name, value)
     if not 0 < rarer_fraction <= 0.5:
         raise ValueError(f"rarer_fraction must lie above 0 and be at most 0.5, got {rarer_fraction!r}")
     if not 0 < risk < 1:

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..supervision import LabelAudit
-from ._plain import Table, cells, fingerprint, number, numbers, read_ids, read_table, texts
-from ._review import MAX_WORDS, review, words
 from .neighbours import trusted_neighbours
+from .plain_data import ShownRows, cells, fingerprint, number, numbers, read_ids, shown_rows, texts
+from .review import MAX_WORDS, review, words
 from .settings import PageSettings
 
 MAX_CHANCES = 5
@@ -70,7 +70,7 @@ def label_report(
     n_rows = len(audit.labels)
     if not n_rows:
         raise ValueError("the audit holds no labels, so there is nothing to review")
-    names, table = read_ids(ids, n_rows), read_table(X, feature_names, n_rows)
+    names, table = read_ids(ids, n_rows), shown_rows(X, feature_names, n_rows)
     classes = audit.classes.tolist()
     given, suggested = (_codes(labels, classes) for labels in (audit.labels, audit.suggested))
     values = texts(classes)
@@ -121,7 +121,9 @@ def _chances(probabilities: NDArray[np.float64]) -> list[list[float | None]]:
     return [[int(code), number(probabilities[code])] for code in likely]
 
 
-def _near(audit: LabelAudit, table: Table | None, rows: NDArray[np.intp], wanted: int | ArrayLike) -> NDArray[np.intp]:
+def _near(
+    audit: LabelAudit, table: ShownRows | None, rows: NDArray[np.intp], wanted: int | ArrayLike
+) -> NDArray[np.intp]:
     none = np.full((len(rows), 0), -1, dtype=np.intp)
     if not isinstance(wanted, int):
         positions = np.asarray(wanted, dtype=np.intp)
@@ -138,7 +140,7 @@ def _near(audit: LabelAudit, table: Table | None, rows: NDArray[np.intp], wanted
     return trusted_neighbours(audit, matrix, rows, n_neighbors=wanted)
 
 
-def _shown(table: Table | None, rows: NDArray[np.intp], max_columns: int) -> list[list[Any]]:
+def _shown(table: ShownRows | None, rows: NDArray[np.intp], max_columns: int) -> list[list[Any]]:
     """The listed part of the columns; of a sparse matrix the words stand with the details."""
     if table is None or table.columns is None:
         return []
@@ -146,7 +148,7 @@ def _shown(table: Table | None, rows: NDArray[np.intp], max_columns: int) -> lis
 
 
 def _describe_columns(
-    table: Table | None, given: NDArray[np.intp], quality: NDArray[np.float64], n_classes: int, max_columns: int
+    table: ShownRows | None, given: NDArray[np.intp], quality: NDArray[np.float64], n_classes: int, max_columns: int
 ) -> list[dict[str, Any]]:
     """Names, and for numbers where the bulk lies and the median of each class over its more trusted half."""
     if table is None or table.columns is None:
@@ -171,7 +173,7 @@ def _describe_columns(
 
 
 def _compare(
-    table: Table | None,
+    table: ShownRows | None,
     row: int,
     others: list[int],
     names: list[str],

@@ -8,6 +8,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
+from ..checks import check_count
 from ..supervision import LabelAudit
 
 #: Above so many rows of a class, neighbours are sought among the most trusted of them only.
@@ -45,8 +46,7 @@ def trusted_neighbours(audit: LabelAudit, X: Any, rows: ArrayLike, *, n_neighbor
     >>> trusted_neighbours(audit, [[0.0], [1.0], [9.0], [7.0], [8.5]], rows=[4], n_neighbors=2)
     array([[2, 3]])
     """
-    if n_neighbors < 1:
-        raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors!r}")
+    check_count("n_neighbors", n_neighbors)
     points = _unit_rows(X) if issparse(X) else _standardised(X)
     if points.shape[0] != len(audit.labels):
         raise ValueError(f"X has {points.shape[0]} rows, but the audit is of {len(audit.labels)}")

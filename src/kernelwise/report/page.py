@@ -11,7 +11,7 @@ from string import Template
 from typing import Any
 
 from ..files import check_output, write_file
-from ._review import SCHEMA
+from .review import SCHEMA
 
 #: In the order in which they build on each other; together they are one script.
 SCRIPTS = (

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from ..supervision import PairAudit, Pairs
-from ._plain import Table, cells, fingerprint, number, numbers, read_ids, read_table
-from ._review import MAX_WORDS, review, words
+from .plain_data import ShownRows, cells, fingerprint, number, numbers, read_ids, shown_rows
+from .review import MAX_WORDS, review, words
 from .settings import PageSettings
 
 #: How many neighbours of either kind the drawing of a link has room for.
@@ -64,7 +64,7 @@ def pair_report(
     pairs = audit.pairs
     if not len(pairs):
         raise ValueError("the audit holds no pairs, so there is nothing to review")
-    names, table = read_ids(ids, pairs.n_samples), read_table(X, feature_names, pairs.n_samples)
+    names, table = read_ids(ids, pairs.n_samples), shown_rows(X, feature_names, pairs.n_samples)
     given, suggested = ((labels > 0).astype(np.intp) for labels in (pairs.labels, audit.suggested))
     left, right = ([names[row] for row in rows] for rows in (pairs.rows, pairs.cols))
     page = review(
@@ -172,11 +172,11 @@ def _surroundings(links: csr_array, left: int, right: int, names: list[str]) -> 
     }
 
 
-def _shown_names(table: Table | None, max_columns: int) -> list[str]:
+def _shown_names(table: ShownRows | None, max_columns: int) -> list[str]:
     return table.names[:max_columns] if table and table.columns is not None else []
 
 
-def _compare_ends(table: Table | None, left: int, right: int, max_columns: int) -> dict[str, Any]:
+def _compare_ends(table: ShownRows | None, left: int, right: int, max_columns: int) -> dict[str, Any]:
     """The values of both ends side by side; for sparse rows the words that they share and those of one end only."""
     if table is None:
         return {}

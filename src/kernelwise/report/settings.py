@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from ..checks import check_count
+
 
 @dataclass(frozen=True)
 class PageSettings:
@@ -40,8 +42,6 @@ class PageSettings:
 
     def __post_init__(self) -> None:
         for name in ("max_rows", "max_details", "max_columns"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise ValueError(f"{name} must be a whole number that is not negative, got {value!r}")
+            check_count(name, getattr(self, name), least=0)
         if not 0 < self.precision <= 1:
             raise ValueError(f"precision must be a number above 0 and at most 1, got {self.precision!r}")

@@ -1,6 +1,9 @@
 """Published tables and figures as frozen specifications, and what runs them.
 
-``python -m kernelwise.reproduction --list`` shows them; :func:`catalogue` gives them by name.
+``python -m kernelwise.reproduction --list`` shows them; :func:`catalogue` gives them by name. Every paper has a folder,
+``stpmkl/``, ``lkcnpc/`` or ``tpcmc/``, with a file for every table or figure. ``spec.py`` says what an experiment is;
+``runner.py`` runs it, here or on a cluster (``cluster.py``); ``records.py`` keeps the results, and ``tables.py`` and
+``figures.py`` show them.
 """
 
 from .cluster import ClusterError, cluster_executor
@@ -40,17 +43,13 @@ def catalogue() -> dict[str, Experiment]:
     >>> "stpmkl-figure1-accuracy" in catalogue()
     True
     """
-    from . import (
-        convergence,
-        noisy_labels,
-        noisy_pairs,
-        noisy_pairs_convergence,
-        pair_completion,
-        pair_completion_synthetic,
-    )
+    from .lkcnpc import figure1 as pairs_figure
+    from .lkcnpc import table2 as pairs_table
+    from .stpmkl import figure1_accuracy, figure1_convergence
+    from .tpcmc import figure1 as completion_example
+    from .tpcmc import figures2to4 as completion_figures
 
-    accuracy, honest = noisy_labels.EXPERIMENTS
-    pairs = (noisy_pairs.EXPERIMENT, noisy_pairs_convergence.EXPERIMENT)
-    completion = (pair_completion_synthetic.EXPERIMENT, pair_completion.EXPERIMENT)
-    experiments = (accuracy, convergence.EXPERIMENT, honest, *pairs, *completion)
-    return {experiment.name: experiment for experiment in experiments}
+    accuracy, honest = figure1_accuracy.EXPERIMENTS
+    others = (pairs_table, pairs_figure, completion_example, completion_figures)
+    labels = (accuracy, figure1_convergence.EXPERIMENT, honest)
+    return {experiment.name: experiment for experiment in (*labels, *(module.EXPERIMENT for module in others))}

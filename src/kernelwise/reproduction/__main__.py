@@ -1,13 +1,12 @@
 """``python -m kernelwise.reproduction``: list and run the experiments."""
 
 import argparse
-import difflib
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 
-from . import Experiment, Record, RecordError, catalogue, cluster_executor, publish, run
+from . import Experiment, Record, RecordError, catalogue
+from .runner import chosen, reproduce
 
 
 def main(arguments: Sequence[str] | None = None, experiments: Mapping[str, Experiment] | None = None) -> int:
@@ -24,20 +23,31 @@ def main(arguments: Sequence[str] | None = None, experiments: Mapping[str, Exper
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.list:
-        for experiment in known.values():
-            print(f"{experiment.name:30}{experiment.citation}: {experiment.title}")
+        print(*known.values(), sep="\n")
         return 0
-    if options.name is None:
-        parser.error("name an experiment, or use --list to see them")
-    if options.name not in known:
-        near = difflib.get_close_matches(options.name, known, n=1)
-        hint = f"; did you mean {near[0]}?" if near else "; use --list to see them"
-        parser.error(f"there is no experiment {options.name}{hint}")
-    if options.jobs < 1:
-        parser.error(f"--jobs must be at least 1, got {options.jobs}")
-    if options.cluster is not None and options.jobs > 1:
-        parser.error("--jobs is for this machine; leave it out where --cluster says where to run")
-    return _run_and_publish(known[options.name], options)
+    try:
+        experiment = chosen(known, options.name, n_jobs=options.jobs, cluster=options.cluster)
+    except ValueError as error:
+        parser.error(str(error))
+    try:
+        records, paths = reproduce(
+            experiment,
+            output=options.output,
+            cluster=options.cluster,
+            quick=options.quick,
+            resume=options.resume,
+            n_jobs=options.jobs,
+            progress=_show,
+        )
+    except KeyboardInterrupt:
+        print("stopped; finished cells are kept, run again to continue", file=sys.stderr)
+        return 130
+    except (ImportError, ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        unusable = isinstance(error, RecordError | OSError) and not isinstance(error, ChildProcessError)
+        return 2 if unusable else 1
+    print(*paths, sep="\n")
+    return 0 if all(record.ok for record in records) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -62,32 +72,6 @@ def _parser() -> argparse.ArgumentParser:
         "--output", type=Path, default=Path("results"), metavar="DIR", help="results go to DIR/NAME (default: results)"
     )
     return parser
-
-
-def _run_and_publish(experiment: Experiment, options: argparse.Namespace) -> int:
-    folder = options.output / experiment.name
-    place = nullcontext() if options.cluster is None else cluster_executor(options.cluster, experiment=experiment)
-    try:
-        with place as executor:
-            records = run(
-                experiment,
-                output=options.output,
-                quick=options.quick,
-                resume=options.resume,
-                n_jobs=options.jobs,
-                executor=executor,
-                progress=_show,
-            )
-        for path in publish(experiment, records, folder):
-            print(path)
-    except KeyboardInterrupt:
-        print("stopped; finished cells are kept, run again to continue", file=sys.stderr)
-        return 130
-    except (ImportError, ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        unusable = isinstance(error, RecordError | OSError) and not isinstance(error, ChildProcessError)
-        return 2 if unusable else 1
-    return 0 if all(record.ok for record in records) else 1
 
 
 def _show(record: Record, done: int, total: int) -> None:

@@ -1,6 +1,6 @@
 """Figures of results: small multiples of lines, labelled where they end, the same bytes for the same numbers.
 
-matplotlib is needed here and nowhere else: ``pip install kernelwise[report]``.
+This module needs matplotlib: ``pip install kernelwise[report]``.
 """
 
 import io
@@ -35,6 +35,20 @@ class Line:
     x: Sequence[float]
     y: Sequence[float]
     spread: Sequence[float] | None = None
+
+
+def mean_line(values: Mapping[tuple[Any, ...], Sequence[float]]) -> Line:
+    """Return the line of the means of the trials, with their standard deviation as its band.
+
+    Examples
+    --------
+    >>> from kernelwise.reproduction.figures import mean_line
+    >>> mean_line({(0.2,): [0.8, 0.6], (0.0,): [0.9]})
+    Line(x=[0.0, 0.2], y=[0.9, 0.7], spread=[0.0, 0.1])
+    """
+    x = sorted(position for (position,) in values)
+    means = [float(np.mean(values[(position,)])) for position in x]
+    return Line(x, means, [float(np.std(values[(position,)])) for position in x])
 
 
 def line_panels(

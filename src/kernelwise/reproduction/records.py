@@ -3,14 +3,11 @@
 import errno
 import json
 import os
-import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
-
-import numpy as np
 
 from ..whole_files import alone_in
 from .spec import Cell
@@ -174,46 +171,3 @@ class RecordFile:
         while (aside := self.path.with_suffix(f".{number}{self.path.suffix}")).exists():
             number += 1
         return self.path.rename(aside)
-
-
-def plain(value: Any) -> Any:
-    """Return ``value`` with numpy scalars and arrays turned into numbers and lists, ready for JSON.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.reproduction.records import plain
-    >>> plain({"gap": np.array([0.5, 0.25]), "rounds": np.int64(3)})
-    {'gap': [0.5, 0.25], 'rounds': 3}
-    """
-    if isinstance(value, Mapping):
-        return {str(name): plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float) and not np.isfinite(value):
-        raise ValueError(f"results must be finite, got {value}; leave the entry out, or use None")
-    if value is None or isinstance(value, str | int | float):
-        return value
-    raise TypeError(f"results must be numbers, strings, lists and dicts, got {type(value).__name__}")
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that results may depend on.
-
-    Examples
-    --------
-    >>> from kernelwise.reproduction.records import versions
-    >>> sorted(versions())
-    ['kernelwise', 'numpy', 'python', 'scipy', 'sklearn']
-    """
-    import scipy
-    import sklearn
-
-    import kernelwise
-
-    packages = (kernelwise, np, scipy, sklearn)
-    return {"python": platform.python_version()} | {package.__name__: package.__version__ for package in packages}

@@ -1,22 +1,39 @@
 """Running experiments: in parallel, with every finished cell on the disk, and again from where it stopped."""
 
+import difflib
 import multiprocessing
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
+from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    as_completed,
+    wait,
+)
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from threadpoolctl import threadpool_limits
 
+from ..environment import versions
+from ..json_values import plain
 from ..whole_files import write_whole
-from .records import Record, RecordFile, plain, versions
+from .cluster import ClusterExecutor, cluster_executor, in_plain_words
+from .records import Record, RecordFile
 from .spec import Cell, Experiment, seed_of
+
+#: Seconds between two looks at how many workers a cluster has.
+LOOK_SECONDS = 0.5
 
 #: Called after each cell with its record, the number of cells done and the number of all.
 Progress: TypeAlias = Callable[[Record, int, int], None]
@@ -91,19 +108,28 @@ def _outcomes(
 
 
 def _parallel_outcomes(executor: Executor, jobs: Sequence[tuple[Any, ...]]) -> Generator[Record, None, None]:
-    futures: dict[Future[Record], tuple[Any, ...]] = {}
-    unseen: set[Future[Record]] = set()
+    """Yield records as they are finished; a cluster is given no more cells at a time than it has threads.
+
+    For Dask blames the death of a worker on all calls that the worker was given, and not only on the one that ran.
+    """
+    waiting = deque(jobs)
+    under_way: dict[Future[Record], tuple[Any, ...]] = {}
     try:
-        futures.update((executor.submit(run_one, *job), job) for job in jobs)
-        unseen.update(futures)
-        for future in as_completed(futures):
-            unseen.remove(future)
-            yield _record_of(future, *futures[future])
+        while waiting or under_way:
+            places = executor.n_threads() if isinstance(executor, ClusterExecutor) else len(jobs)
+            while waiting and len(under_way) < places:
+                job = waiting.popleft()
+                under_way[executor.submit(run_one, *job)] = job
+            if not under_way:
+                time.sleep(LOOK_SECONDS)  # until there is a worker
+            for future in wait(under_way, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED).done:
+                yield _record_of(future, *under_way.pop(future))
     except KeyboardInterrupt:
-        under_way = [future for future in unseen if not future.cancel()]
+        # All that a cluster was given is running there; other executors may have calls that still wait.
+        running = [future for future in under_way if isinstance(executor, ClusterExecutor) or not future.cancel()]
         with suppress(BrokenExecutor):
-            for future in as_completed(under_way):
-                yield _record_of(future, *futures[future])
+            for future in as_completed(running):
+                yield _record_of(future, *under_way[future])
         raise
     except BrokenProcessPool as error:
         raise ChildProcessError(
@@ -112,7 +138,7 @@ def _parallel_outcomes(executor: Executor, jobs: Sequence[tuple[Any, ...]]) -> G
     except BrokenExecutor as error:
         raise ChildProcessError(f"{error}; finished cells are kept: run again to continue") from error
     finally:
-        for future in futures:
+        for future in under_way:
             future.cancel()
 
 
@@ -122,8 +148,11 @@ def _record_of(future: Future[Record], run_cell: Any, cell: Cell, seed: int, spe
         return future.result()
     except BrokenExecutor:
         raise
+    except CancelledError as error:
+        raise BrokenExecutor("the connection to the scheduler was lost, or it was restarted") from error
     except Exception as error:
-        return Record(cell, {}, 0.0, versions(), spec, "failed", f"{type(error).__name__}: {error}")
+        reason = in_plain_words(error)
+        return Record(cell, {}, 0.0, versions(), spec, "failed", f"{type(reason).__name__}: {reason}")
 
 
 def _start_worker() -> None:
@@ -159,6 +188,34 @@ def run_one(run_cell: Callable[[Cell, int], dict[str, Any]], cell: Cell, seed: i
         message = f"{type(error).__name__}: {error}"
     seconds = round(time.perf_counter() - started, 3)
     return Record(cell, results, seconds, versions(), spec, "failed" if message else "ok", message)
+
+
+def chosen(known: Mapping[str, Experiment], name: str | None, *, n_jobs: int, cluster: str | None) -> Experiment:
+    """Return the experiment of that name; raise a ValueError where the name or the place to run makes no sense."""
+    if name is None:
+        raise ValueError("name an experiment, or use --list to see them")
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else "use --list to see them"
+        raise ValueError(f"there is no experiment {name}; {hint}")
+    if n_jobs < 1:
+        raise ValueError(f"--jobs must be at least 1, got {n_jobs}")
+    if cluster is not None and n_jobs > 1:
+        raise ValueError("--jobs is for this machine; leave it out where --cluster says where to run")
+    return known[name]
+
+
+def reproduce(
+    experiment: Experiment, *, output: Path, cluster: str | None = None, **options: Any
+) -> tuple[list[Record], list[Path]]:
+    """Run an experiment, on a cluster if its address is given, and publish the results in ``output/<its name>``.
+
+    The other options are those of :func:`run`. Return the records and the files of the table and the figure.
+    """
+    place = nullcontext() if cluster is None else cluster_executor(cluster, experiment=experiment)
+    with place as executor:
+        records = run(experiment, output=output, executor=executor, **options)
+    return records, publish(experiment, records, output / experiment.name)
 
 
 def publish(experiment: Experiment, records: Sequence[Record], folder: Path) -> list[Path]:

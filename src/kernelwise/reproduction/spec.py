@@ -132,6 +132,9 @@ class Experiment:
         if "<" in getattr(self.run_cell, "__qualname__", "<"):
             raise ValueError(f"run_cell of {self.name} must be a function of a module, so that other processes find it")
 
+    def __str__(self) -> str:
+        return f"{self.name:30}{self.citation}: {self.title}"
+
     @property
     def spec_hash(self) -> str:
         """Twelve hexadecimal digits of the name, the version and the settings."""
@@ -141,9 +144,7 @@ class Experiment:
     def distinct_cells(self, quick: bool) -> list[Cell]:
         """Return the cells; raise a ValueError if one is listed twice, since only one of its results would be kept."""
         cells = self.cells(quick)
-        seen: set[Cell] = set()
-        for cell in cells:
-            if cell in seen:
-                raise ValueError(f"experiment {self.name} lists the cell {cell} twice; add a parameter that differs")
-            seen.add(cell)
+        if len(set(cells)) < len(cells):
+            cell = max(cells, key=cells.count)
+            raise ValueError(f"experiment {self.name} lists the cell {cell} twice; add a parameter that differs")
         return cells

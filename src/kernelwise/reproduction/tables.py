@@ -1,4 +1,4 @@
-"""Tables of results, as markdown and as plain text."""
+"""Tables of results in markdown."""
 
 import statistics
 from collections.abc import Callable, Iterable, Sequence
@@ -29,11 +29,6 @@ class Table:
     | heart | 0.81 ± 0.02 |
     <BLANKLINE>
     5 trials.
-    >>> print(table.text())
-    data   accuracy
-    heart  0.81 ± 0.02
-    <BLANKLINE>
-    5 trials.
     """
 
     header: tuple[str, ...]
@@ -51,15 +46,6 @@ class Table:
         body = [
             "|" + "|".join(row) + "|" if row is lines[1] else "| " + " | ".join(map(_escaped, row)) + " |"
             for row in lines
-        ]
-        return "\n".join([*body, *(f"\n{note}" for note in self.notes)])
-
-    def text(self) -> str:
-        """Return the table with aligned columns, for a terminal."""
-        widths = [max(map(len, column)) for column in zip(self.header, *self.rows, strict=True)]
-        body = [
-            "  ".join(entry.ljust(width) for entry, width in zip(row, widths, strict=True)).rstrip()
-            for row in (self.header, *self.rows)
         ]
         return "\n".join([*body, *(f"\n{note}" for note in self.notes)])
 

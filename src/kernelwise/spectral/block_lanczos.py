@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
 
-from .tall_arrays import NEGLIGIBLE, beside, orthonormal, random_rows, stored
+from ..rows import persist
+from .tall_arrays import NEGLIGIBLE, beside, orthonormal, random_rows
 
 __all__ = ["RitzPairs", "block_lanczos", "finds_larger"]
 
@@ -82,9 +83,9 @@ def block_lanczos(product: Any, k: int, rng: Any, *, tol: float = 0.0) -> RitzPa
     block = orthonormal(random_rows(product, n_columns, rng))
     basis, images, n_products = None, None, 0
     while True:
-        image = stored(product @ block)
-        basis = block if basis is None else stored(beside(basis, block))
-        images = image if images is None else stored(beside(images, image))
+        image = persist(product @ block)
+        basis = block if basis is None else persist(beside(basis, block))
+        images = image if images is None else persist(beside(images, image))
         n_products += block.shape[1]
         block = orthonormal(image, basis)
         if block.shape[1] and basis.shape[1] + block.shape[1] <= room:
@@ -153,7 +154,7 @@ def rayleigh_ritz(basis: Any, images: Any, count: int) -> tuple[FloatArray, Any,
     projected = np.asarray(basis.T @ images)
     values, rotation = scipy.linalg.eigh(0.5 * (projected + projected.T))
     leading = rotation[:, ::-1][:, :count]
-    return values[::-1][:count], stored(basis @ leading), stored(images @ leading)
+    return values[::-1][:count], persist(basis @ leading), persist(images @ leading)
 
 
 def relative_residual(values: FloatArray, vectors: Any, images: Any) -> float:

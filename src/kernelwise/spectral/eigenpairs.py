@@ -3,7 +3,6 @@
 import inspect
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +12,8 @@ from scipy.linalg.blas import dsymv
 from scipy.sparse.linalg import ArpackError, LinearOperator, aslinearoperator, eigsh
 from sklearn.utils import check_random_state
 
+from ..checks import check_count
+from ..spectral.tall_arrays import with_signs
 from .block_lanczos import block_lanczos, finds_larger
 
 __all__ = ["GramFactor", "top_eigenpairs"]
@@ -120,14 +121,14 @@ def top_eigenpairs(
     """
     product = as_symmetric_operator(operator)
     n_samples = product.shape[0]
-    check_count(k, n_samples, "k")
+    check_count("k", k, most=n_samples, limit=", the number of samples")
     if n_samples <= _DENSE_SIZE or k >= n_samples - 1:
         values, vectors = _dense_eigenpairs(product, k)
     else:
         start = check_random_state(random_state).uniform(-1.0, 1.0, n_samples)
         values, vectors = _lanczos_eigenpairs(product, k, start, tol)
     order = np.argsort(values)[::-1]
-    return values[order], _with_signs(vectors[:, order])
+    return values[order], with_signs(vectors[:, order])
 
 
 def as_symmetric_operator(affinity: Any) -> LinearOperator:
@@ -168,11 +169,6 @@ def _check_symmetric(matrix: Any) -> None:
         raise ValueError("a similarity must be symmetric; pass (K + K.T) / 2 if it is so in principle")
 
 
-def check_count(count: int, limit: int, name: str) -> None:
-    if not isinstance(count, Integral) or not 1 <= count <= limit:
-        raise ValueError(f"{name} must be an integer between 1 and the number of samples, {limit}, got {count!r}")
-
-
 def _dense_eigenpairs(product: LinearOperator, k: int) -> tuple[FloatArray, FloatArray]:
     n_samples = product.shape[0]
     matrix = product.matmat(np.eye(n_samples))
@@ -200,9 +196,3 @@ def _lanczos_eigenpairs(
     if finds_larger(product, values, vectors, more, n_steps=max(10, n_products // _SEARCH_SHARE)):
         return block_lanczos(product, k, more, tol=tol)[:2]
     return values, vectors
-
-
-def _with_signs(vectors: FloatArray) -> FloatArray:
-    """Make the entry of largest magnitude of each column positive."""
-    peaks = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)
-    return np.where(peaks < 0.0, -vectors, vectors)

@@ -8,9 +8,13 @@ from numpy.typing import NDArray
 from scipy.sparse import diags_array
 from scipy.sparse.linalg import aslinearoperator
 
-from .eigenpairs import FloatArray, RandomState, as_float, as_symmetric_operator, check_count, top_eigenpairs
+from ..checks import check_choice, check_count
+from .eigenpairs import FloatArray, RandomState, as_float, as_symmetric_operator, top_eigenpairs
 
 __all__ = ["SpectralBasis", "assign_clusters", "spectral_basis", "spectral_embedding"]
+
+#: Eigenvalues below this fraction of the largest are rounding, and their eigenvectors arbitrary; so are row sums.
+ROUNDING = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +46,12 @@ class SpectralBasis:
 
     def embedding(self, *, row_normalize: bool = True) -> FloatArray:
         """Rows of the eigenvectors, scaled to unit length if ``row_normalize``; zero rows stay zero."""
-        return _unit_rows(self.vectors) if row_normalize else self.vectors.copy()
+        return unit_rows(self.vectors) if row_normalize else self.vectors.copy()
+
+    def positive(self) -> "SpectralBasis":
+        """The basis without eigenvectors of eigenvalue zero or less."""
+        kept = self.values > ROUNDING * max(float(self.values[0]), 0.0)
+        return SpectralBasis(self.values[kept], self.vectors[:, kept], self.degrees)
 
     def extend(self, cross: Any, *, row_normalize: bool = True) -> FloatArray:
         r"""Place new samples by Nystroem's formula, which gives back the embedding of the old ones.
@@ -73,7 +82,7 @@ class SpectralBasis:
             new_degrees = checked_degrees(cross @ np.ones(cross.shape[1]))
             weighted = inverse_root(self.degrees)[:, None] * self.vectors
             rows = inverse_root(new_degrees)[:, None] * (cross @ weighted) / self.values
-        return _unit_rows(rows) if row_normalize else rows
+        return unit_rows(rows) if row_normalize else rows
 
 
 def spectral_basis(
@@ -117,11 +126,10 @@ def spectral_basis(
     >>> spectral_basis(np.kron(np.eye(2), np.ones((3, 3))), 2).values.round(6)
     array([1., 1.])
     """
-    if normalize not in ("symmetric", "none"):
-        raise ValueError(f'normalize must be "symmetric" or "none", got {normalize!r}')
+    check_choice("normalize", normalize, ("symmetric", "none"))
     product = as_symmetric_operator(affinity)
     n_samples = product.shape[0]
-    check_count(n_components, n_samples, "n_components")
+    check_count("n_components", n_components, most=n_samples, limit=", the number of samples")
     if normalize == "none":
         return SpectralBasis(*top_eigenpairs(product, n_components, random_state=random_state, tol=tol), None)
     degrees = checked_degrees(product.matvec(np.ones(n_samples)))
@@ -212,7 +220,7 @@ def assign_clusters(
     embedding = np.asarray(embedding, dtype=np.float64)
     if embedding.ndim != 2:
         raise ValueError(f"embedding must have one row per sample, got shape {embedding.shape}")
-    check_count(n_clusters, embedding.shape[0], "n_clusters")
+    check_count("n_clusters", n_clusters, most=embedding.shape[0], limit=", the number of samples")
     k_means = KMeans(n_clusters, init="k-means++", n_init=n_init, random_state=random_state)
     return k_means.fit(embedding).labels_.astype(np.intp)
 
@@ -231,11 +239,17 @@ def checked_degrees(degrees: Any) -> Any:
     return np.where(degrees > rounding, degrees, 0.0)
 
 
+def possible_normalization(degrees: FloatArray) -> Literal["symmetric", "none"]:
+    """ "symmetric" where no row sum is negative, up to rounding."""
+    return "symmetric" if degrees.min() >= -ROUNDING * np.abs(degrees).max() else "none"
+
+
 def inverse_root(degrees: FloatArray, least: float = 0.0) -> FloatArray:
     """``d^-1/2``, and 0 for isolated samples, whose degree is no more than ``least``: nothing, or rounding."""
     return np.divide(1.0, np.sqrt(np.abs(degrees)), out=np.zeros_like(degrees), where=degrees > least)
 
 
-def _unit_rows(rows: FloatArray) -> FloatArray:
+def unit_rows(rows: FloatArray) -> FloatArray:
+    """Rows scaled to unit length; zero rows stay zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0.0)

@@ -2,12 +2,12 @@ r"""The space of the leading eigenvectors of a large sparse similarity, approxim
 
 Neighbour graphs have tight groups of eigenvalues, copies among them (one per component), below which there is a bulk
 without gaps. Lanczos iteration spends nearly all its time to resolve the bulk, or misses copies; here any basis that
-covers the classes will do. So a block of random vectors goes through a polynomial that is small on
+covers the classes will do. So random vectors go through a polynomial that is small on
 :math:`[\lambda_{\min}, c]` and grows fast above,
 
 .. math:: X \leftarrow \mathrm{orth}\, T_d\Big(\frac{2 A - (c + \lambda_{\min}) I}{c - \lambda_{\min}}\Big) X,
 
-where the cut c is the least Ritz value of the block, until the Ritz values settle. On a cluster the products of one
+where the cut c is the least Ritz value of the vectors, until the Ritz values settle. On a cluster the products of one
 polynomial follow each other without anybody waiting for a sum in between.
 
 References
@@ -18,7 +18,6 @@ iteration. Journal of Computational Physics, 2006.
 
 import math
 import warnings
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -26,14 +25,15 @@ import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from ..rows import persist
 from .eigenpairs import repeatable_eigsh
-from .tall_arrays import orthonormal, stored
+from .tall_arrays import orthonormal
 
 __all__ = ["filtered_eigenpairs", "least_eigenvalue", "normal_rows", "shifted_product"]
 
 FloatArray = NDArray[np.float64]
 
-#: Vectors of the block beyond those asked for.
+#: Vectors beyond those asked for.
 EXTRA = 10
 #: Largest degree of the polynomial, and how much it may enlarge one vector over the others, so that these stay visible.
 DEGREE, GROWTH = 20, 1e8
@@ -43,22 +43,25 @@ MAX_SWEEPS = 12
 RESIDUAL, TOLERABLE_RESIDUAL, EXACT_SWEEPS = 1e-11, 1e-6, 60
 
 
-@singledispatch
 def least_eigenvalue(operator: Any, random_state: np.random.RandomState) -> float:
     """A rough estimate of the least eigenvalue, from inside the spectrum."""
+    if hasattr(operator, "least_eigenvalue"):
+        return float(operator.least_eigenvalue(random_state))
     start = random_state.uniform(-1.0, 1.0, operator.shape[0])
     return float(repeatable_eigsh(operator, 1, which="SA", tol=0.1, v0=start, return_eigenvectors=False)[0])
 
 
-@singledispatch
 def normal_rows(operator: Any, n_columns: int, random_state: np.random.RandomState) -> Any:
     """Random vectors that the operator can be applied to."""
+    if hasattr(operator, "random_rows"):
+        return operator.random_rows(n_columns, random_state)
     return random_state.normal(size=(operator.shape[0], n_columns))
 
 
-@singledispatch
 def shifted_product(operator: Any, rows: Any, before: Any, center: float, scale: float) -> Any:
     """``scale (A - center I) X - B``, where B may be None for nothing."""
+    if hasattr(operator, "shifted_product"):
+        return operator.shifted_product(rows, before, center, scale)
     moved = operator @ rows
     if center:
         moved -= center * rows
@@ -92,17 +95,17 @@ def filtered_eigenpairs(
     """
     n_vectors = min(operator.shape[0], count + EXTRA)
     least = least_eigenvalue(operator, random_state)
-    block = _orthonormal(normal_rows(operator, n_vectors, random_state))
+    vectors = _orthonormal(normal_rows(operator, n_vectors, random_state))
     previous = np.full(count, np.inf)
     for _ in range(MAX_SWEEPS if tol else EXACT_SWEEPS):
-        values, block, image = _rayleigh_ritz(operator, block)
-        change = float(np.abs(values[:count] - previous).max()) if tol else _residual(values, block, image, count)
+        values, vectors, image = _rayleigh_ritz(operator, vectors)
+        change = float(np.abs(values[:count] - previous).max()) if tol else _residual(values, vectors, image, count)
         if change <= (tol or RESIDUAL) * abs(float(values[0])) or n_vectors == operator.shape[0]:
             break
         previous = values[:count]
         # The estimate of the least eigenvalue is from inside the spectrum: outside the interval the polynomial grows.
         low = least - 0.1 * (float(values[0]) - least)
-        block = _orthonormal(_chebyshev(operator, block, low, float(values[-1]), float(values[0])))
+        vectors = _orthonormal(_chebyshev(operator, vectors, low, float(values[-1]), float(values[0])))
     else:
         if not tol and change > TOLERABLE_RESIDUAL * abs(float(values[0])):
             warnings.warn(
@@ -111,26 +114,26 @@ def filtered_eigenpairs(
                 ConvergenceWarning,
                 stacklevel=2,
             )
-    return values[:count], block[:, :count]
+    return values[:count], vectors[:, :count]
 
 
-def _chebyshev(operator: Any, block: Any, low: float, cut: float, top: float) -> Any:
-    """``T_d`` of the operator, with [low, cut] mapped to [-1, 1], times a block."""
+def _chebyshev(operator: Any, vectors: Any, low: float, cut: float, top: float) -> Any:
+    """``T_d`` of the operator, with [low, cut] mapped to [-1, 1], times the vectors."""
     center, half = 0.5 * (cut + low), 0.5 * (cut - low)
     largest = max((top - center) / half, 1.0 + 1e-6)
     degree = max(2, min(DEGREE, int(math.log(GROWTH) / math.acosh(largest))))
-    before, now = block, shifted_product(operator, block, None, center, 1.0 / half)
+    before, now = vectors, shifted_product(operator, vectors, None, center, 1.0 / half)
     for _ in range(degree - 1):
         before, now = now, shifted_product(operator, now, before, center, 2.0 / half)
     return now
 
 
-def _rayleigh_ritz(operator: Any, block: Any) -> tuple[FloatArray, Any, Any]:
-    """Eigenpairs of the operator within the span of an orthonormal block, largest first, and its product with them."""
-    image = shifted_product(operator, block, None, 0.0, 1.0)
-    projected = np.asarray(block.T @ image)
+def _rayleigh_ritz(operator: Any, vectors: Any) -> tuple[FloatArray, Any, Any]:
+    """Eigenpairs of the operator within the span of orthonormal vectors, largest first, and its product with them."""
+    image = shifted_product(operator, vectors, None, 0.0, 1.0)
+    projected = np.asarray(vectors.T @ image)
     values, rotation = scipy.linalg.eigh(0.5 * (projected + projected.T))
-    return values[::-1], stored(block @ rotation[:, ::-1]), image @ rotation[:, ::-1]
+    return values[::-1], persist(vectors @ rotation[:, ::-1]), image @ rotation[:, ::-1]
 
 
 def _residual(values: FloatArray, vectors: Any, image: Any, count: int) -> float:
@@ -138,7 +141,7 @@ def _residual(values: FloatArray, vectors: Any, image: Any, count: int) -> float
     return math.sqrt(float(squares[:count].max()))
 
 
-def _orthonormal(block: Any) -> Any:
-    if not isinstance(block, np.ndarray):
-        return orthonormal(block)
-    return np.asarray(scipy.linalg.qr(block, mode="economic", overwrite_a=True, check_finite=False)[0], np.float64)
+def _orthonormal(vectors: Any) -> Any:
+    if not isinstance(vectors, np.ndarray):
+        return orthonormal(vectors)
+    return np.asarray(scipy.linalg.qr(vectors, mode="economic", overwrite_a=True, check_finite=False)[0], np.float64)

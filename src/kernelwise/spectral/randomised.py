@@ -24,16 +24,18 @@ import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ..checks import check_count
+from ..rows import persist
 from .block_lanczos import block_lanczos
-from .eigenpairs import RandomState, check_count
-from .tall_arrays import largest_entries, stored, triangle, with_signs
+from .eigenpairs import RandomState
+from .tall_arrays import largest_entries, triangle, with_signs
 
 __all__ = ["SingularTriplets", "randomised_eigenbasis", "randomised_svd"]
 
 FloatArray = NDArray[np.float64]
 
 #: A direction whose singular value is smaller than this fraction of the largest is rounding.
-NEGLIGIBLE = 1e-13
+LEAST_SINGULAR_VALUE = 1e-13
 #: Columns of a sketch beyond the vectors that are asked for.
 OVERSAMPLES = 10
 
@@ -78,7 +80,7 @@ def randomised_svd(factor: Any, k: int, *, n_power: int = 4, random_state: Rando
     (array([3., 2.]), [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
     """
     n, d = factor.shape
-    check_count(k, min(n, d), "k")
+    check_count("k", k, most=min(n, d), limit=", the smaller side of the factor")
     width = min(k + OVERSAMPLES, n, d)
     sketch = check_random_state(random_state).normal(size=(d, k + OVERSAMPLES))[:, :width]
     directions = np.linalg.qr(sketch)[0]
@@ -88,20 +90,20 @@ def randomised_svd(factor: Any, k: int, *, n_power: int = 4, random_state: Rando
     # range_^T F, from the columns: (F Q R^-1)^T F.
     projected = upper.T @ np.asarray(factor.T @ (factor @ directions)).T
     rotation, values, right = scipy.linalg.svd(projected, full_matrices=False)
-    count = min(k, int((values > NEGLIGIBLE * values[0]).sum())) if values.size and values[0] > 0 else 0
-    left = stored(range_ @ rotation[:, :count])
+    count = min(k, int((values > LEAST_SINGULAR_VALUE * values[0]).sum())) if values.size and values[0] > 0 else 0
+    left = persist(range_ @ rotation[:, :count])
     signs = np.where(np.asarray(largest_entries(left)) < 0.0, -1.0, 1.0)
     return SingularTriplets(left * signs, values[:count], right[:count].T * signs)
 
 
 def _orthonormal_range(factor: Any, directions: FloatArray) -> tuple[Any, FloatArray]:
     """Return an orthonormal basis of the range of ``F Q``, and the small matrix that takes ``F Q`` to it."""
-    rows = stored(factor @ directions)
+    rows = persist(factor @ directions)
     small: FloatArray = np.eye(directions.shape[1])
     for _ in range(2):  # the first solution has lost the digits that R spans; of an orthonormal one nothing is lost
         _, lengths, turned = scipy.linalg.svd(np.asarray(triangle(rows @ small)), full_matrices=False)
-        kept = lengths > NEGLIGIBLE * lengths.max(initial=0.0)
-        small = small @ (turned[kept].T / lengths[kept])
+        present = lengths > LEAST_SINGULAR_VALUE * lengths.max(initial=0.0)
+        small = small @ (turned[present].T / lengths[present])
     return rows @ small, small
 
 
@@ -140,6 +142,6 @@ def randomised_eigenbasis(
     >>> values.round(9)
     array([5., 2., 2.])
     """
-    check_count(k, matrix.shape[0], "k")
+    check_count("k", k, most=matrix.shape[0], limit=", the number of samples")
     pairs = block_lanczos(matrix, k, check_random_state(random_state), tol=tol)
-    return pairs.values, stored(with_signs(pairs.vectors))
+    return pairs.values, persist(with_signs(pairs.vectors))

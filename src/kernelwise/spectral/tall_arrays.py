@@ -1,17 +1,18 @@
-"""What decompositions do with arrays of many rows and few columns, wherever the rows are.
+"""Operations of decompositions on arrays of many rows and few columns, wherever the rows are.
 
-In memory all of it is plain NumPy. An array whose rows are cut into blocks on other machines registers here how it does
-the same; sums over rows, products ``A @ small`` and ``A.T @ B``, and differences it answers to like NumPy.
+The rows are in memory, or in row blocks on other machines (:mod:`kernelwise.rows`). Sums over rows, products
+``A @ small`` and ``A.T @ B``, and differences are written as NumPy expressions everywhere.
 """
 
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-__all__ = ["beside", "largest_entries", "orthonormal", "random_rows", "stored", "triangle", "with_signs"]
+from ..rows import in_memory, map_rows, persist, reduce_rows
+
+__all__ = ["beside", "largest_entries", "orthonormal", "random_rows", "triangle", "with_signs"]
 
 FloatArray = NDArray[np.float64]
 
@@ -19,21 +20,19 @@ FloatArray = NDArray[np.float64]
 NEGLIGIBLE = 1e-10
 
 
-@singledispatch
-def stored(rows: Any) -> Any:
-    """Return the array with its expression evaluated, for one that is used again; in memory it always is."""
-    return rows
-
-
-@singledispatch
 def beside(left: Any, right: Any) -> Any:
-    """Return the columns of both."""
+    """Return the columns of both arrays, side by side."""
+    return map_rows(left, _side_by_side, right)
+
+
+def _side_by_side(left: FloatArray, right: FloatArray) -> FloatArray:
     return np.hstack([left, right])
 
 
-@singledispatch
 def triangle(rows: Any) -> Any:
     """Return R of ``rows = Q R`` with orthonormal Q, up to the signs of its rows.
+
+    The triangles of several blocks, stacked, have the triangle of all rows.
 
     Examples
     --------
@@ -42,27 +41,45 @@ def triangle(rows: Any) -> Any:
     >>> abs(triangle(np.array([[3.0], [4.0]]))).round(9)
     array([[5.]])
     """
-    return np.linalg.qr(rows, mode="r")
+    return reduce_rows(rows, _upper, _upper_of_both)
 
 
-@singledispatch
+def _upper(block: FloatArray) -> FloatArray:
+    return np.asarray(np.linalg.qr(block, mode="r"))
+
+
+def _upper_of_both(left: FloatArray, right: FloatArray) -> FloatArray:
+    return _upper(np.vstack([left, right]))
+
+
 def largest_entries(rows: Any) -> Any:
     """Return the entry of largest magnitude of each column, with its sign."""
+    return reduce_rows(rows, _largest, _larger)
+
+
+def _largest(rows: FloatArray) -> FloatArray:
     return np.take_along_axis(rows, np.abs(rows).argmax(axis=0)[None, :], axis=0)[0]
 
 
-@singledispatch
+def _larger(left: FloatArray, right: FloatArray) -> FloatArray:
+    return np.where(np.abs(right) > np.abs(left), right, left)
+
+
 def random_rows(like: Any, n_columns: int, rng: Any) -> Any:
-    """Return a block of starting vectors with uniform entries, one row for each of ``like``."""
+    """Return a block of starting vectors with uniform entries, one row for each row of ``like``."""
+    if hasattr(like, "random_rows"):
+        return like.random_rows(n_columns, rng)
     return rng.uniform(-1.0, 1.0, (like.shape[0], n_columns))
 
 
-@singledispatch
 def orthonormal(block: Any, basis: Any = None) -> Any:
-    """An orthonormal basis of what the columns of the block have beyond those of the orthonormal basis.
+    """Return an orthonormal basis of what the columns of the block have beyond the columns of the orthonormal basis.
 
-    Twice, because what is left by the first projection has lost digits. Columns of nothing but rounding are dropped.
+    The projection is done twice, because what is left by the first projection has lost digits. Columns of nothing but
+    rounding are dropped.
     """
+    if not in_memory(block):
+        return _orthonormal_in_blocks(block, basis)
     for _ in range(2):
         lengths = np.linalg.norm(block, axis=0)
         block = block[:, lengths > 0.0] / lengths[lengths > 0.0]
@@ -70,6 +87,20 @@ def orthonormal(block: Any, basis: Any = None) -> Any:
             block = block - basis @ (basis.T @ block)
         directions, upper, _ = scipy.linalg.qr(block, mode="economic", pivoting=True, check_finite=False)
         block = directions[:, np.abs(np.diag(upper)) > NEGLIGIBLE]
+    return block
+
+
+def _orthonormal_in_blocks(block: Any, basis: Any) -> Any:
+    """Do the same with the triangle of all blocks in place of a factorisation with pivots."""
+    for _ in range(2):
+        lengths = np.sqrt(np.asarray((block**2).sum(axis=0)))
+        block = block[:, lengths > 0.0] * (1.0 / lengths[lengths > 0.0])
+        if basis is not None:
+            block = block - basis @ np.asarray(basis.T @ block)
+        block = persist(block)
+        _, sizes, turned = scipy.linalg.svd(np.asarray(triangle(block)), full_matrices=False)
+        left = sizes > NEGLIGIBLE
+        block = persist(block @ (turned[left].T / sizes[left]))
     return block
 
 

@@ -6,14 +6,14 @@ An audit gives every label or pair its quality :math:`q_i = \Pr(\text{right})`. 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._validation import check_pair_labels, check_probability
+from ..checks import check_probability, is_number
 from .noise import PairNoise
+from .pair_checks import check_pair_labels
 from .pairs import Pairs
 
 Array = NDArray[np.float64]
@@ -43,7 +43,7 @@ class _Suspects:
         precision : float, default=0.5
             Above 0 and at most 1.
         """
-        if not isinstance(precision, Real) or isinstance(precision, bool | np.bool_) or not 0 < precision <= 1:
+        if not is_number(precision) or not 0 < precision <= 1:
             raise ValueError(f"precision must be a number above 0 and at most 1, got {precision!r}")
         # Of values that fall, the running mean falls too: counting is enough.
         wrong = 1.0 - np.sort(self.quality)

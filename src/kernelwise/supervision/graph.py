@@ -9,7 +9,7 @@ sorted array of keys, 8 bytes per link, and a uniform pair is a uniform integer:
 candidates.
 """
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from ._validation import MAX_SAMPLES, IntArray, check_count, check_ends
+from ..checks import IntArray, check_count, check_ends, is_number
+from .pair_checks import MAX_SAMPLES
 
 # All pairs of labels beyond this number (1.6 GB) are rarely what is wanted.
 MAX_ALL_PAIRS = 50_000_000
@@ -159,7 +160,7 @@ def count_negatives(negatives: str | float | None, n_links: int) -> int:
         return 0
     if isinstance(negatives, str) and negatives == "equal":
         return n_links
-    if not isinstance(negatives, Real) or isinstance(negatives, bool) or not 0 <= float(negatives) < np.inf:
+    if not is_number(negatives) or not 0 <= float(negatives) < np.inf:
         raise ValueError(
             'negatives must be "equal", a number of pairs (int), a ratio to the number of links (float), or None,'
             f" got {negatives!r}"
@@ -174,14 +175,14 @@ def read_links(graph: Any, n_samples: int | None) -> tuple[IntArray, int]:
     (array([0, 4]), 4)
     """
     if n_samples is not None:
-        n_samples = check_count("n_samples", n_samples, MAX_SAMPLES)
+        n_samples = check_count("n_samples", n_samples, most=MAX_SAMPLES)
     if sp.issparse(graph):
         rows, cols, n_nodes = _ends_of_adjacency(graph)
     elif hasattr(graph, "edges"):
         rows, cols, n_nodes = _ends_of_graph(graph)
     else:
         rows, cols, n_nodes = _ends_of_edges(graph, n_samples)
-    check_count("n_samples", n_nodes, MAX_SAMPLES)
+    check_count("n_samples", n_nodes, most=MAX_SAMPLES)
     if n_samples is not None and n_samples != n_nodes:
         raise ValueError(f"n_samples={n_samples} but the graph has {n_nodes} nodes; leave n_samples out")
     linked = rows != cols

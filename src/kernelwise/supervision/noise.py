@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ._validation import check_pair_labels, check_probability, class_codes
+from ..checks import check_probability
+from .pair_checks import check_pair_labels, class_codes
 
 if TYPE_CHECKING:
     from .pairs import Pairs

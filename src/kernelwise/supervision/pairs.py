@@ -10,17 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ._validation import (
-    MAX_SAMPLES,
-    IntArray,
-    check_count,
-    check_ends,
-    check_pair_labels,
-    check_positions,
-    check_subset,
-    check_weights,
-    known_codes,
-)
+from ..checks import IntArray, check_count, check_ends
 from .graph import (
     count_negatives,
     key_pairs,
@@ -32,6 +22,7 @@ from .graph import (
     unlinked_keys,
 )
 from .noise import RandomState, Rate, flip_codes
+from .pair_checks import MAX_SAMPLES, check_pair_labels, check_positions, check_subset, check_weights, known_codes
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -83,7 +74,7 @@ class Pairs:
         n_samples: int,
         weights: ArrayLike | None = None,
     ) -> None:
-        n_samples = check_count("n_samples", n_samples, MAX_SAMPLES)
+        n_samples = check_count("n_samples", n_samples, most=MAX_SAMPLES)
         rows, cols = check_ends(rows, cols, n_samples)
         labels = check_pair_labels("labels", labels)
         weights = np.ones(len(rows)) if weights is None else check_weights(weights)

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import column_or_1d
 
-from ._validation import known_codes
 from .graph import count_pairs
 from .noise import RandomState
+from .pair_checks import known_codes
 from .pairs import Pairs
 
 #: Of labels, at most this many pairs per sample are drawn: n labels make n (n - 1) / 2 pairs, mostly redundant.

@@ -1,13 +1,12 @@
-"""One column of a table as features: numbers, categories or text.
+"""One column of a table as features: numbers, dates, categories or text.
 
-All that is learned is numbers and names, so that it can be saved without trusting anything, and shown. Where the column
-comes from, and what counts as missing in it, is for others to know: :mod:`._columns` for data frames, and
-:mod:`kernelwise.files.features` for files.
+All that is learned is numbers and names, so that it can be saved without trusting anything, and shown.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,17 +14,20 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..memory import require
+from .kinds import EPOCH
 
-__all__ = ["MAX_CATEGORIES", "MISSING_CATEGORY", "Categories", "Numbers", "Words"]
+__all__ = ["MAX_CATEGORIES", "MISSING_CATEGORY", "Categories", "Dates", "Numbers", "Words"]
 
 Array = NDArray[np.float64]
 
-#: Categories beyond the most frequent ones have no indicators of their own.
+#: Categories beyond the most frequent ones share one indicator.
 MAX_CATEGORIES = 50
 #: The category of cells that are empty.
 MISSING_CATEGORY = "(missing)"
 #: Words of a text column, by how often they occur.
 MAX_WORDS = 20_000
+#: From this many rows on, a word has to occur in two of them.
+ROWS_FOR_RECURRENCE = 20
 
 
 def _no_words() -> NDArray[Any]:
@@ -41,14 +43,17 @@ class Numbers:
     >>> import numpy as np
     >>> from kernelwise.tables.encoders import Numbers
     >>> ages = np.array([20.0, 40.0, np.nan])
-    >>> Numbers().learn(ages).encode(ages).T
-    array([[-1.,  1.,  0.]])
+    >>> encoder = Numbers().learn(ages)
+    >>> encoder.encode(ages).T, encoder.becomes
+    (array([[-1.,  1.,  0.]]), 'scaled, 1 missing filled with the median 30')
     """
 
     median: float = 0.0
     mean: float = 0.0
     scale: float = 1.0
     n_filled: int = 0
+
+    n_features: ClassVar[int] = 1
 
     def learn(self, values: Array) -> Self:
         """Learn the median, the mean and the scale; where all are missing, they become zeros."""
@@ -64,15 +69,35 @@ class Numbers:
         filled = np.where(np.isnan(values), self.median, values)
         return ((filled - self.mean) / self.scale)[:, None]
 
+    def feature_names(self, column: str) -> list[str]:
+        """The name of the column."""
+        return [column]
+
     @property
-    def n_features(self) -> int:
-        """One."""
-        return 1
+    def becomes(self) -> str:
+        """What is done, in words."""
+        done = "as it is" if (self.mean, self.scale) == (0.0, 1.0) else "scaled"
+        return f"{done}{self._filled(f'{self.median:.6g}')}"
+
+    def _filled(self, median: str) -> str:
+        return f", {self.n_filled} missing filled with the median {median}" if self.n_filled else ""
+
+
+class Dates(Numbers):
+    """Dates as the time that has passed, scaled as numbers are; missing ones are filled with the median."""
+
+    @property
+    def becomes(self) -> str:
+        """What is done, in words."""
+        return f"dates as time passed, scaled{self._filled(f'{EPOCH + timedelta(seconds=self.median):%Y-%m-%d}')}"
 
 
 @dataclass
 class Categories:
-    """Indicators of the most frequent categories; others have none, or share one where :attr:`with_rare` says so.
+    """Indicators of the most frequent categories, and one that all rare ones share where there are many.
+
+    A category that was never seen has the indicator of the rare ones, or none at all. Rare categories used to have no
+    indicator in data frames; with a shared one, they are told from cells that are missing.
 
     Examples
     --------
@@ -83,9 +108,6 @@ class Categories:
            [0., 0.]])
     """
 
-    #: Whether the categories that are left out share an indicator.
-    with_rare: ClassVar[bool] = False
-
     categories: NDArray[Any] = field(default_factory=_no_words)
     n_rare: int = 0
 
@@ -94,7 +116,7 @@ class Categories:
         counts = Counter(values)
         frequent = sorted(counts, key=lambda category: (-counts[category], category))[:MAX_CATEGORIES]
         self.categories = np.array(sorted(frequent), dtype=str)
-        self.n_rare = len(counts) - len(frequent) if self.with_rare else 0
+        self.n_rare = len(counts) - len(frequent)
         return self
 
     def encode(self, values: Sequence[str]) -> Array:
@@ -113,31 +135,42 @@ class Categories:
         """The number of indicators."""
         return len(self.categories) + (self.n_rare > 0)
 
+    def feature_names(self, column: str) -> list[str]:
+        """One name per indicator."""
+        return [f"{column}={category}" for category in self.categories] + [f"{column}=(rare)"] * (self.n_rare > 0)
+
+    @property
+    def becomes(self) -> str:
+        """What is done, in words."""
+        rare = f" and one for {self.n_rare} rare ones" if self.n_rare else ""
+        return f"indicators of {len(self.categories)} categories{rare}"
+
 
 @dataclass
 class Words:
-    """Words, and pairs of words that follow each other, weighed by tf-idf; rows have unit length.
+    """Words weighed by tf-idf; rows have unit length.
+
+    Files used to have no words of one letter; data frames had words that occur only once, and pairs of words. A single
+    letter may be a grade, or a word of Chinese. A word that occurs in one row says nothing about any other row, and
+    makes the words beside it lighter. Pairs of words found no more wrong labels than single words do, and words that
+    stand in no order have no pairs.
 
     Examples
     --------
     >>> from kernelwise.tables.encoders import Words
     >>> notes = Words().learn(["a good one", "a bad one"])
     >>> notes.words.tolist()
-    ['a', 'a bad', 'a good', 'bad', 'bad one', 'good', 'good one', 'one']
-    >>> notes.encode(["bad"]).toarray().round(2)
-    array([[0., 0., 0., 1., 0., 0., 0., 0.]])
+    ['a', 'bad', 'good', 'one']
+    >>> notes.encode(["bad"]).toarray()
+    array([[0., 1., 0., 0.]])
     """
-
-    #: What a word is, and how many words make a feature at the most.
-    pattern: ClassVar[str] = r"(?u)\b\w+\b"
-    longest: ClassVar[int] = 2
 
     words: NDArray[Any] = field(default_factory=_no_words)
     idf: Array = field(default_factory=lambda: np.empty(0))
 
-    def learn(self, texts: Sequence[str], *, min_rows: int = 1) -> Self:
-        """Learn the words that stand in at least ``min_rows`` texts and how rare they are; ValueError if none do."""
-        counter = self._counter(max_features=MAX_WORDS, min_df=min_rows)
+    def learn(self, texts: Sequence[str]) -> Self:
+        """Learn the words that recur, or all words of a few texts, and how rare they are; ValueError if none do."""
+        counter = _counter(max_features=MAX_WORDS, min_df=2 if len(texts) >= ROWS_FOR_RECURRENCE else 1)
         counts = sp.csr_array(counter.fit_transform(texts))
         words = counter.get_feature_names_out()
         need = 4 * len(words) * max(map(len, words))  # an array has room for the longest word at every place
@@ -150,17 +183,26 @@ class Words:
         """The weights, sparse, of shape (n_rows, n_words)."""
         from sklearn.preprocessing import normalize
 
-        counter = self._counter(vocabulary=self.words.tolist())
-        weights: Any = sp.csr_array(counter.transform(texts)).astype(np.float64)
+        weights: Any = sp.csr_array(_counter(vocabulary=self.words.tolist()).transform(texts)).astype(np.float64)
         weights.data = (1.0 + np.log(weights.data)) * self.idf[weights.indices]
         return normalize(weights, copy=False)
-
-    def _counter(self, **options: Any) -> Any:
-        from sklearn.feature_extraction.text import CountVectorizer
-
-        return CountVectorizer(token_pattern=self.pattern, ngram_range=(1, self.longest), **options)
 
     @property
     def n_features(self) -> int:
         """The number of words."""
         return len(self.words)
+
+    def feature_names(self, column: str) -> list[str]:
+        """One name per word."""
+        return [f"{column}:{word}" for word in self.words]
+
+    @property
+    def becomes(self) -> str:
+        """What is done, in words."""
+        return f"tf-idf of {len(self.words)} words"
+
+
+def _counter(**options: Any) -> Any:
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    return CountVectorizer(token_pattern=r"(?u)\b\w+\b", **options)

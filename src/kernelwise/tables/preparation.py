@@ -1,116 +1,164 @@
-"""A data frame with columns of numbers, dates, categories and text, as one matrix."""
+"""A table with columns of numbers, dates, categories and text, as one matrix."""
 
-from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from .encoders import MISSING_CATEGORY, Categories, Numbers, Words
+from ..memory import require
+from .columns import Table, as_table
+from .encoders import MISSING_CATEGORY, Categories, Dates, Numbers, Words
+from .errors import TableError
 
-#: A column of strings with more distinct values than this, and more than one in three rows distinct, is text.
-CATEGORIES, DISTINCT_SHARE = 30, 1 / 3
+__all__ = ["TableFeatures"]
 
-
-def needs_preparation(X: Any) -> bool:
-    """Whether ``X`` is a DataFrame with a column that is not numeric, or with missing numbers.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from kernelwise.tables.preparation import needs_preparation
-    >>> needs_preparation(pd.DataFrame({"a": [1, 2]})), needs_preparation(pd.DataFrame({"a": ["x", "y"]}))
-    (False, True)
-    """
-    if not (hasattr(X, "dtypes") and hasattr(X, "columns")):
-        return False
-    columns = (X.iloc[:, position] for position in range(len(X.columns)))  # two of them may have one name
-    return any(kind_of(column) != "number" or column.isna().any() for column in columns)
+ENCODERS: dict[str, type[Any]] = {"numeric": Numbers, "date": Dates, "categorical": Categories, "text": Words}
 
 
-def kind_of(column: Any) -> str:
-    """Return "number", "date", "category" or "text" for a column of a DataFrame."""
-    if column.dtype.kind in "biuf":
-        return "number"
-    if column.dtype.kind in "mM":
-        return "date"
-    values = column.dropna().astype(str)
-    distinct = values.nunique()
-    return "text" if distinct > CATEGORIES and distinct > DISTINCT_SHARE * len(values) else "category"
+class TableFeatures:
+    """Features of a table: numbers and dates scaled, categories as indicators, text as tf-idf.
 
+    Columns that name the rows, and columns that are the same in every row, are left out. The result is dense, or sparse
+    where there is text or the table is a sparse matrix. Missing numbers and dates become the median, missing categories
+    a category of their own, missing texts empty. All that is learned is numbers and names.
 
-class ColumnPreparation:
-    """Scale numbers, code categories one-hot, and weigh the words of texts by tf-idf.
+    Parameters
+    ----------
+    leave_out : sequence of str
+        Columns that are no features, such as the label.
+    scaled : bool
+        Whether numbers get mean zero and unit variance. An estimator that scales dense features itself takes numbers as
+        they are, so that a table of numbers and the array of these numbers give the same model. Dates, and the numbers
+        of a sparse result, which no estimator can centre, are scaled in any case.
 
-    The result is dense unless there is text, and then a sparse matrix. Missing numbers become the median, missing
-    categories a category of their own, missing texts empty. What each column was taken for stands in ``kinds``, and
-    where it went, from column to column, in ``parts``.
+    Attributes
+    ----------
+    names_ : list of str
+        The columns that were seen, without :attr:`leave_out`.
+    n_block_ : int
+        The columns of the matrix of the table, which are used as they are; 0 without a matrix.
+    steps_ : list of tuple
+        The name, the kind and the encoder of each column that is used, in order.
+    unused_ : dict of str to str
+        Why other columns are not used.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from kernelwise.tables.preparation import ColumnPreparation
-    >>> table = pd.DataFrame({"size": [1.0, None, 3.0], "shape": ["round", "square", "round"]})
-    >>> prepared = ColumnPreparation().fit(table)
-    >>> prepared.kinds, prepared.transform(table).shape
-    ({'size': 'number', 'shape': 'category'}, (3, 3))
+    >>> from kernelwise.tables.preparation import TableFeatures
+    >>> people = pd.DataFrame({"age": [20, 40, None], "job": ["cook", "baker", "cook"], "land": ["GR", "GR", "GR"]})
+    >>> features = TableFeatures().fit(people)
+    >>> features.feature_names
+    ['age', 'job=baker', 'job=cook']
+    >>> features.transform(people)
+    array([[-1.,  0.,  1.],
+           [ 1.,  1.,  0.],
+           [ 0.,  0.,  1.]])
+    >>> features.describe()[1:]
+    [{'column': 'job', 'becomes': 'indicators of 2 categories'},
+     {'column': 'land', 'becomes': 'not used: it is the same in every row'}]
     """
 
-    def fit(self, X: Any) -> "ColumnPreparation":
-        """Look at every column of a DataFrame."""
-        if not X.columns.is_unique:
-            raise ValueError(f"X has two columns named {X.columns[X.columns.duplicated()][0]!r}; rename one")
-        self.kinds = {str(name): kind_of(X[name]) for name in X.columns}
-        self._steps = [(name, *_learn(X[name])) for name in X.columns]
-        self.parts = list(pairwise(np.cumsum([0, *(encoder.n_features for *_, encoder in self._steps)]).tolist()))
+    def __init__(self, leave_out: list[str] | tuple[str, ...] = (), *, scaled: bool = True):
+        self.leave_out, self.scaled = list(leave_out), scaled
+
+    def fit(self, X: Any) -> Self:
+        """Learn what to do with every column of a table, a data frame or an array."""
+        table = as_table(X)
+        self.names_ = [name for name in table.names if name not in self.leave_out]
+        self.n_block_ = 0 if table.block is None else int(table.block.shape[1])
+        self.steps_: list[tuple[str, str, Any]] = []
+        self.unused_: dict[str, str] = {}
+        for name in self.names_:
+            kind = table[name].kind
+            if kind == "id":
+                self.unused_[name] = "it names the rows"
+                continue
+            values = _values(table, name, kind)
+            if _all_equal(values):
+                self.unused_[name] = "it is the same in every row"
+                continue
+            try:
+                self.steps_.append((name, kind, ENCODERS[kind]().learn(values)))
+            except ValueError:  # of a text without a word that can be counted
+                self.unused_[name] = "none of its words occurs in two rows"
+        sparse = sp.issparse(table.block) or any(kind == "text" for _, kind, _ in self.steps_)
+        for encoder in [] if self.scaled or sparse else [part for _, kind, part in self.steps_ if kind == "numeric"]:
+            encoder.mean, encoder.scale = 0.0, 1.0
+        if not self.steps_ and not self.n_block_:
+            others = [*self.leave_out, *(f"{name} ({why})" for name, why in self.unused_.items())]
+            more = f" and {len(others) - 8} more" if len(others) > 8 else ""
+            raise TableError(
+                f"{table.source} has no column to learn from besides {', '.join(others[:8]) or 'none'}{more}; add"
+                " features, or say what kind a column is"
+            )
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return the matrix of a DataFrame with the same columns."""
-        if not hasattr(X, "columns"):
-            raise TypeError(f"X must be a DataFrame with the columns {list(self.kinds)}, got {type(X).__name__}")
-        parts = [encoder.encode(READERS[kind](X[name])) for name, kind, encoder in self._steps]
+        """The features of a table with the same columns, as a dense array or a sparse matrix."""
+        table = as_table(X, self.names_)
+        n_block = 0 if table.block is None else table.block.shape[1]
+        if n_block != self.n_block_:
+            raise TableError(f"{table.source} has {n_block} columns of a matrix where {self.n_block_} are needed")
+        dense = sum(encoder.n_features for _, kind, encoder in self.steps_ if kind != "text")
+        # The parts, and what they are put together to.
+        what = f"{table.source}, {table.n_rows} rows of {dense} features,"
+        require(16 * table.n_rows * dense, what, "leave columns out, or take a sample of the rows")
+        parts = [table.block] if n_block else []
+        parts += [encoder.encode(_values(table, name, kind)) for name, kind, encoder in self.steps_]
         if any(sp.issparse(part) for part in parts):
-            return sp.csr_array(sp.hstack([sp.csr_array(part) for part in parts]))
+            return sp.hstack(parts, format="csr") if len(parts) > 1 else parts[0]
         return np.hstack(parts)
 
     @property
     def n_features(self) -> int:
         """The number of columns of the matrix."""
-        return sum(encoder.n_features for *_, encoder in self._steps)
+        return self.n_block_ + sum(encoder.n_features for *_, encoder in self.steps_)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the columns of the features; numbers of a matrix are named by position, from 1."""
+        return self._block_names + [feature for name, _, part in self.steps_ for feature in part.feature_names(name)]
+
+    @property
+    def feature_columns(self) -> list[str]:
+        """The column that each feature was made of; numbers of a matrix are columns of their own."""
+        return self._block_names + [name for name, _, encoder in self.steps_ for _ in range(encoder.n_features)]
+
+    @property
+    def _block_names(self) -> list[str]:
+        return [f"x{position}" for position in range(1, self.n_block_ + 1)]
+
+    @property
+    def parts(self) -> list[tuple[int, int]]:
+        """For every column of :attr:`names_`, where its features begin and end; a column not used has none."""
+        widths = {name: encoder.n_features for name, _, encoder in self.steps_}
+        return list(pairwise(np.cumsum([self.n_block_, *(widths.get(name, 0) for name in self.names_)]).tolist()))
+
+    @property
+    def worded(self) -> list[str]:
+        """Columns to be read as they are written even where all cells look like numbers."""
+        return [name for name, kind, _ in self.steps_ if kind != "numeric"]
+
+    def describe(self) -> list[dict[str, str]]:
+        """What became of each column, in words."""
+        block = [{"column": "the matrix", "becomes": f"{self.n_block_} numbers as they are"}] if self.n_block_ else []
+        used = [{"column": name, "becomes": encoder.becomes} for name, _, encoder in self.steps_]
+        return block + used + [{"column": name, "becomes": f"not used: {why}"} for name, why in self.unused_.items()]
 
 
-def _learn(column: Any) -> tuple[str, Numbers | Categories | Words]:
-    kind = kind_of(column)
-    return kind, ENCODERS[kind]().learn(READERS[kind](column))
+def _values(table: Table, name: str, kind: str) -> Any:
+    """What the encoder of a kind takes: numbers, NaN where missing; or strings."""
+    if kind == "numeric":
+        return table.numbers(name)
+    if kind == "date":
+        return table.seconds(name)
+    cells = table[name].labels()
+    return [cell or MISSING_CATEGORY for cell in cells] if kind == "categorical" else cells
 
 
-def _numbers(column: Any) -> NDArray[np.float64]:
-    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.where(np.isfinite(values), values, np.nan)
-
-
-def _seconds(column: Any) -> NDArray[np.float64]:
-    """Dates, in universal time where they have a zone, and durations as numbers of seconds."""
-    stamps = (column.dt.tz_convert(None) if getattr(column.dtype, "tz", None) else column).to_numpy()
-    durations = stamps - np.datetime64(0, "s") if stamps.dtype.kind == "M" else stamps
-    return durations / np.timedelta64(1, "s")  # NaN where there is none
-
-
-def _levels(column: Any) -> list[str]:
-    return column.astype(object).where(column.notna(), MISSING_CATEGORY).astype(str).tolist()
-
-
-def _texts(column: Any) -> list[str]:
-    return column.astype(object).where(column.notna(), "").astype(str).tolist()
-
-
-ENCODERS: dict[str, type[Any]] = {"number": Numbers, "date": Numbers, "category": Categories, "text": Words}
-READERS: dict[str, Callable[[Any], Any]] = {
-    "number": _numbers,
-    "date": _seconds,
-    "category": _levels,
-    "text": _texts,
-}
+def _all_equal(values: Any) -> bool:
+    """Whether there is at most one value; missing numbers are filled with it."""
+    present = values[~np.isnan(values)] if isinstance(values, np.ndarray) else values
+    return all(value == present[0] for value in present)

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from ...checks import check_count, check_positive
 from ...memory import require
 from ...optim import Certificate, HistoryRow, Status
-from .entry_checks import check_count, check_indices, check_observations, check_positive
+from .entry_checks import check_indices, check_observations
 from .factors import refit, solve_by_factors
 from .observed import sample_product
 from .problem import CompletionProblem
@@ -181,7 +182,12 @@ def complete_matrix(
     array([1., 0.])
     """
     observed = check_observations(rows, cols, values, shape, symmetric, weights, exact=penalty is None)
-    limit = check_count("max_rank", min(observed.shape) if max_rank is None else max_rank, min(observed.shape))
+    limit = check_count(
+        "max_rank",
+        min(observed.shape) if max_rank is None else max_rank,
+        most=min(observed.shape),
+        limit=", the smaller side of the matrix",
+    )
     if debias and penalty is not None:
         raise ValueError("debias=True is for exact observations: leave penalty=None, or debias=False")
     problem = CompletionProblem(observed, None if penalty is None else check_positive("penalty", penalty))

@@ -1,10 +1,9 @@
 """Checks of observed entries at the door: each returns a clean value, or says what is wrong and what to do."""
 
-from numbers import Integral, Real
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...checks import check_count, check_vector
 from ...kernels.magnitudes import check_magnitude
 from .observed import ObservedEntries
 
@@ -102,11 +101,7 @@ def _shape(shape: tuple[int, int], symmetric: bool) -> tuple[int, int]:
 
 def check_indices(name: str, index: ArrayLike, size: int) -> IntArray:
     """Indices of rows or columns, known to lie in the matrix."""
-    array = np.asarray(index)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
-    if array.size and array.dtype.kind not in "iu":
-        raise TypeError(f"{name} must hold ints, got dtype {array.dtype}")
+    array = check_vector(name, index, "iu", "integer indices")
     if array.size and (array.min() < 0 or array.max() >= size):
         wrong = array[(array < 0) | (array >= size)][0]
         raise ValueError(f"{name} must lie between 0 and {size - 1}, got {wrong}; indices count from 0")
@@ -114,31 +109,7 @@ def check_indices(name: str, index: ArrayLike, size: int) -> IntArray:
 
 
 def _numbers(name: str, numbers: ArrayLike) -> Array:
-    array = np.asarray(numbers)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
-    if array.size and array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold numbers, got dtype {array.dtype}")
-    array = array.astype(np.float64)
+    array = check_vector(name, numbers, "biuf", "numbers").astype(np.float64)
     if not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must be finite, got {array[~np.isfinite(array)][0]}; leave unknown entries out")
     return array
-
-
-def check_positive(name: str, value: object) -> float:
-    """A positive, finite number."""
-    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    if not 0 < float(value) < np.inf:
-        raise ValueError(f"{name} must be positive and finite, got {value}")
-    return float(value)
-
-
-def check_count(name: str, value: object, maximum: int | None = None) -> int:
-    """A positive int, perhaps with a largest value."""
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a positive int, got {value!r}")
-    if int(value) < 1 or (maximum is not None and int(value) > maximum):
-        limit = "positive" if maximum is None else f"between 1 and {maximum}, the smaller side of the matrix"
-        raise ValueError(f"{name} must be {limit}, got {value}")
-    return int(value)

@@ -42,7 +42,7 @@ MEMORY = 6
 #: Directions asked for at first.
 FIRST_DIRECTIONS = 8
 #: Singular values below this share of the largest one are dropped.
-NEGLIGIBLE = 1e-6
+LEAST_SINGULAR_VALUE = 1e-6
 #: Iterations without a better gap after which the solver gives up.
 PATIENCE = 20
 #: A spectrum that falls by this factor from one value to the next has ended there.
@@ -199,12 +199,12 @@ def balance(left: Array, right: Array) -> Factors:
     """Return balanced factors of the same product, without its negligible singular values."""
     if left is right:
         U, root, _ = np.linalg.svd(left, full_matrices=False)
-        kept = root**2 > NEGLIGIBLE * np.max(root**2, initial=0.0)
+        kept = root**2 > LEAST_SINGULAR_VALUE * np.max(root**2, initial=0.0)
         left = U[:, kept] * root[kept]
         return Factors(left, left, root[kept] ** 2)
     (P, A), (Q, B) = np.linalg.qr(left), np.linalg.qr(right)
     U, spectrum, Vt = np.linalg.svd(A @ B.T)
-    kept = spectrum > NEGLIGIBLE * np.max(spectrum, initial=0.0)
+    kept = spectrum > LEAST_SINGULAR_VALUE * np.max(spectrum, initial=0.0)
     root = np.sqrt(spectrum[kept])
     return Factors(P @ (U[:, kept] * root), Q @ (Vt[kept].T * root), spectrum[kept])
 

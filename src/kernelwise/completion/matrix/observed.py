@@ -127,8 +127,8 @@ def sample_product(left: Array, right: Array, rows: IntArray, cols: IntArray) ->
     """Return ``(left @ right.T)[rows, cols]`` in time proportional to the rank per entry."""
     entries = np.empty(len(rows))
     for start in range(0, len(rows), ENTRIES_AT_ONCE):
-        block = slice(start, start + ENTRIES_AT_ONCE)
-        np.einsum("ij,ij->i", left.take(rows[block], axis=0), right.take(cols[block], axis=0), out=entries[block])
+        piece = slice(start, start + ENTRIES_AT_ONCE)
+        np.einsum("ij,ij->i", left.take(rows[piece], axis=0), right.take(cols[piece], axis=0), out=entries[piece])
     return entries
 
 

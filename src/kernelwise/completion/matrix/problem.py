@@ -17,7 +17,7 @@ Noisy observations with weights :math:`w` and a penalty :math:`c`:
 A symmetric M is also positive semi-definite: the norm is the trace and the dual asks for
 :math:`\lambda_{\max}(Y) \le 1` (or c) only. Its sums run over both triangles.
 
-**The lower bound.** Any sparse Y is made feasible by a number, its norm (see :class:`.observed_entries.Triples`).
+**The lower bound.** Any sparse Y is made feasible by a number, its norm (see :class:`.observed.Triples`).
 
 **The upper bound.** Of noisy observations any M will do. Exact ones are missed by :math:`E = v - M_\Omega`, so the
 bound is that of a matrix that agrees with them. In general this is :math:`M + E`, whose norm is at most

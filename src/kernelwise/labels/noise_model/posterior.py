@@ -49,7 +49,7 @@ ZOOMS = 3
 #: So many settings, evenly spread over the posterior of the noise rate, stand for all points of the grid.
 N_SETTINGS = 256
 #: Grid points less likely than the best by this factor are left out.
-NEGLIGIBLE = 1e-7
+UNLIKELY = 1e-7
 #: The probability of a label is never taken to be less: one label is never worth more than a handful of others.
 FLOOR = 1e-4
 
@@ -181,7 +181,7 @@ def _fit_two_classes(score: Array, given: NDArray[np.intp], weight: Array) -> No
     flips, slopes, offsets = (
         np.concatenate([getattr(model, part) for model in models]) for part in ("flips", "slopes", "offsets")
     )
-    evidence, likely = float(logsumexp(logs)), logs >= logs.max() + np.log(NEGLIGIBLE)
+    evidence, likely = float(logsumexp(logs)), logs >= logs.max() + np.log(UNLIKELY)
     logs, flips, slopes, offsets = logs[likely], flips[likely], slopes[likely], offsets[likely]
     positive = expit(slopes * (binned.centres[:, None] - offsets)).T @ binned.counts.sum(axis=0) / weight.sum()
     rates = flips[:, 0] * (1 - positive) + flips[:, 1] * positive

@@ -20,9 +20,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ...checks import check_choice
 from ...optim import HistoryRow, SolverResult
 from ..problem import MKLPoint, NoisyLabelProblem
-from .saddle import Average, Incumbent, Saddle, check_iterate
+from .saddle import Average, Incumbent, Saddle
 
 Array = NDArray[np.float64]
 
@@ -41,9 +42,8 @@ def solve_by_mirror_prox(
 
     Parameters
     ----------
-    problem : NoisyLabelProblem
-    tol : float
-        The relative gap to reach.
+    problem, tol, callback
+        As for :func:`~kernelwise.mkl.column_generation.solve_by_column_generation`.
     max_iter : int
         T of the algorithm.
     step : {"tight", "paper"} or float
@@ -53,13 +53,6 @@ def solve_by_mirror_prox(
         Theorem 2 speaks of, and by far the slower in practice).
     check_every : int
         Iterations between two evaluations of the bounds.
-    callback : callable, optional
-        Called with each row of the history.
-
-    Returns
-    -------
-    SolverResult
-        The best primal and the best dual point seen; its certificate holds whatever stopped the loop.
 
     See Also
     --------
@@ -78,7 +71,7 @@ def solve_by_mirror_prox(
     >>> result.status, round(result.certificate.primal, 3)  # the first kernel alone separates: 0.1 / 2 * 1^2
     (<Status.CONVERGED: 'converged'>, 0.05)
     """
-    check_iterate(iterate)
+    check_choice("iterate", iterate, ("last", "average"))
     saddle = Saddle.of(problem)
     space = saddle.space
     incumbent = Incumbent(saddle, tol=tol, callback=callback)

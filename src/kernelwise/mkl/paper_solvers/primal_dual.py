@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...optim import HistoryRow, SolverResult
-from ...optim.sample_arrays import kept, together
+from ...rows import compute, persist
 from ..problem import MKLPoint, NoisyLabelProblem
 from .saddle import Average, Incumbent, Saddle
 
@@ -59,20 +59,12 @@ def solve_by_primal_dual(
 
     Parameters
     ----------
-    problem : NoisyLabelProblem
-    tol : float
-        The relative gap to reach.
+    problem, tol, callback
+        As for :func:`~kernelwise.mkl.column_generation.solve_by_column_generation`.
     max_iter : int
         The largest number of steps; each is one pass over the bank and one over the kernels in use.
     check_every : int
         Steps between two evaluations of the bounds, which is where restarts are decided.
-    callback : callable, optional
-        Called with each row of the history.
-
-    Returns
-    -------
-    SolverResult
-        The best primal and the best dual point seen; its certificate holds whatever stopped the loop.
 
     See Also
     --------
@@ -142,7 +134,7 @@ def _advance(saddle: Saddle, at: _Point, pace: "_Pace") -> tuple[_Point, float]:
     while True:
         length = pace.length
         f = saddle.shrink(at.f + pace.primal * pull, pace.primal)
-        values = kept(saddle.space.values(f))
+        values = persist(saddle.space.values(f))
         alpha = saddle.ascend(at.alpha, 2.0 * values - at.values, pace.dual)
         moved = _Point(f, values, alpha)
         if pace.accepts(saddle, at, moved):
@@ -170,7 +162,7 @@ class _Pace:
     def accepts(self, saddle: Saddle, before: _Point, after: _Point) -> bool:
         """Return whether the step was short enough, and set the length of the next one (Algorithm 2)."""
         d_alpha = after.alpha - before.alpha
-        coupling, squared = together(
+        coupling, squared = compute(
             (d_alpha * saddle.problem.y) @ (after.values - before.values), (d_alpha * d_alpha).sum()
         )
         coupled = abs(float(coupling)) / saddle.problem.mass

@@ -21,10 +21,10 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_random_state
 
 from ...optim import Certificate, HistoryRow, SolverResult, Status, project_box_budget, prox_squared_sum_of_norms
-from ...optim.sample_arrays import kept
+from ...rows import persist
 from ...spectral.eigenpairs import repeatable_eigsh
 from ..problem import MKLPoint, NoisyLabelProblem
-from .function_space import FunctionSpace, function_space
+from .function_space import FunctionSpace
 
 Array = NDArray[np.float64]
 
@@ -60,7 +60,7 @@ class Saddle:
     @cached_property
     def space(self) -> FunctionSpace:
         """The space of the primal variable."""
-        return function_space(self.problem.bank, intercept=self.problem.intercept)
+        return FunctionSpace(self.problem.bank, intercept=self.problem.intercept)
 
     def ascend(self, alpha: Array, values: Array, step: float) -> Array:
         """Return the projection onto Q of ``alpha + step * dL/dalpha`` at the f with these values: Lemma 2."""
@@ -80,8 +80,8 @@ class Saddle:
     @cached_property
     def coupling_norm(self) -> float:
         r"""The Lipschitz constant of the gradients of L: :math:`\lambda_{\max}(\sum_j K_j (+ 1 1^\top))^{1/2} / N`."""
-        product, dimension = self.space.squared_evaluation()
-        return float(np.sqrt(_largest_eigenvalue(product, dimension))) / self.problem.mass
+        largest = _largest_eigenvalue(self.space.squared_evaluation, len(self.space.zero()))
+        return float(np.sqrt(largest)) / self.problem.mass
 
 
 def _largest_eigenvalue(product: Callable[[Array], Array], n: int) -> float:
@@ -90,7 +90,7 @@ def _largest_eigenvalue(product: Callable[[Array], Array], n: int) -> float:
     if n <= SMALL:
         matrix = np.stack([product(column) for column in np.eye(n)])
         return max(float(eigvalsh((matrix + matrix.T) / 2)[-1]), 0.0)
-    operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
+    operator = LinearOperator((n, n), matvec=lambda f: product(f.ravel()), dtype=np.float64)
     start = check_random_state(0).standard_normal(n)  # the same answer every time
     return max(float(repeatable_eigsh(operator, k=1, v0=start, tol=1e-4, return_eigenvectors=False)[0]), 0.0)
 
@@ -107,7 +107,7 @@ class Average:
         parts = [weight * part for part in (f, values, alpha)]
         if self.weight > 0.0:
             parts = [total + part for total, part in zip(self.sums, parts, strict=True)]
-        self.sums = [kept(part) for part in parts]
+        self.sums = [persist(part) for part in parts]
         self.weight += weight
 
     @property
@@ -115,12 +115,6 @@ class Average:
         """The mean ``(f, values, alpha)``."""
         f, values, alpha = (total / self.weight for total in self.sums)
         return f, values, alpha
-
-
-def check_iterate(iterate: str) -> None:
-    """Raise unless ``iterate`` is one of the two that exist."""
-    if iterate not in ("last", "average"):
-        raise ValueError(f'iterate must be "last" or "average", got {iterate!r}')
 
 
 class Incumbent:
@@ -182,5 +176,5 @@ class Incumbent:
         """Return the best point with its certificate."""
         status = Status.CONVERGED if self.converged else Status.STALLED if self.diverged else Status.MAX_ITER
         space = self.saddle.space
-        point = MKLPoint(self.saddle.unit * self.alpha, space.blocks(self.f), space.constant(self.f))
+        point = MKLPoint(self.saddle.unit * self.alpha, space.parts(self.f), space.constant(self.f))
         return SolverResult(point, self.bounds, status, n_iter, tuple(self.history))

@@ -25,9 +25,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ...checks import check_choice, check_positive
 from ...optim import HistoryRow, SolverResult
 from ..problem import MKLPoint, NoisyLabelProblem
-from .saddle import Average, Incumbent, Saddle, check_iterate
+from .saddle import Average, Incumbent, Saddle
 
 Array = NDArray[np.float64]
 
@@ -46,9 +47,8 @@ def solve_by_variational_inequality(
 
     Parameters
     ----------
-    problem : NoisyLabelProblem
-    tol : float
-        The relative gap to reach.
+    problem, tol, check_every, callback
+        As for :func:`~kernelwise.mkl.paper_solvers.mirror_prox.solve_by_mirror_prox`, which also says what is returned.
     max_iter : int
         T: the number of iterations, which also sets the step.
     gamma0 : float
@@ -56,15 +56,6 @@ def solve_by_variational_inequality(
         ``2 / (penalty * n_kernels)`` can diverge; the method then stops as stalled.
     iterate : {"average", "last"}
         What the gap is measured at: the averages, which the theory is about, or the last iterates.
-    check_every : int
-        Iterations between two evaluations of the bounds.
-    callback : callable, optional
-        Called with each row of the history.
-
-    Returns
-    -------
-    SolverResult
-        The best primal and the best dual point seen; its certificate holds whatever stopped the loop.
 
     Examples
     --------
@@ -79,9 +70,8 @@ def solve_by_variational_inequality(
     >>> round(result.certificate.dual, 3), round(result.certificate.primal, 3)  # the optimum, 0.05, is between them
     (0.05, 0.053)
     """
-    check_iterate(iterate)
-    if not 0 < gamma0 < np.inf:
-        raise ValueError(f"gamma0 must be a positive number, got {gamma0!r}; the paper tries .01 to 100")
+    check_choice("iterate", iterate, ("last", "average"))
+    check_positive("gamma0", gamma0, "; the paper tries .01 to 100")
     saddle = Saddle.of(problem)
     space = saddle.space
     incumbent = Incumbent(saddle, tol=tol, callback=callback)

@@ -54,7 +54,7 @@ class Rates(NamedTuple):
     other: float
 
 
-class Blocks(NamedTuple):
+class ClassFit(NamedTuple):
     """What the model with one number of classes says."""
 
     n_classes: int
@@ -133,13 +133,13 @@ class Beliefs(NamedTuple):
     apart: Array
 
 
-def fit_blocks(
+def fit_classes(
     graph: PairGraph,
     labels: NDArray[np.int64],
     clusters: NDArray[np.intp],
     features: Array | None,
     rng: np.random.RandomState,
-) -> Blocks:
+) -> ClassFit:
     """Learn classes and rates by turns, from ``clusters`` on; ``labels`` are those of all pairs."""
     n_classes = int(clusters.max()) + 1
     classes = START_TRUST * np.eye(n_classes)[clusters] + (1.0 - START_TRUST) / n_classes
@@ -152,7 +152,7 @@ def fit_blocks(
     chances = [apart * rate.same + (1.0 - apart) * rate.other for rate in (positive, negative)]
     given = np.where(labels > 0, chances[0][graph.index], chances[1][graph.index])
     log_chance = np.log(given / (chances[0] + chances[1])[graph.index])
-    return Blocks(n_classes, same[graph.index], logit(apart)[graph.index], log_chance)
+    return ClassFit(n_classes, same[graph.index], logit(apart)[graph.index], log_chance)
 
 
 def propagate(graph: PairGraph, prior: Array, beliefs: Beliefs, n_steps: int) -> Beliefs:
@@ -182,12 +182,12 @@ def with_labels(apart: Array, odds: Array) -> Array:
     return odds * apart / (odds * apart + 1.0 - apart)
 
 
-def best_count(fits: Sequence[Blocks]) -> int:
+def best_count(fits: Sequence[ClassFit]) -> int:
     """The number of classes that tells the given labels best."""
     return max(fits, key=lambda fit: float(fit.log_chance.mean())).n_classes
 
 
-def likely_blocks(fits: Sequence[Blocks]) -> list[Blocks]:
+def likely_fits(fits: Sequence[ClassFit]) -> list[ClassFit]:
     """The fits that tell the given labels as well as the best one up to 1.5 standard errors, fewest classes first."""
     best = max(fits, key=lambda fit: float(fit.log_chance.mean()))
     losses = [best.log_chance - fit.log_chance for fit in fits]
@@ -197,7 +197,7 @@ def likely_blocks(fits: Sequence[Blocks]) -> list[Blocks]:
     return sorted(likely, key=lambda fit: (fit.n_classes, -float(fit.log_chance.mean())))
 
 
-def fewer_blocks(fits: Sequence[Blocks], n_classes: int) -> list[Blocks]:
+def fits_of_fewer(fits: Sequence[ClassFit], n_classes: int) -> list[ClassFit]:
     """Of every number of classes up to ``n_classes`` the fit that tells the given labels best."""
     counts = {fit.n_classes for fit in fits if fit.n_classes <= n_classes}
     alike = ([fit for fit in fits if fit.n_classes == count] for count in sorted(counts))

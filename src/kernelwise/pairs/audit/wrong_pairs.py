@@ -1,28 +1,29 @@
 """Which pairs are wrong, and how many of them, with nothing checked."""
 
-from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import logit
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit, logit
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, pairwise_distances
 from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.utils import check_array, check_random_state
 
+from ...checks import check_choice, check_count
 from ...kernels.magnitudes import power_of_two
 from ...kernels.reading import tidy
 from ...links.clustering import leading_directions
 from ...links.smoothing import LinkSmoother
+from ...samples import n_rows
 from ...spectral import spectral_basis
 from ...supervision import PairAudit, PairNoise, Pairs
 from ...supervision.graph import key_pairs, pair_keys, sorted_distinct, unlinked_keys
 from ...supervision.resolve import resolve_pairs
-from .chances import add_context, soft_logistic
-from .hidden_classes import Blocks, PairGraph, best_count, fewer_blocks, fit_blocks, likely_blocks, scaled_features
+from .hidden_classes import ClassFit, PairGraph, best_count, fit_classes, fits_of_fewer, likely_fits, scaled_features
 from .views import (
     CORE_DIM,
     activity,
@@ -123,7 +124,7 @@ def audit_pairs(
     >>> bool(wrong[audit.order[:50]].mean() > 0.9)
     True
     """
-    n_samples = pairs.n_samples if X is None and isinstance(pairs, Pairs) else _n_samples(X)
+    n_samples = pairs.n_samples if X is None and isinstance(pairs, Pairs) else n_rows(X)
     _check_options(metric, n_folds)
     given = resolve_pairs(pairs, None, n_samples, random_state=None, both_kinds=False)
     assert given is not None
@@ -147,20 +148,20 @@ class Judgement(NamedTuple):
 def _judge(rows: Array | None, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.random.RandomState) -> Judgement:
     """By a model of classes, unless links follow more than these."""
     fits = _fits(rows, pairs, fold_of, rng)
-    likely = likely_blocks(fits)
+    likely = likely_fits(fits)
     by_classes = _judge_by_classes(likely, pairs)
     if rows is None or not _follows_more(likely[0], rows, activity(pairs, fold_of), pairs):
         return by_classes
     # Where the largest number that was tried is likely, so might be any larger one.
     found = max(fit.n_classes for fit in likely) < max(fit.n_classes for fit in fits)
     by_clusters = _judge_by_clusters(rows, pairs, fold_of, likely[0], found, rng)
-    by_fewer = _judge_by_classes(fewer_blocks(fits, likely[0].n_classes), pairs)
+    by_fewer = _judge_by_classes(fits_of_fewer(fits, likely[0].n_classes), pairs)
     judged = by_clusters, by_classes, by_fewer
     low, high = np.min([each.low for each in judged], axis=0), np.max([each.high for each in judged], axis=0)
     return Judgement(by_clusters.same, tuple(low), tuple(high))
 
 
-def _fits(rows: Array | None, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.random.RandomState) -> list[Blocks]:
+def _fits(rows: Array | None, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.random.RandomState) -> list[ClassFit]:
     """Models with several numbers of classes, each from several clusterings."""
     graph, features = PairGraph(pairs), None
     if rows is None:
@@ -169,21 +170,21 @@ def _fits(rows: Array | None, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.r
         features = scaled_features(rows @ leading_directions(rows, CORE_DIM)[1])
         factors = pair_factors(core_embedding(rows, pairs, fold_of), pairs)
         starts = [factors, smoothed_embedding(rows, pairs)]
-    fits: list[Blocks] = []
+    fits: list[ClassFit] = []
     for count in CLASS_COUNTS:
         clusters = [nearest_clusters(start[:, : 2 * count], count, rng) for start in starts]
-        fits += [fit_blocks(graph, pairs.labels, start, features, rng) for start in clusters]
+        fits += [fit_classes(graph, pairs.labels, start, features, rng) for start in clusters]
         # No more classes if three numbers of them in a row told less.
         if 6 * count > pairs.n_samples or len({fit.n_classes for fit in fits if fit.n_classes > best_count(fits)}) > 2:
             break
     return fits
 
 
-def _follows_more(blocks: Blocks, rows: Array, hubs: Array, pairs: Pairs) -> bool:
+def _follows_more(fit: ClassFit, rows: Array, hubs: Array, pairs: Pairs) -> bool:
     """Whether similarity tells of the labels what neither classes nor the activity of both ends do."""
     unit = normalize(rows)
     similarity = np.einsum("td,td->t", unit[pairs.rows], unit[pairs.cols])
-    chance = np.clip(np.exp(blocks.log_chance), 1e-6, 1.0 - 1e-6)
+    chance = np.clip(np.exp(fit.log_chance), 1e-6, 1.0 - 1e-6)
     told = np.where(pairs.labels > 0, 1.0, -1.0) * logit(chance)
     columns: list[Array] = [hubs, told, similarity]
     losses = [_loss(columns[:count], pairs) for count in (1, 2, 3)]
@@ -198,7 +199,7 @@ def _loss(columns: list[Array], pairs: Pairs) -> float:
     return float(log_loss(pairs.labels, model.predict_proba(table), sample_weight=pairs.weights))
 
 
-def _judge_by_classes(likely: list[Blocks], pairs: Pairs) -> Judgement:
+def _judge_by_classes(likely: list[ClassFit], pairs: Pairs) -> Judgement:
     precisions = np.array([_precisions(fit.same, pairs) for fit in likely])
     n_kinds = np.array([(pairs.labels > 0).sum(), (pairs.labels < 0).sum()])
     # One pair more of each kind, right and wrong, so that no error is zero.
@@ -208,23 +209,19 @@ def _judge_by_classes(likely: list[Blocks], pairs: Pairs) -> Judgement:
 
 
 def _judge_by_clusters(
-    rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], blocks: Blocks, found: bool, rng: np.random.RandomState
+    rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], fit: ClassFit, found: bool, rng: np.random.RandomState
 ) -> Judgement:
     """Ranks by clusters, and rates by the model of classes if it found these, by clusters otherwise."""
     classes = class_view(rows, pairs, fold_of, rng)
-    told, same = blocks.same if found else classes.joined.mean(axis=0), np.zeros(len(pairs))
+    told, same = fit.same if found else classes.joined.mean(axis=0), np.zeros(len(pairs))
     positive = pairs.labels > 0
-    odds = np.clip(blocks.score, -LARGEST_ODDS, LARGEST_ODDS)
-    score = _standardised(classes.score) + CLASSES_WEIGHT * _standardised(odds)
+    odds = np.clip(fit.score, -LARGEST_ODDS, LARGEST_ODDS)
+    score = standardised(classes.score) + CLASSES_WEIGHT * standardised(odds)
     for kind in (positive, ~positive):
         own = add_context(score[kind], pairs[kind]) if kind is positive else score[kind]
         same[kind] = soft_logistic(own, told[kind], pairs.weights[kind])
     precisions = np.array([_precisions(row, pairs) for row in classes.joined])
     return Judgement(same, tuple(precisions.min(axis=0)), tuple(precisions.max(axis=0)))
-
-
-def _standardised(score: Array) -> Array:
-    return (score - score.mean()) / max(float(score.std()), 1e-12)
 
 
 def _precisions(same: Array, pairs: Pairs) -> tuple[float, float]:
@@ -291,13 +288,43 @@ def _rows(X: Any, metric: str, rng: np.random.RandomState) -> Array:
     return features @ leading_directions(features, ROWS_DIM)[1]
 
 
-def _n_samples(X: Any) -> int:
-    shape = getattr(X, "shape", None)
-    return int(shape[0]) if shape else len(X)
+def soft_logistic(score: Array, target: Array, weights: Array) -> Array:
+    r"""Probabilities :math:`\sigma(a l + b)`, a >= 0, nearest in cross-entropy to soft targets; their means agree."""
+
+    def objective(parameters: Array) -> tuple[float, Array]:
+        slope, shift = parameters
+        fitted = slope * score + shift
+        loss = -weights @ (target * log_expit(fitted) + (1.0 - target) * log_expit(-fitted))
+        error = weights * (expit(fitted) - target)
+        return float(loss), np.array([error @ score, error.sum()])
+
+    fit = minimize(objective, np.zeros(2), jac=True, method="L-BFGS-B", bounds=[(0.0, 20.0), (-20.0, 20.0)])
+    return expit(fit.x[0] * score + fit.x[1])
+
+
+def standardised(score: Array) -> Array:
+    """Scores with mean zero and unit variance; equal scores become zeros."""
+    return (score - score.mean()) / max(float(score.std()), 1e-12)
+
+
+def add_context(score: Array, links: Pairs) -> Array:
+    r"""Scores of links, with what the other links of both ends look like.
+
+    A sample between classes has many wrong links. Let c be the mean over both ends of the (shrunken) mean score of
+    their other links: what is added is the score that c predicts by linear regression, nothing if they do not agree.
+    """
+    deviation = standardised(score)
+    ends = np.concatenate([links.rows, links.cols])
+    totals = np.bincount(ends, weights=np.tile(deviation, 2), minlength=links.n_samples)
+    counts = np.bincount(ends, minlength=links.n_samples)
+    others = [(totals[end] - deviation) / counts[end] for end in (links.rows, links.cols)]
+    context = (others[0] + others[1]) / 2.0
+    if context.std() < 1e-12:
+        return deviation
+    slope = float(np.mean((context - context.mean()) * deviation) / context.var())
+    return deviation + max(slope, 0.0) * context
 
 
 def _check_options(metric: str, n_folds: int) -> None:
-    if metric not in ("features", "precomputed"):
-        raise ValueError(f'metric must be "features" or "precomputed", got {metric!r}')
-    if not isinstance(n_folds, Integral) or isinstance(n_folds, bool) or n_folds < 2:
-        raise ValueError(f"n_folds must be an integer of at least 2, got {n_folds!r}")
+    check_choice("metric", metric, ("features", "precomputed"))
+    check_count("n_folds", n_folds, least=2)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...reproduction.figures import COLOURS
 from ...supervision import flip_labels
-from ._base import Display, line_style
+from .axes import Display, line_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

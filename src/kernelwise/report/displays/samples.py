@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...reproduction.figures import COLOURS, MARKERS
 from ...supervision import LabelAudit, PairAudit
-from ._base import Display
+from .axes import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,0 +1,19 @@
+"""What results depend on besides the data: the versions of Python and of the packages."""
+
+import platform
+from importlib import import_module
+
+__all__ = ["versions"]
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that results may depend on.
+
+    Examples
+    --------
+    >>> from kernelwise.environment import versions
+    >>> sorted(versions())
+    ['kernelwise', 'numpy', 'python', 'scipy', 'sklearn']
+    """
+    packages = {name: import_module(name).__version__ for name in ("kernelwise", "numpy", "scipy", "sklearn")}
+    return {"python": platform.python_version(), **packages}

@@ -1,0 +1,151 @@
+"""From arrays and frames to what JSON can hold: text, numbers and lists."""
+
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
+
+#: Significant digits of a number on the page; more would only make the file larger.
+DIGITS = 6
+
+
+def text(value: Any) -> str:
+    """What a cell shows; nothing for a missing value."""
+    return "" if _is_missing(value) else str(value)
+
+
+def texts(values: Iterable[Any]) -> list[str]:
+    """What each cell shows."""
+    return [text(value) for value in values]
+
+
+def number(value: Any) -> float | None:
+    """A rounded number; None for what JSON has no word for (nan and the infinities)."""
+    value = float(value)
+    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+
+
+def numbers(values: Iterable[Any]) -> list[float | None]:
+    """Rounded numbers."""
+    return [number(value) for value in values]
+
+
+def cells(values: NDArray[Any]) -> list[Any]:
+    """A column as JSON: whole numbers exactly, other numbers rounded, anything else as text."""
+    if values.dtype.kind in "iu":
+        return values.tolist()
+    if values.dtype.kind != "f":
+        return [_cell(value) for value in values.tolist()]
+    known = values[np.isfinite(values)]
+    if (known == np.floor(known)).all() and (np.abs(known) < 2**53).all():
+        return [int(value) if math.isfinite(value) else None for value in values.tolist()]
+    return numbers(values.tolist())
+
+
+def _cell(value: Any) -> int | float | str | None:
+    if _is_missing(value):
+        return None
+    if isinstance(value, float):
+        return number(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def fingerprint(*parts: Iterable[str]) -> str:
+    """A short name for data: equal for equal texts, whatever machine or session made the page."""
+    digest = hashlib.sha256()
+    for part in parts:
+        for value in part:
+            encoded = value.encode("utf-8", "surrogatepass")
+            digest.update(b"%d:" % len(encoded) + encoded)
+        digest.update(b";")
+    return digest.hexdigest()[:20]
+
+
+@dataclass(frozen=True)
+class ShownRows:
+    """The rows that the labels belong to: named columns of a frame or array, or the words of a sparse matrix."""
+
+    names: list[str]
+    columns: list[NDArray[Any]] | None = None
+    sparse: csr_array | None = None
+
+    @property
+    def n_rows(self) -> int:
+        if self.sparse is not None:
+            return int(self.sparse.shape[0])
+        return len(self.columns[0]) if self.columns else 0
+
+    def matrix(self) -> NDArray[np.float64] | csr_array | None:
+        """The numbers among the columns; distances are measured there. None without any."""
+        if self.sparse is not None:
+            return self.sparse
+        numeric = [column.astype(np.float64) for column in self.columns or [] if column.dtype.kind in "iufb"]
+        if not numeric:
+            return None
+        stacked = np.column_stack(numeric)
+        return np.where(np.isfinite(stacked), stacked, np.nan)
+
+
+def shown_rows(X: Any, feature_names: Sequence[str] | None, n_rows: int) -> ShownRows | None:
+    """The table of an array, a sparse matrix or a frame with one row for each of the samples."""
+    if X is None:
+        return None
+    if issparse(X):
+        words = csr_array(cast(Any, X))
+        table = ShownRows(_names(feature_names, words.shape[1], None), sparse=words)
+    elif hasattr(X, "columns"):
+        columns = [_typed(np.asarray(X[name])) for name in X.columns]
+        table = ShownRows(_names(feature_names, len(columns), X.columns), columns=columns)
+    else:
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise ValueError(f"X must be a table of rows and columns, got an array of shape {X.shape}")
+        table = ShownRows(_names(feature_names, X.shape[1], None), columns=[_typed(column) for column in X.T])
+    if table.n_rows != n_rows and table.names:
+        raise ValueError(f"X has {table.n_rows} rows, but the audit is of {n_rows}; pass the rows that were audited")
+    return table
+
+
+def read_ids(ids: ArrayLike | None, n_rows: int) -> list[str]:
+    """One text for each row; the row's number by default."""
+    if ids is None:
+        return [str(row) for row in range(n_rows)]
+    names = texts(np.asarray(ids).tolist())
+    if len(names) != n_rows:
+        raise ValueError(f"ids has {len(names)} values for {n_rows} rows")
+    return names
+
+
+def _typed(column: NDArray[Any]) -> NDArray[Any]:
+    """Numbers in an array of objects as numbers, missing ones as nan."""
+    if column.dtype.kind != "O":
+        return column
+    values = column.tolist()
+    missing = [_is_missing(value) for value in values]
+    numeric = [isinstance(value, Real) and not isinstance(value, bool) for value in values]
+    if all(missing) or not all(is_number or gone for is_number, gone in zip(numeric, missing, strict=True)):
+        return column
+    return np.array([np.nan if gone else value for value, gone in zip(values, missing, strict=True)], dtype=np.float64)
+
+
+def _names(given: Sequence[str] | None, n_columns: int, fallback: Iterable[Any] | None) -> list[str]:
+    if given is None:
+        given = [f"x{j}" for j in range(n_columns)] if fallback is None else list(fallback)
+    if len(given) != n_columns:
+        raise ValueError(f"feature_names has {len(given)} names for {n_columns} columns of X")
+    return texts(given)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)  # nan, NaT
+    except (TypeError, ValueError):  # pandas.NA has no truth value
+        return True

@@ -1,0 +1,112 @@
+"""What the review pages of labels and of pairs have in common, as data: the summary, the suspects and the figures."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..supervision import LabelAudit, PairAudit
+from .plain_data import ShownRows, number, numbers, text
+from .settings import PageSettings
+
+#: Numbers say how the page reads the data; a page never meets data of another number.
+SCHEMA = 1
+MAX_WORDS = 30
+BINS = 20
+MAX_BARS = 15
+MAX_POINTS = 300
+MAX_CONFUSIONS = 200
+
+Index = NDArray[np.intp]
+
+
+def review(
+    kind: str,
+    audit: LabelAudit | PairAudit,
+    settings: PageSettings,
+    *,
+    given: Index,
+    suggested: Index,
+    rates: list[dict[str, Any]],
+    kernel_weights: Mapping[str, float] | ArrayLike | None,
+    history: Iterable[Sequence[float]] | None,
+) -> dict[str, Any]:
+    """The head, the headline, the figures and the list of suspects; labels are positions among the values."""
+    listed = audit.order[: settings.max_rows]
+    to_check = audit.worth_checking(settings.precision)
+    return {
+        "schema": SCHEMA,
+        "kind": kind,
+        "title": settings.title,
+        "id_name": settings.id_name,
+        "label_name": settings.label_name,
+        "summary": {
+            "n": len(audit.quality),
+            "n_listed": len(listed),
+            "rates": rates,
+            "to_check": to_check,
+            "expected_wrong": number((1 - np.sort(audit.quality)[:to_check]).sum()),
+        },
+        "suspects": {
+            "row": listed.tolist(),
+            "quality": numbers(audit.quality[listed]),
+            "given": given[listed].tolist(),
+            "suggested": suggested[listed].tolist(),
+        },
+        "figures": {
+            "chances": chance_histogram(audit.quality, to_check),
+            "confusions": confusions(given, suggested),
+            "weights": weight_bars(kernel_weights),
+            "gap": gap_curve(history),
+        },
+    }
+
+
+def words(table: ShownRows, row: int) -> dict[str, float | None]:
+    """The non-zero entries of a sparse row by name, the largest first."""
+    assert table.sparse is not None
+    entries = table.sparse[[row], :].tocoo()
+    order = np.argsort(-np.abs(entries.data), kind="stable")
+    return {text(table.names[entries.col[k]]): number(entries.data[k]) for k in order}
+
+
+def chance_histogram(quality: NDArray[np.float64], to_check: int) -> dict[str, Any]:
+    """How many labels are how likely to be wrong, and above which chance they are worth checking."""
+    counts, _ = np.histogram(1 - quality, bins=BINS, range=(0.0, 1.0))
+    threshold = number(1 - np.sort(quality)[to_check - 1]) if to_check else None
+    return {"counts": counts.tolist(), "threshold": threshold}
+
+
+def confusions(given: NDArray[np.intp], suggested: NDArray[np.intp]) -> list[list[int]]:
+    """Triples of given class, suggested class and count, the most frequent disagreements first."""
+    pairs, counts = np.unique(np.column_stack([given, suggested]), axis=0, return_counts=True)
+    agree = pairs[:, 0] == pairs[:, 1]
+    order = np.lexsort((-counts, agree))[:MAX_CONFUSIONS]
+    return [[int(g), int(s), int(count)] for (g, s), count in zip(pairs[order], counts[order], strict=True)]
+
+
+def weight_bars(kernel_weights: Mapping[str, float] | ArrayLike | None) -> dict[str, Any] | None:
+    """The largest weights by name, and how many kernels have one at all."""
+    if kernel_weights is None:
+        return None
+    if isinstance(kernel_weights, Mapping):
+        names, weights = [text(name) for name in kernel_weights], np.array(list(kernel_weights.values()), dtype=float)
+    else:
+        weights = np.asarray(kernel_weights, dtype=float)
+        names = [f"kernel {j}" for j in range(weights.size)]
+    if weights.ndim != 1 or not np.isfinite(weights).all():
+        raise ValueError(f"kernel_weights must be finite numbers, one for each kernel, got {kernel_weights!r}")
+    largest = np.argsort(-np.abs(weights), kind="stable")[:MAX_BARS]
+    bars = [[names[j], number(weights[j])] for j in largest if weights[j] != 0]
+    return {"bars": bars, "n_kernels": len(names), "n_used": int(np.count_nonzero(weights))}
+
+
+def gap_curve(history: Iterable[Sequence[float]] | None) -> list[list[float | None]] | None:
+    """The duality gap over iterations, from rows (iteration, seconds, primal, dual); thinned out if very long."""
+    if history is None:
+        return None
+    rows = [row for row in history if np.isfinite(row[2] - row[3])]
+    if len(rows) > MAX_POINTS:
+        rows = [rows[i] for i in np.linspace(0, len(rows) - 1, MAX_POINTS).astype(int)]
+    return [numbers((row[0], row[2] - row[3])) for row in rows]
