@@ -4,27 +4,7 @@ import pytest
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from kernelwise import (
-    ITML,
-    MMC,
-    BestCaseMKLClassifier,
-    ConstrainedSpectralClustering,
-    LinkedClustering,
-    LinkSmoother,
-    MPCKMeans,
-    NoisyLabelClassifier,
-    NonparametricKernelLearner,
-    PairCompleter,
-    PairCompletionClustering,
-    PairKernelClustering,
-    PairKernelLearner,
-    RobustMKLClassifier,
-    RobustMKLClassifierCV,
-    SimpleMKLClassifier,
-    SimpleMKLClassifierCV,
-    SpectralKernelLearner,
-    UniformKernel,
-)
+import kernelwise as kw
 from kernelwise.kernels import Gaussian, gaussian_kernels
 from public_estimators import public_estimators
 
@@ -33,44 +13,44 @@ UNIT = Gaussian(width=1.0)
 
 #: One setting of every estimator, a quick one, for which all checks are run.
 COMPLETE = [
-    NoisyLabelClassifier(random_state=0),
-    SimpleMKLClassifier(SCALES, tol=1e-2, probability=False, random_state=0),
-    RobustMKLClassifier(SCALES, noise_rate=0.1, tol=1e-2, probability=False, random_state=0),
-    BestCaseMKLClassifier(SCALES, n_starts=1, tol=1e-2, probability=False, random_state=0),
-    SimpleMKLClassifierCV(SCALES, alphas=[0.1, 0.01], n_folds=2, tol=1e-2, random_state=0),
-    RobustMKLClassifierCV(SCALES, alphas=[0.01], budgets=[1.0, 0.8], n_folds=2, tol=1e-2, random_state=0),
-    PairKernelLearner(),
-    UniformKernel(),
-    SpectralKernelLearner(random_state=0),
-    NonparametricKernelLearner(random_state=0),
-    ITML(tol=1e-2),
-    MMC(),
-    MPCKMeans(),
-    PairKernelClustering(),
-    LinkSmoother(),
-    LinkedClustering(),
-    PairCompleter(2, random_state=0),
-    PairCompletionClustering(completer=PairCompleter(2), random_state=0),
-    ConstrainedSpectralClustering(random_state=0),
+    kw.NoisyLabelClassifier(random_state=0),
+    kw.SimpleMKLClassifier(SCALES, tol=1e-2, probability=False, random_state=0),
+    kw.RobustMKLClassifier(SCALES, noise_rate=0.1, tol=1e-2, probability=False, random_state=0),
+    kw.BestCaseMKLClassifier(SCALES, n_starts=1, tol=1e-2, probability=False, random_state=0),
+    kw.SimpleMKLClassifierCV(SCALES, alphas=[0.1, 0.01], n_folds=2, tol=1e-2, random_state=0),
+    kw.RobustMKLClassifierCV(SCALES, alphas=[0.01], budgets=[1.0, 0.8], n_folds=2, tol=1e-2, random_state=0),
+    kw.PairKernelLearner(),
+    kw.UniformKernel(),
+    kw.SpectralKernelLearner(random_state=0),
+    kw.NonparametricKernelLearner(random_state=0),
+    kw.ITML(tol=1e-2),
+    kw.MMC(),
+    kw.MPCKMeans(),
+    kw.PairKernelClustering(),
+    kw.LinkSmoother(),
+    kw.LinkedClustering(),
+    kw.PairCompleter(2, random_state=0),
+    kw.PairCompletionClustering(completer=kw.PairCompleter(2), random_state=0),
+    kw.ConstrainedSpectralClustering(random_state=0),
 ]
 
 #: Settings that take another way through ``fit``.
 OTHER_SETTINGS = [
-    SimpleMKLClassifier(SCALES, fit_intercept=True, normalize_kernels=True, random_state=0),
-    PairKernelLearner(fit_intercept=True),
-    SpectralKernelLearner(UNIT, n_components=5, decay=1.5, random_state=0),
-    NonparametricKernelLearner(loss="squared_hinge", bound=1.0, tol=0.05, random_state=0),
-    MMC(diagonal=True),
-    MPCKMeans(metric="shared"),
-    PairKernelClustering(UniformKernel()),
-    LinkSmoother(depth=(0, 2)),
-    LinkSmoother(depth=(0, 2), depth_weights="learned"),
-    LinkSmoother(n_components=1),
-    LinkedClustering(row_normalize=True),
-    PairCompleter(2, method="completion", random_state=0),
-    PairCompleter(2, kernels=UNIT, normalize="symmetric", random_state=0),
-    PairCompletionClustering(completer=PairCompleter("auto", kernels=UNIT), random_state=0),
-    ConstrainedSpectralClustering(kernels=UNIT, random_state=0),
+    kw.SimpleMKLClassifier(SCALES, fit_intercept=True, normalize_kernels=True, random_state=0),
+    kw.PairKernelLearner(fit_intercept=True),
+    kw.SpectralKernelLearner(UNIT, n_components=5, decay=1.5, random_state=0),
+    kw.NonparametricKernelLearner(loss="squared_hinge", bound=1.0, tol=0.05, random_state=0),
+    kw.MMC(diagonal=True),
+    kw.MPCKMeans(metric="shared"),
+    kw.PairKernelClustering(kw.UniformKernel()),
+    kw.LinkSmoother(depth=(0, 2)),
+    kw.LinkSmoother(depth=(0, 2), depth_weights="learned"),
+    kw.LinkSmoother(n_components=1),
+    kw.LinkedClustering(row_normalize=True),
+    kw.PairCompleter(2, method="completion", random_state=0),
+    kw.PairCompleter(2, kernels=UNIT, normalize="symmetric", random_state=0),
+    kw.PairCompletionClustering(completer=kw.PairCompleter("auto", kernels=UNIT), random_state=0),
+    kw.ConstrainedSpectralClustering(kernels=UNIT, random_state=0),
 ]
 
 #: What can be wrong in another way through ``fit``. The other checks are about parameters, tags and refusals, which are
@@ -91,10 +71,6 @@ ABOUT_FIT = {
     "check_sample_weight_equivalence_on_dense_data",
     "check_transformer_general",
 }
-
-
-def test_every_public_estimator_is_checked():
-    assert public_estimators() == {type(estimator) for estimator in COMPLETE}
 
 
 def name(check):
@@ -147,3 +123,11 @@ def test_one_setting_passes_all_checks(estimator, check):
 @pytest.mark.parametrize(("estimator", "check"), checks(OTHER_SETTINGS, ABOUT_FIT))
 def test_other_settings_pass_the_checks_about_fit(estimator, check):
     check(estimator)
+
+
+def test_every_public_estimator_is_checked():
+    assert public_estimators() == {type(estimator) for estimator in COMPLETE}
+
+
+def test_the_checks_about_fit_exist():
+    assert ABOUT_FIT <= {name(check) for estimator in COMPLETE for _, check in estimator_checks_generator(estimator)}
