@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# One BLAS thread per test process: the suite runs in parallel already.
+# One BLAS thread per test process: the suite runs in parallel already. Stealing work leaves the tests of a file together,
+# so that they share what they fitted and the cluster that they started.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 # Other versions, each in an environment of its own. Their interpreters, such as python3.12, have to be on the path.
@@ -78,10 +79,10 @@ contracts: $(VENV)/dev.stamp
 	$(BIN)/lint-imports
 
 unit: $(VENV)/dev.stamp
-	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow and not browser"
+	$(ONE_THREAD) $(BIN)/pytest -n auto --dist worksteal -m "not slow and not browser"
 
 test-all: lint types contracts
-	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not browser"
+	$(ONE_THREAD) $(BIN)/pytest -n auto --dist worksteal -m "not browser" --hypothesis-profile thorough
 
 test-browser: $(VENV)/browser.stamp
 	$(ONE_THREAD) $(BIN)/pytest -m browser tests/browser

@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-# The clock of a busy machine says nothing of the code.
-settings.register_profile("kernelwise", deadline=None)
-settings.load_profile("kernelwise")
+# No deadline: the clock of a busy machine says nothing of the code.
+settings.register_profile("quick", deadline=None, max_examples=25)
+settings.register_profile("thorough", deadline=None, max_examples=200)  # make test-all
+settings.load_profile("quick")
 
 
 @pytest.fixture

@@ -216,9 +216,9 @@ def test_bad_links_are_refused_and_nothing_written(folder, call, rng, content, m
     assert names(folder) == before
 
 
-def test_audit_pairs_as_a_process(folder, rng):
+def test_audit_pairs_as_json(folder, call, rng):
     write_links(folder, rng)
-    status, out, err = spawn("audit", "pairs", "nodes.csv", "constraints.csv", "--json", "-q")
+    status, out, err = call("audit", "pairs", "nodes.csv", "constraints.csv", "--json", "-q")
     assert (status, err) == (0, "")
     result = json.loads(out)
     assert (result["nodes"]["rows"], result["pairs"]) == (30, 60)
@@ -276,16 +276,16 @@ def test_bad_similarity_is_refused(folder, call, similarity, name, content, mess
     assert names(folder) == before
 
 
-def test_complete_as_a_process(folder, similarity):
+def test_complete_as_json_and_without_unpickling(folder, call, similarity):
     class Bomb:
         def __reduce__(self):
             return (open, ("unpickled", "w"))
 
-    status, out, err = spawn("complete", "S.npy", "known.csv", "--query", "asked.csv", "--json")
+    status, out, err = call("complete", "S.npy", "known.csv", "--query", "asked.csv", "--json")
     assert status == 0, err
     assert json.loads(out)["asked"] == 50
     np.savez("pickled.npz", X=np.array([[Bomb()]], dtype=object))
-    refused(spawn("complete", "pickled.npz", "known.csv", "--query", "asked.csv", "-q"), "'X' holds pickled objects")
+    refused(call("complete", "pickled.npz", "known.csv", "--query", "asked.csv", "-q"), "'X' holds pickled objects")
     assert "unpickled" not in names(folder)
 
 
@@ -343,11 +343,11 @@ def test_corrections_that_do_not_fit_are_refused(reviewed, call, content, messag
     assert names(reviewed) == ["corrections.csv", "data.csv"]
 
 
-def test_apply_as_a_process(reviewed):
-    status, out, err = spawn("apply", "data.csv", "corrections.csv", "--json")
+def test_apply_as_json(reviewed, call):
+    status, out, err = call("apply", "data.csv", "corrections.csv", "--json")
     assert status == 0, err
     assert json.loads(out) == {"file": "data-corrected.csv", "reviewed": 2, "changed": 1}
-    refused(spawn("apply", "data.csv", "corrections.csv"), "data-corrected.csv exists; use --force")
+    refused(call("apply", "data.csv", "corrections.csv"), "data-corrected.csv exists; use --force")
 
 
 # ---------------------------------------------------------------------------------------------- reproduce, demo

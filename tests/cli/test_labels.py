@@ -223,11 +223,7 @@ def test_other_formats(folder, call, truth, suffix):
     assert len(rows_of("review.csv")) == 160
 
 
-def test_audit_and_predict_as_processes(people, model):
-    status, out, err = spawn("audit", "labels", "people.csv", "--label", "approved", "--json", "-q")
-    assert (status, err) == (0, "")
-    assert json.loads(out)["classes"] == ["no", "yes"]
+def test_predict_as_a_process(people, model):
     status, out, err = spawn("predict", "m.skops", "people.csv", "--json", "-q")
     assert (status, err) == (0, "")
     assert sum(json.loads(out)["counts"].values()) == 160
-    refused(spawn("audit", "labels", "people.csv", "--label", "aproved", "-q"), "did you mean 'approved'?")

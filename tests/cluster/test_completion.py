@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from dask_cluster import kill_worker, local_cluster, wait_until, worker_pids
+from dask_cluster import kill_worker, wait_until, worker_pids
 from kernelwise import PairCompleter, PairCompletionClustering, Pairs, plan_labelling
 from kernelwise.cluster.block_array import BlockArray
 from kernelwise.cluster.engine import LocalEngine
@@ -22,12 +22,6 @@ from kernelwise.spectral import GramFactor
 
 N, BLOCK = 6000, 2000
 N_GRAPH, GRAPH_BLOCK = 900, 300
-
-
-@pytest.fixture(scope="module")
-def client():
-    with local_cluster() as client:
-        yield client
 
 
 def make_factor():
@@ -163,6 +157,7 @@ def test_noise_is_found_from_the_labelled_samples(client):
 # Workers that are lost.
 
 
+@pytest.mark.slow  # test_mkl.py has a quick one
 def test_a_worker_killed_during_the_fit_changes_nothing(client):
     memory = fit(GRAPH, GRAPH_PAIRS, normalize="symmetric")
     before, killed = set(worker_pids(client).values()), []

@@ -26,12 +26,6 @@ N = 3000
 
 
 @pytest.fixture(scope="module")
-def client():
-    with local_cluster(n_workers=2, memory_limit="1GiB") as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
 def data():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N, 3))
@@ -66,7 +60,11 @@ VARIANTS = [
 ]
 
 
-def test_without_a_client_dask_works_in_this_process(data):
+def test_without_a_client_dask_works_in_this_process(data, monkeypatch):
+    def no_client():
+        raise ValueError("No global client found")
+
+    monkeypatch.setattr("distributed.get_client", no_client)  # other tests of this folder have made one
     X, y, weight = data
     with dask.config.set(scheduler="synchronous"):
         model = estimator(tol=1e-4).fit(*in_chunks(X, y, weight))

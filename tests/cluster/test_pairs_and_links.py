@@ -14,19 +14,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
-from dask_cluster import kill_worker, local_cluster, wait_until
+from dask_cluster import kill_worker, wait_until
 from kernelwise import LinkedClustering, LinkSmoother, PairNoise, Pairs
 from kernelwise.cluster import collections, k_means
 from kernelwise.kernels import gaussian_kernels
 from kernelwise.pairs.learner import PairKernelLearner
 
 N_SAMPLES, N_FEATURES, N_PAIRS = 1200, 12, 3000
-
-
-@pytest.fixture(scope="module")
-def client():
-    with local_cluster() as client:
-        yield client
 
 
 @pytest.fixture(autouse=True)
@@ -296,6 +290,7 @@ def test_bad_links_are_refused(client, rng):
         LinkSmoother().fit(lazy, pairs=frame_of(Pairs([0], [1], [-1], n_samples=900), 1))
 
 
+@pytest.mark.slow  # test_mkl.py has a quick one
 def test_a_worker_killed_while_weights_are_learned_changes_nothing(client, rng):
     X, pairs = features(rng), random_pairs(rng)
     model, reference = (PairKernelLearner(noise=NOISE, fit_intercept=True, tol=1e-10) for _ in range(2))
@@ -305,6 +300,7 @@ def test_a_worker_killed_while_weights_are_learned_changes_nothing(client, rng):
     assert_same_fit(model, reference)
 
 
+@pytest.mark.slow
 def test_a_worker_killed_while_rows_are_smoothed_changes_nothing(client, rng):
     X, links = documents(rng)
     model, reference = (LinkedClustering(3, n_components=20, embedding_dim=10, random_state=0) for _ in range(2))

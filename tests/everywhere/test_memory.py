@@ -75,10 +75,10 @@ def test_require(tmp_path, monkeypatch):
     assert str(caught.value) == "a matrix needs 5.0 GB of memory, and 1.0 GB is available; use rank="
 
 
-#: Calls that would take more than 700 megabytes, and what the refusal is about.
+#: Calls that would take more than 300 megabytes, and what the refusal is about.
 GUARDED = {
     "dense bank": ("build_bank(rng.normal(size=(9000, 1)), gaussian_kernels(), dense=True)", "dense Gram matrices"),
-    "short factor": ("build_bank(rng.normal(size=(900_000, 9)), Gaussian(0.1), rank=400)", "a factor of"),
+    "short factor": ("build_bank(rng.normal(size=(200_000, 3)), Gaussian(0.1), rank=400)", "a factor of"),
     "kernel of all": ("UniformKernel().fit(X, y).kernel(np.repeat(X, 400, axis=0))", "a kernel of 20000 x 20000"),
     "completed matrix": ("complete_matrix([0], [1], [1.0], (15_000, 15_000)).to_dense()", "a dense matrix of shape"),
     "label matrix": ("completer(15_000).label_matrix()", "the label matrix of 15000 samples"),
@@ -86,9 +86,9 @@ GUARDED = {
         "NonparametricKernelLearner(max_samples=10**5).fit(np.repeat(X, 200, axis=0), None)",
         "the kernel",
     ),
-    "symmetric part": ("symmetric_part(asymmetric(8000))", "the symmetric part"),
+    "symmetric part": ("symmetric_part(asymmetric(5000))", "the symmetric part"),
     "similarity in a file": ("read_similarity('empty.mtx')", "a similarity of 20000 items"),
-    "many categories": ("read_features('wide.csv')", "400 rows of 127500 features"),
+    "many categories": ("read_features('wide.csv')", "400 rows of 51000 features"),
 }
 PROGRAM = """
 import resource, sys, warnings
@@ -118,7 +118,7 @@ def read_features(name):
 
 warnings.simplefilter("ignore")
 taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (taken + 7 * 10**8, taken + 7 * 10**8))
+resource.setrlimit(resource.RLIMIT_AS, (taken + 3 * 10**8, taken + 3 * 10**8))
 for call in sys.stdin.read().splitlines():
     try:
         eval(call)
@@ -131,8 +131,8 @@ for call in sys.stdin.read().splitlines():
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit on the address space that holds")
 def test_large_allocations_are_refused_before_they_are_made(tmp_path):
     (tmp_path / "empty.mtx").write_text("%%MatrixMarket matrix coordinate real general\n20000 20000 1\n1 1 1\n")
-    rows = [",".join(f"v{(row * 7 + column) % 397}" for column in range(2500)) for row in range(400)]
-    (tmp_path / "wide.csv").write_text("\n".join([",".join(f"c{column}" for column in range(2500)), *rows]) + "\n")
+    rows = [",".join(f"v{(row * 7 + column) % 397}" for column in range(1000)) for row in range(400)]
+    (tmp_path / "wide.csv").write_text("\n".join([",".join(f"c{column}" for column in range(1000)), *rows]) + "\n")
     calls = "\n".join(call for call, _ in GUARDED.values())
     command = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, input=calls, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)

@@ -5,7 +5,7 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import normalized_mutual_info_score
 
@@ -67,13 +67,11 @@ def nmi_by_definition(y_true, y_pred, mean):
     return information / mean(h_true, h_pred)
 
 
-@settings(max_examples=200)
 @given(partitions())
 def test_accuracy_is_the_best_matching(labels):
     assert clustering_accuracy(*labels) == pytest.approx(accuracy_by_matchings(*labels), abs=1e-12)
 
 
-@settings(max_examples=200)
 @given(partitions())
 def test_f_score_counts_pairs(labels):
     assert pairwise_f_score(*labels) == pytest.approx(f_score_by_pairs(*labels), abs=1e-12)
@@ -88,7 +86,6 @@ def test_f_score_counts_pairs(labels):
         ("min", min),
     ],
 )
-@settings(max_examples=60)
 @given(labels=partitions())
 def test_nmi_is_its_definition(labels, average, mean):
     assert normalized_mutual_info(*labels, average=average) == pytest.approx(
@@ -103,7 +100,6 @@ def test_nmi_default_is_that_of_scikit_learn(rng):
 
 
 @pytest.mark.parametrize("score", SCORES)
-@settings(max_examples=60)
 @given(labels=partitions(), order=st.permutations(range(4)))
 def test_scores_ignore_the_names_of_labels(score, labels, order):
     y_true, y_pred = labels
@@ -142,7 +138,6 @@ def test_nmi_rejects_an_unknown_mean():
         normalized_mutual_info([0, 1], [0, 1], average="harmonic")
 
 
-@settings(max_examples=60)
 @given(st.integers(1, 8), st.integers(0, 12), st.integers(0, 2**32 - 1))
 def test_coherence_is_its_definition(n_columns, extra, seed):
     rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.base import BaseEstimator, clone
@@ -36,7 +36,6 @@ from kernelwise.kernels import (
     resolve_kernels,
 )
 
-quick = settings(max_examples=40)
 tenths = st.integers(-30, 30).map(lambda k: k / 10)  # coarse, so that equal rows and zero rows do occur
 
 
@@ -95,7 +94,6 @@ def matrix(k, X, Z):
 
 @by_formula
 @given(data=st.data())
-@quick
 def test_kernel_is_its_formula_on_all_columns_dense_and_sparse(kernel, k, data):
     X = data.draw(samples())
     Z = data.draw(samples(X.shape[1], X.shape[1]))
@@ -108,7 +106,6 @@ def test_kernel_is_its_formula_on_all_columns_dense_and_sparse(kernel, k, data):
 
 @by_formula
 @given(X=samples(3, 4))
-@quick
 def test_kernel_sees_only_its_columns(kernel, k, X):
     for columns in (1, (2, 0)):
         chosen = X[:, list(columns) if isinstance(columns, tuple) else [columns]]
@@ -119,7 +116,6 @@ def test_kernel_sees_only_its_columns(kernel, k, X):
 
 @by_formula
 @given(X=samples())
-@quick
 def test_diagonal_is_the_diagonal(kernel, k, X):
     expected = [k(x, x) for x in X.tolist()]
     np.testing.assert_allclose(kernel.diagonal(kernel.select(X)), expected, rtol=1e-9, atol=1e-12)
@@ -306,7 +302,6 @@ symmetric = st.integers(1, 6).flatmap(lambda n: arrays(np.float64, (n, n), eleme
 
 
 @given(A=symmetric)
-@quick
 def test_check_finds_negative_eigenvalues(A):
     smallest = np.linalg.eigvalsh(A)[0]
     if smallest < -1e-5:
@@ -319,7 +314,6 @@ def test_check_finds_negative_eigenvalues(A):
 
 
 @given(A=symmetric)
-@quick
 def test_projection_splits_off_the_negative_part(A):
     P = project_psd(A)
     tol = 1e-12 * max(np.abs(A).max(), 1.0) * len(A)

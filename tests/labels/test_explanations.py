@@ -161,8 +161,8 @@ def test_the_interval_reaches_both_explanations(rng):
 
 
 def test_classifier_audit_and_estimate_agree(rng):
-    y = np.repeat([0, 1], 150)
-    X = rng.normal(size=(300, 2)) + np.outer(2.0 * y - 1, [0.8, 0.0])
+    y = np.repeat([0, 1], 75)
+    X = rng.normal(size=(150, 2)) + np.outer(2.0 * y - 1, [0.8, 0.0])
     model = NoisyLabelClassifier(random_state=0).fit(X, y)
     found = model.diagnostic_
     assert found["least_noise_rate"] < model.noise_rate_ < found["largest_noise_rate"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
@@ -10,7 +10,6 @@ from kernelwise.optim.cone_program import ConeProgram, solve_cone_program
 from kernelwise.optim.cones import ConePoint, Cones, Scaling
 
 seeds = st.integers(0, 2**32 - 1)
-quick = settings(max_examples=50)
 
 
 def random_cones(rng):
@@ -47,7 +46,6 @@ def reflection(size):
     return np.diag([1.0] + [-1.0] * (size - 1))
 
 
-@quick
 @given(seeds)
 def test_sums_products_and_determinants_are_those_of_each_cone(seed):
     rng = np.random.default_rng(seed)
@@ -65,7 +63,6 @@ def test_sums_products_and_determinants_are_those_of_each_cone(seed):
     np.testing.assert_allclose(cones.sums(cones.spread(x.heads)), cones.ranks * x.heads)
 
 
-@quick
 @given(seeds)
 def test_dividing_undoes_multiplying(seed):
     rng = np.random.default_rng(seed)
@@ -74,7 +71,6 @@ def test_dividing_undoes_multiplying(seed):
     assert_same(cones, cones.product(x, cones.divide(x, y)), y, rtol=1e-7)
 
 
-@quick
 @given(seeds)
 def test_the_longest_step_ends_on_the_boundary(seed):
     rng = np.random.default_rng(seed)
@@ -94,7 +90,6 @@ def test_a_direction_inside_the_cones_has_no_longest_step(rng):
     assert cones.longest_step(random_interior(rng, cones), random_interior(rng, cones)) == np.inf
 
 
-@quick
 @given(seeds)
 def test_scaling_takes_both_points_to_the_same_one(seed):
     rng = np.random.default_rng(seed)

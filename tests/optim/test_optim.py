@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
@@ -121,7 +121,6 @@ def test_projection_survives_entries_that_differ_by_fifteen_orders_of_magnitude(
 FLOATS = st.floats(-1e6, 1e6, allow_nan=False)
 
 
-@settings(max_examples=200)
 @given(
     entries=st.lists(st.tuples(FLOATS, st.one_of(st.floats(0, 1e3), st.just(0.0))), min_size=1, max_size=20),
     budget=st.one_of(st.floats(0, 1e4), st.just(math.inf)),
@@ -260,7 +259,6 @@ def test_prox_is_optimal_on_1000_random_cases(rng):
     assert n_killed > 200  # the cases exercise the threshold
 
 
-@settings(max_examples=200)
 @given(norms=st.lists(st.floats(0, 1e6), min_size=1, max_size=20), scale=st.floats(0, 1e6))
 def test_prox_is_optimal_whatever_the_numbers(norms, scale):
     norms = np.array(norms)

@@ -1,5 +1,6 @@
 """Audits of pairs: known mistakes are found, known rates are met, and no pair vouches for itself."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -74,7 +75,11 @@ def check_rates(audit, y, error):
         assert low - 0.01 <= getattr(truth, name) <= high + 0.01
 
 
-@pytest.mark.parametrize(("k", "rate"), [(2, 0.2), (3, 0.2), (5, 0.2), (3, {1: 0.3}), (3, {-1: 0.3})])
+#: Parameters of long tests, of which the quick run takes some.
+slow = partial(pytest.param, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("k", "rate"), [(2, 0.2), slow(3, 0.2), slow(5, 0.2), (3, {1: 0.3}), slow(3, {-1: 0.3})])
 def test_flipped_constraints_are_found_and_counted(k, rate, rng):
     """The classes overlap."""
     X, y = blobs(rng, k=k)
@@ -99,8 +104,8 @@ def test_pairs_of_one_class_may_be_given_more_often(rng):
 
 
 def test_prior_is_that_of_the_pairs_given(rng):
-    X, y = blobs(rng)
-    pairs = noisy_pairs(y, 800, 0.1)
+    X, y = blobs(rng, n=60)
+    pairs = noisy_pairs(y, 300, 0.1)
     noise = audited(X, pairs, random_state=0).noise
     share = (pairs.labels > 0).mean()
     expected = noise.precision_positive * share + (1 - noise.precision_negative) * (1 - share)
@@ -128,7 +133,7 @@ def test_similarity_in_place_of_features(rng):
     assert ranking(audit, y) > 0.9
 
 
-@pytest.mark.parametrize("within", [0.4, 0.8])
+@pytest.mark.parametrize("within", [0.4, slow(0.8)])
 def test_wrong_links_of_documents_are_found(within, rng):
     X, edges, y = linked_words(rng, within=within)
     pairs = Pairs.from_graph(edges, n_samples=len(y), random_state=0)
@@ -142,7 +147,9 @@ def test_wrong_links_of_documents_are_found(within, rng):
 MISSED = pytest.mark.xfail(strict=True, reason="known limit: no number of classes is found here, d+ is .56 for .89")
 
 
-@pytest.mark.parametrize(("k", "nearness"), [(2, 2), (2, 4), pytest.param(3, 2, marks=MISSED), (3, 4)])
+@pytest.mark.parametrize(
+    ("k", "nearness"), [(2, 2), slow(2, 4), pytest.param(3, 2, marks=[MISSED, pytest.mark.slow]), (3, 4)]
+)
 def test_links_of_similar_samples_are_counted_where_there_are_classes(k, nearness, rng):
     """Clusters within a class look like classes, and most right links would cross them."""
     X, y = blobs(rng, k=k, spread=0.4)
@@ -279,9 +286,9 @@ def test_same_seed_same_audit(rng):
 
 
 def test_learner_uses_the_audit(rng):
-    X, y = blobs(rng)
+    X, y = blobs(rng, n=60)
     X = X - X.min()
-    pairs = noisy_pairs(y, 2000, 0.2)
+    pairs = noisy_pairs(y, 400, 0.2)
     learner = PairKernelLearner(noise="auto", alpha=1e-2, fit_intercept=True, random_state=0).fit(X, pairs=pairs)
     assert learner.noise_ == learner.audit_.noise
     told = PairKernelLearner(noise=learner.noise_, alpha=1e-2, fit_intercept=True).fit(X, pairs=pairs)
@@ -290,10 +297,10 @@ def test_learner_uses_the_audit(rng):
 
 
 def test_learner_audits_precomputed_kernels(rng):
-    X, y = blobs(rng, n=80)
+    X, y = blobs(rng, n=60)
     stack = np.stack([rbf_kernel(X, gamma=g) for g in (0.5, 2.0)], axis=2)
     learner = PairKernelLearner("precomputed", noise="auto", alpha=1e-2, fit_intercept=True, random_state=0)
-    learner.fit(stack, pairs=noisy_pairs(y, 600, 0.1))
+    learner.fit(stack, pairs=noisy_pairs(y, 300, 0.1))
     assert 0.5 < learner.noise_.precision_negative <= 1
 
 

@@ -1,5 +1,6 @@
 """What README and the documentation show is run, and what they link to is there."""
 
+import ast
 import re
 import shlex
 from importlib import import_module
@@ -16,8 +17,8 @@ PAGES = [
     *(ROOT / f"{page}.md" for page in ("CONTRIBUTING", "CHANGELOG", "SECURITY")),
     *sorted((ROOT / "benchmarks").rglob("README.md")),
 ]
-#: Pages that take more than some seconds.
-SLOW = {"docs/command-line.md"}
+#: Pages that take more than some seconds to run.
+SLOW = {"docs/command-line.md", "docs/cluster.md", "docs/tutorials/links.md", "docs/tutorials/known-pairs.md"}
 #: The page whose commands are run, beside its code, in the order of the page.
 GUIDE = "docs/command-line.md"
 
@@ -118,6 +119,17 @@ def test_page_runs(page, tmp_path, monkeypatch, capsys):
 
             assert main(step) == 0, capsys.readouterr().err
     assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_code_of_a_page_imports_what_exists(page):
+    for step in steps(page):
+        if isinstance(step, str):
+            for node in ast.walk(ast.parse(step)):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kernelwise"):
+                    assert not [
+                        alias.name for alias in node.names if not hasattr(import_module(node.module), alias.name)
+                    ]
 
 
 @pytest.mark.parametrize("words", COMMANDS)

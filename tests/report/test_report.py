@@ -1,47 +1,24 @@
 """The review page as data, the page around it, and the corrections that come back."""
 
-import csv
 import json
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from scipy.spatial.distance import pdist
-from sklearn.decomposition import PCA
-from sklearn.dummy import DummyClassifier
-from sklearn.exceptions import NotFittedError
-from sklearn.manifold import SpectralEmbedding
-from sklearn.tree import DecisionTreeClassifier
 
-from kernelwise import LabelAudit, PairAudit, PairNoise, Pairs, RobustMKLClassifier
-from kernelwise.datasets import load_heart
+from kernelwise import LabelAudit, PairAudit
 from kernelwise.files import FileError
-from kernelwise.kernels import Gaussian
 from kernelwise.report import (
-    ConvergenceDisplay,
-    Correction,
-    CorrectionsError,
-    EmbeddingDisplay,
-    KernelWeightsDisplay,
-    LabelMatrixDisplay,
-    NoiseCurveDisplay,
     PageSettings,
-    ScoreDistributionDisplay,
-    apply_corrections,
     label_report,
-    named_kernel_weights,
     pair_report,
-    read_corrections,
     render,
     trusted_neighbours,
-    write_corrections,
     write_report,
 )
-from kernelwise.report.corrections import neutralise, restore
+from made_audits import label_audit, pair_audit
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -56,28 +33,6 @@ HOSTILE = [
     "\ud800 lonely",
     'line\nend, "quoted"\ttab',
 ]
-
-
-def label_audit(rng, n=60, labels=("ham", "spam", "eggs")):
-    classes = np.array(sorted(labels), dtype=object)
-    probabilities = rng.dirichlet(np.ones(len(classes)), size=n)
-    given = rng.integers(len(classes), size=n)
-    return LabelAudit(
-        labels=classes[given],
-        quality=probabilities[np.arange(n), given],
-        suggested=classes[probabilities.argmax(axis=1)],
-        probabilities=probabilities,
-        classes=classes,
-        noise_rate=0.3,
-        noise_interval=(0.2, 0.4),
-        transition=np.eye(len(classes)),
-    )
-
-
-def pair_audit(rng, n=30, n_pairs=80):
-    pairs = Pairs.from_labels(rng.integers(3, size=n), n_pairs=n_pairs, random_state=0)
-    quality = rng.random(n_pairs)
-    return PairAudit(pairs, quality, np.where(quality > 0.5, pairs.labels, -pairs.labels), PairNoise(0.4, 0.7, 0.9), {})
 
 
 def page_data(page):
@@ -340,216 +295,3 @@ class TestPage:
 def test_bad_input(rng, call, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         call(label_audit(rng))
-
-
-cell_text = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("=+-@\t\r\n',\""), max_size=20)
-
-
-class TestCorrections:
-    @given(cell_text)
-    def test_neutralised_cells_are_no_formulas_and_come_back(self, cell):
-        safe = neutralise(cell)
-        assert not safe.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
-        assert restore(safe) == cell
-
-    @given(st.lists(st.tuples(cell_text, cell_text, cell_text, cell_text, cell_text), max_size=5))
-    @settings(max_examples=50)
-    def test_round_trip(self, tmp_path_factory, values):
-        corrections = [
-            Correction(row, given=a, corrected=b, decision="wrong", id=c, other_id=d, column=e, reviewed_at="now")
-            for row, (a, b, c, d, e) in enumerate(values)
-        ]
-        path = tmp_path_factory.mktemp("corrections") / "corrections.csv"
-        assert read_corrections(write_corrections(corrections, path)) == corrections
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            assert len(list(csv.reader(stream))) == len(corrections) + 1
-
-    def test_does_not_replace_a_file(self, tmp_path):
-        path = write_corrections([], tmp_path / "corrections.csv")
-        with pytest.raises(FileError, match="exists"):
-            write_corrections([], path)
-
-    @pytest.mark.parametrize(
-        ("content", "message"),
-        [
-            (b"", "has no column 'row'"),
-            (b"row,given,decision\n", "has no column 'corrected'"),
-            (b"row,given,corrected,decision\n-1,a,b,wrong\n", "line 2: row must be a whole number"),
-            (b"row,given,corrected,decision\n1.5,a,b,wrong\n", "line 2: row must be a whole number"),
-            (b"row,given,corrected,decision\n1,a,b,maybe\n", "line 2: decision must be one of correct, wrong, skip"),
-            (
-                b"row,given,corrected,decision\n1,a,a,correct\n1,a,b,correct\n",
-                "line 3: the label is said to be correct",
-            ),
-            (b"row,given,corrected,decision\n1,a,b\n", "line 2: not as many cells as columns"),
-            (b"row,given,corrected,decision\n1,a,b,wrong,more\n", "line 2: not as many cells as columns"),
-            (b'row,given,corrected,decision\n1,"a,b,wrong\n', "unexpected end of data"),
-            (b"row,given,corrected,decision\n1,\xff,b,wrong\n", "is not UTF-8 text"),
-        ],
-    )
-    def test_bad_files(self, tmp_path, content, message):
-        path = tmp_path / "corrections.csv"
-        path.write_bytes(content)
-        with pytest.raises(CorrectionsError, match=re.escape(message)):
-            read_corrections(path)
-
-    def test_apply(self):
-        labels = np.array(["ham", "spam", "ham"])
-        corrections = [
-            Correction(0, "ham", "a longer label", "wrong"),
-            Correction(1, "spam", "spam", "correct"),
-            Correction(2, "ham", "", "skip"),
-        ]
-        assert apply_corrections(labels, corrections).tolist() == ["a longer label", "spam", "ham"]
-        assert labels.tolist() == ["ham", "spam", "ham"]
-        again = [*corrections, Correction(0, "ham", "ham", "correct")]
-        assert apply_corrections(labels, again).tolist() == ["ham", "spam", "ham"]
-
-    @pytest.mark.parametrize(
-        ("labels", "given_label", "corrected", "expected"),
-        [
-            ([1, -1], "1", "-1", [-1, -1]),
-            ([1, 2], "1", "7", [7, 2]),
-            ([0.5, 1.5], "0.5", "1.5", [1.5, 1.5]),
-            ([True, False], "True", "False", [False, False]),
-            (np.array(["a", None], dtype=object), "a", "b", ["b", None]),
-        ],
-    )
-    def test_apply_keeps_the_type(self, labels, given_label, corrected, expected):
-        result = apply_corrections(labels, [Correction(0, given_label, corrected, "wrong")])
-        assert result.tolist() == expected
-        assert result.dtype == np.asarray(labels).dtype
-
-    @pytest.mark.parametrize(
-        ("correction", "message"),
-        [
-            (Correction(3, "1", "2", "wrong"), "row 3 is not one of the 3 rows"),
-            (Correction(0, "2", "1", "wrong"), "row 0 has the label '1', but the correction was made for '2'"),
-            (Correction(0, "1", "many", "wrong"), "'many' does not fit labels of type int64"),
-        ],
-    )
-    def test_refuses_what_does_not_fit(self, correction, message):
-        with pytest.raises(CorrectionsError, match=re.escape(message)):
-            apply_corrections([1, 2, 2], [correction])
-
-
-@pytest.fixture
-def pyplot():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    yield plt
-    plt.close("all")
-
-
-def mkl(n_classes=2):
-    X, y = load_heart(return_X_y=True)
-    y = y if n_classes == 2 else np.arange(len(y)) % n_classes
-    return RobustMKLClassifier(kernels=[Gaussian(width=1.0), Gaussian(width=4.0)], alpha=0.1).fit(X[:60], y[:60])
-
-
-@pytest.mark.usefixtures("pyplot")
-class TestDisplays:
-    def test_kernel_weights(self):
-        model = mkl()
-        display = KernelWeightsDisplay.from_estimator(model)
-        drawn = sorted(bar.get_width() for bar in display.bars_)
-        assert drawn == pytest.approx(sorted(model.kernel_weights_[model.kernel_weights_ > 0]))
-        assert KernelWeightsDisplay({"a": 0.1, "b": 0.9, "c": 0.0}).plot(max_kernels=1).bars_[0].get_width() == 0.9
-
-    def test_kernels_are_named_after_the_features(self):
-        X, y = load_heart(return_X_y=True, as_frame=True)
-        model = RobustMKLClassifier(kernels=[Gaussian(width=1.0, columns=0), Gaussian(width=1.0)]).fit(X[:60], y[:60])
-        assert [name.partition("[")[2] for name in named_kernel_weights(model)] == ["age]", "all]"]
-
-    def test_kernel_weights_of_several_classes_are_means(self):
-        model = mkl(n_classes=3)
-        total = sum(named_kernel_weights(model).values())
-        assert total == pytest.approx(model.kernel_weights_.mean(axis=0).sum())
-
-    def test_convergence(self):
-        model = mkl()
-        (line,) = ConvergenceDisplay.from_estimator(model).lines_
-        gaps = [row.primal - row.dual for row in model.history_[0]]
-        assert line.get_ydata() == pytest.approx([gap for gap in gaps if gap > 0])
-        lines = ConvergenceDisplay.from_estimator(mkl(n_classes=3), time=True).lines_
-        assert [line.get_label() for line in lines] == ["0", "1", "2"]
-
-    def test_noise_curve(self, rng):
-        X, y = load_heart(return_X_y=True)
-        models = {"stump": DecisionTreeClassifier(max_depth=1), "prior": DummyClassifier()}
-        display = NoiseCurveDisplay.from_estimator(models, X, y, rates=[0.0, 1.0], cv=3, random_state=0)
-        stump = display.scores["stump"]
-        assert stump.shape == (2, 3)
-        # With every label flipped, the same stump says the opposite.
-        assert stump[0] == pytest.approx(1 - stump[1])
-        assert [line.get_label() for line in display.lines_] == ["stump", "prior"]
-        assert display.lines_[0].get_ydata() == pytest.approx(stump.mean(axis=1))
-
-    def test_label_matrix(self, rng):
-        matrix, labels = rng.normal(size=(6, 6)), np.array([1, 0, 1, 0, 2, 0])
-        display = LabelMatrixDisplay(matrix, labels).plot()
-        order = [1, 3, 5, 0, 2, 4]
-        assert (display.image_.get_array() == matrix[order][:, order]).all()
-        assert len(display.ax_.lines) == 4  # two edges, across and down
-
-    def test_label_matrix_of_an_estimator(self):
-        class Completer:
-            labels_ = np.array([1, 0])
-
-            def label_matrix(self):
-                return np.array([[2.0, -1.0], [-1.0, 1.0]])
-
-        display = LabelMatrixDisplay.from_estimator(Completer())
-        assert display.image_.get_array().tolist() == [[1.0, -1.0], [-1.0, 2.0]]
-
-    @pytest.mark.parametrize("n_components", [1, 2, 5])
-    def test_embedding(self, rng, n_components):
-        points, labels = rng.normal(size=(20, n_components)), np.arange(20) % 3
-        display = EmbeddingDisplay(points, labels).plot()
-        drawn = np.concatenate([artist.get_offsets() for artist in display.points_])
-        assert len(display.points_) == 3
-        if n_components <= 2:  # nothing is lost: distances between points stay
-            order = np.argsort(labels, kind="stable")
-            assert pdist(drawn) == pytest.approx(pdist(points[order]))
-
-    def test_embedding_of_estimators(self, rng):
-        X = rng.normal(size=(20, 4))
-        pca = PCA(2).fit(X)
-        assert EmbeddingDisplay.from_estimator(pca, X).points == pytest.approx(pca.transform(X))
-        map_ = SpectralEmbedding(2, affinity="rbf", random_state=0).fit(X)
-        assert EmbeddingDisplay.from_estimator(map_).points is not None
-
-    def test_score_distribution(self, rng):
-        audit = label_audit(rng)
-        display = ScoreDistributionDisplay.from_audit(audit, precision=0.8)
-        assert sum(bar.get_height() for bar in display.bars_) == 60
-        assert (1 - audit.quality >= display.threshold).sum() == audit.worth_checking(0.8)
-
-    def test_draws_on_given_axes(self, pyplot, rng):
-        figure, axes = pyplot.subplots()
-        display = ScoreDistributionDisplay(rng.random(10)).plot(axes)
-        assert display.ax_ is axes
-        assert display.figure_ is figure
-        figure.canvas.draw()
-
-    @pytest.mark.parametrize(
-        ("call", "error", "message"),
-        [
-            (lambda: KernelWeightsDisplay.from_estimator(PCA().fit(np.eye(3))), TypeError, "has no kernel_weights_"),
-            (lambda: KernelWeightsDisplay.from_estimator(RobustMKLClassifier()), NotFittedError, "is not fitted"),
-            (lambda: ConvergenceDisplay.from_estimator(PCA().fit(np.eye(3))), TypeError, "has no history_"),
-            (lambda: LabelMatrixDisplay.from_estimator(PCA()), TypeError, "has no label_matrix()"),
-            (lambda: EmbeddingDisplay.from_estimator(PCA().fit(np.eye(3))), TypeError, "pass X to transform it"),
-            (lambda: NoiseCurveDisplay([0.1], {"a": [0.9]}), ValueError, "must have shape (1, n_trials)"),
-            (lambda: LabelMatrixDisplay(np.ones((2, 3))), ValueError, "matrix must be square"),
-            (lambda: LabelMatrixDisplay(np.eye(2), labels=[1]), ValueError, "one label for each of 2 rows"),
-            (lambda: EmbeddingDisplay(np.ones(3)), ValueError, "rows of coordinates"),
-            (lambda: EmbeddingDisplay(np.eye(2), labels=[1]), ValueError, "one label for each of 2 rows"),
-            (lambda: ScoreDistributionDisplay([0.5], to_check=2), ValueError, "between 0 and 1, got 2"),
-        ],
-    )
-    def test_bad_input(self, call, error, message):
-        with pytest.raises(error, match=re.escape(message)):
-            call()

@@ -3,12 +3,11 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwise import PairNoise, Pairs, flip_labels
 
-quick = settings(max_examples=60)
 probability = st.floats(0, 1)
 
 labels = st.one_of(
@@ -20,9 +19,6 @@ labels = st.one_of(
 
 
 # --- PairNoise --------------------------------------------------------------------------------------------------
-
-
-@quick
 @given(probability, probability, probability)
 def test_matrix_mixes_conditional_means(prior, d_pos, d_neg):
     """Equation (3): the mean over a given label mixes the means over the true labels."""
@@ -58,7 +54,6 @@ def checked_pairs(draw):
     return Pairs(np.arange(n), np.arange(n) + 1, given_labels, n_samples=n + 1, weights=weights), np.array(true_labels)
 
 
-@quick
 @given(checked_pairs())
 def test_estimate_from_all_pairs_is_exact(case):
     """With every pair checked, precisions and prior are plain weighted fractions."""
@@ -72,7 +67,6 @@ def test_estimate_from_all_pairs_is_exact(case):
     assert noise.prior == pytest.approx(w[truth == 1].sum() / w.sum())
 
 
-@quick
 @given(checked_pairs(), st.data())
 def test_estimate_looks_at_the_index_only(case, data):
     pairs, truth = case
@@ -104,7 +98,6 @@ def test_estimate_finds_the_noise_that_was_made(rng):
     assert noisy.agreement(y) == pytest.approx(1 - 0.3 * prior - 0.1 * (1 - prior), abs=0.01)
 
 
-@quick
 @given(st.floats(0.01, 0.99), probability, probability)
 def test_flip_rates_obey_bayes(prior, rate_positive, rate_negative):
     joint = np.array([[prior * (1 - rate_positive), prior * rate_positive],
@@ -126,9 +119,6 @@ def test_no_flips_are_clean():
 
 
 # --- flip_labels ------------------------------------------------------------------------------------------------
-
-
-@quick
 @given(labels, st.integers(0, 99), st.data())
 def test_flips_keep_dtype_classes_and_input(y, seed, data):
     before = y.copy()
@@ -142,7 +132,6 @@ def test_flips_keep_dtype_classes_and_input(y, seed, data):
     assert (noisy == flip_labels(y.tolist(), rate, random_state=seed)).all()
 
 
-@quick
 @given(labels, st.integers(0, 99))
 def test_rate_zero_is_a_copy_and_rate_one_leaves_nothing(y, seed):
     k, n = len(set(y.tolist())), len(y)
@@ -156,7 +145,6 @@ def test_rate_zero_is_a_copy_and_rate_one_leaves_nothing(y, seed):
             assert (flip_labels(y, rate, random_state=seed) != y).all()
 
 
-@quick
 @given(labels.filter(lambda y: len(set(y.tolist())) > 1), probability, probability, st.integers(0, 99))
 def test_flips_at_a_low_rate_are_kept_at_a_higher_one(y, a, b, seed):
     low, high = sorted((a, b))
