@@ -59,6 +59,11 @@ def test_worth_checking_is_the_largest_count_with_the_wanted_precision(make, qua
     assert max(barely, default=0) <= audit.worth_checking(precision) <= max(enough, default=0)
 
 
+def test_rounding_does_not_take_from_what_is_worth_checking():
+    assert 1 - 0.9 < 0.1  # in floating point
+    assert label_audit([0.9, 0.9, 0.9]).worth_checking(precision=0.1) == 3
+
+
 def test_tables_are_in_the_given_order():
     frame = label_audit([0.9, 0.1]).to_frame()
     assert frame.columns.tolist() == ["label", "quality", "suggested"]
