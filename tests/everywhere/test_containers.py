@@ -126,7 +126,7 @@ def untidy(X):
 SPARSE = {
     f"{kind.__name__}, {bits} bits": partial(sparse, kind=kind, index_type=np.dtype(f"int{bits}"))
     for kind, bits in [(sp.csr_matrix, 64), (sp.csc_array, 32), (sp.csc_matrix, 32), (sp.coo_array, 64)]
-}
+} | {"lil_matrix": sp.lil_matrix, "dia_array": sp.dia_array}
 
 
 @pytest.mark.parametrize(("case", "form"), [*dealt({"untidy": untidy}, hands=1), *dealt(SPARSE, hands=2)])

@@ -78,12 +78,12 @@ def name(check):
 
 
 def left_out(check):
-    """Whether a check repeats another one with sparse matrices, a memory map or float32, which test_containers.py has.
+    """Whether a check is about sparse formats, a memory map or float32, which test_containers.py has.
 
     The check of the array API is left out as well: it does nothing without an environment variable.
     """
     options = getattr(check, "keywords", {})
-    names = {"check_estimator_sparse_matrix", "check_array_api_input"}
+    names = {"check_estimator_sparse_array", "check_estimator_sparse_matrix", "check_array_api_input"}
     return name(check) in names or bool({"readonly_memmap", "X_dtype"} & options.keys())
 
 
