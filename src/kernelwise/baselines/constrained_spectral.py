@@ -14,7 +14,7 @@ from ..completion.known_block import known_block
 from ..completion.similarity import is_operator, n_samples_of, symmetric_part
 from ..kernels import build_bank, resolve_kernels
 from ..kernels.precomputed import is_precomputed
-from ..samples import is_sparse, read_samples
+from ..samples import read_samples
 from ..spectral import GramFactor, assign_clusters, spectral_basis
 from ..spectral.embedding import possible_normalization
 from ..supervision import Pairs
@@ -184,7 +184,7 @@ def with_known_pairs(similarity: Any, pairs: Pairs) -> Any:
     ends = np.concatenate([rows, cols]), np.concatenate([cols, rows])
     shape = (pairs.n_samples, pairs.n_samples)
     correction = sp.csr_array((np.concatenate([change, change]), ends), shape=shape)
-    if is_sparse(similarity):
+    if sp.issparse(similarity):
         changed: Any = similarity + correction
         return changed.tocsr()
     operator = similarity.as_operator() if isinstance(similarity, GramFactor) else aslinearoperator(similarity)
@@ -207,10 +207,10 @@ def entries(similarity: Any, rows: IntArray, cols: IntArray) -> Array:
     if isinstance(similarity, GramFactor):
         left: Any = similarity.factor[rows]
         right: Any = similarity.factor[cols]
-        product = left.multiply(right).sum(axis=1) if is_sparse(left) else np.einsum("tk,tk->t", left, right)
+        product = left.multiply(right).sum(axis=1) if sp.issparse(left) else np.einsum("tk,tk->t", left, right)
         return np.asarray(product).ravel()
     found: Any = similarity[rows, cols]
-    return np.asarray(found.toarray() if is_sparse(found) else found, dtype=np.float64).ravel()
+    return np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64).ravel()
 
 
 def _operator_entries(operator: LinearOperator, rows: IntArray, cols: IntArray) -> Array:

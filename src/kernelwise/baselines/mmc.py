@@ -37,7 +37,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ..checks import check_count, check_positive, check_probability
-from ..samples import check_magnitude, is_sparse, power_of_two, read_samples
+from ..samples import check_magnitude, power_of_two, read_samples
 from ..spectral import top_eigenpairs
 from ..supervision import Pairs
 from ..supervision.noise import RandomState
@@ -229,7 +229,7 @@ class _DiagonalSpread:
         if (diagonal[far_squares.T @ far.weights > 0] == 0).any():
             raise ValueError(_UNBOUNDED.format(shrinkage=shrinkage))
         inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
-        scaled = far_squares @ sp.diags_array(inverse) if is_sparse(far_squares) else far_squares * inverse
+        scaled = far_squares @ sp.diags_array(inverse) if sp.issparse(far_squares) else far_squares * inverse
         return cls(scaled, far.weights, np.sqrt(inverse))
 
     def start(self, rng: np.random.RandomState) -> FloatArray:

@@ -24,13 +24,14 @@ from typing import Any, Literal, Self
 from warnings import warn
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_choice, check_count, check_positive
-from ..samples import check_magnitude, is_sparse, read_samples
+from ..samples import check_magnitude, read_samples
 from ..supervision import Pairs
 from ..supervision.noise import RandomState
 from ..supervision.resolve import resolve_pairs
@@ -145,9 +146,9 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
         if pairs is None:
             pairs = Pairs([], [], [], n_samples=X.shape[0])
         # Centred, so that squares of large offsets do not drown the differences; sparse data must stay sparse.
-        shift = np.zeros(X.shape[1]) if is_sparse(X) else X.mean(axis=0)
+        shift = np.zeros(X.shape[1]) if sp.issparse(X) else X.mean(axis=0)
         problem = Problem.of(
-            X if is_sparse(X) else X - shift,
+            X if sp.issparse(X) else X - shift,
             pairs,
             self.n_clusters,
             shared=self.metric == "shared",
@@ -177,8 +178,8 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         X = read_samples(self, X, reset=False)
         centers = self.cluster_centers_
-        shift = np.zeros(X.shape[1]) if is_sparse(X) else centers.mean(axis=0)
-        X, centers = (X if is_sparse(X) else X - shift), centers - shift
+        shift = np.zeros(X.shape[1]) if sp.issparse(X) else centers.mean(axis=0)
+        X, centers = (X if sp.issparse(X) else X - shift), centers - shift
         costs = squared_distances(X, squared(X), centers, self.metrics_) + self._offsets
         return costs.argmin(axis=1).astype(np.int64)
 

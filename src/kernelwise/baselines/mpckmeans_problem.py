@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from ..samples import is_sparse
 from ..supervision import Pairs
 from .row_operations import FloatArray, IntArray, dense, squared, squared_norms
 
@@ -286,7 +285,7 @@ def _weighted_farthest_first(points: FloatArray, weights: IntArray, count: int) 
 
 def _farthest_profile(X: Any, metric: FloatArray) -> FloatArray:
     """The squared differences, by feature, of the two samples that are farthest apart under a metric."""
-    Z = X @ sp.diags_array(np.sqrt(metric)) if is_sparse(X) else X * np.sqrt(metric)
+    Z = X @ sp.diags_array(np.sqrt(metric)) if sp.issparse(X) else X * np.sqrt(metric)
     norms = squared_norms(Z)
     # The farthest from the longest, and the farthest from that: nobody too short to be in a longer pair is looked at.
     first = int(norms.argmax())

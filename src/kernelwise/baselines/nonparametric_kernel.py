@@ -42,7 +42,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_choice, check_count, check_positive, is_number
 from ..memory import require
-from ..samples import check_magnitude, is_sparse, read_samples
+from ..samples import check_magnitude, read_samples
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from .kernel_matrix_problem import Certified, KernelMatrixProblem, solve_linear, solve_squared_hinge
@@ -340,11 +340,11 @@ class KnownRows:
         positions: dict[bytes, list[int]] = {}
         for i, key in enumerate(_row_keys(X)):
             positions.setdefault(key, []).append(i)
-        return cls(positions, is_sparse(X))
+        return cls(positions, sp.issparse(X))
 
     def find(self, X: Any) -> NDArray[np.intp]:
         """The position of each row, -1 for a new one; the t-th of equal rows is the t-th known one, or the last."""
-        if is_sparse(X) != self.sparse:
+        if sp.issparse(X) != self.sparse:
             X = sp.csr_array(X) if self.sparse else X.toarray()
         seen: dict[bytes, int] = {}
         found = np.full(X.shape[0], -1, dtype=np.intp)
@@ -358,7 +358,7 @@ class KnownRows:
 
 def _row_keys(X: Any) -> list[bytes]:
     """A digest of every row, equal for equal rows."""
-    if not is_sparse(X):
+    if not sp.issparse(X):
         positive_zeros = np.ascontiguousarray(X) + 0.0
         return [_digest(row.tobytes()) for row in positive_zeros]
     rows = X.tocsr(copy=True)

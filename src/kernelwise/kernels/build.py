@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from ..samples import is_sparse
 from .attributes import AttributeBank
 from .bank import KernelBank
 from .dense import DenseBank
@@ -95,7 +94,7 @@ def build_bank(
 
 
 def _check_samples(X: Any) -> Any:
-    if is_sparse(X):
+    if sp.issparse(X):
         X = sp.csr_array(X)
         finite = np.isfinite(X.data).all()
     elif isinstance(X, np.ndarray):

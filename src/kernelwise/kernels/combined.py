@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from ..kernels.precomputed import is_precomputed
 from ..memory import require
-from ..samples import is_sparse, read_samples
+from ..samples import read_samples
 from .attributes import AttributeBank
 from .bank import KernelBank
 from .build import build_bank
@@ -47,7 +47,7 @@ class AttributeFeatures:
     def __call__(self, X: Any) -> Any:
         """Return one column per kernel of positive weight."""
         chosen = X[:, self.columns]
-        return sp.csr_array(chosen @ sp.diags_array(self.scales)) if is_sparse(X) else chosen * self.scales
+        return sp.csr_array(chosen @ sp.diags_array(self.scales)) if sp.issparse(X) else chosen * self.scales
 
     def names(self, kernel_names: Sequence[str], attributes: Sequence[str]) -> list[str]:
         """Return the name of every feature: that of its attribute."""
@@ -131,7 +131,7 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
         rows, columns = left.shape[0], right.shape[0]
         require(8 * rows * columns, f"a kernel of {rows} x {columns} samples", "take some of the rows at a time")
         gram = left @ right.T
-        return gram.toarray() if is_sparse(gram) else gram
+        return gram.toarray() if sp.issparse(gram) else gram
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the columns of ``transform``: of the attributes where kernels are linear on single attributes."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from ..checks import check_count, check_positive
-from ..samples import LARGEST, LEAST, is_sparse, power_of_two
+from ..samples import LARGEST, LEAST, power_of_two
 
 #: Below this fraction of ``||s||^2 + ||t||^2``, the expanded ``||s - t||^2`` has lost three digits or more.
 CANCELLED = 1e-3
@@ -306,7 +306,7 @@ def squared_distances(S: Any, T: Any) -> NDArray[np.float64]:
     Differences are formed before they are squared, so that equal rows are at distance 0 and features far from the
     origin cost no precision. A distance of dense rows may be infinite, and a Gaussian kernel of it is 0, as it should.
     """
-    if is_sparse(S) or is_sparse(T):
+    if sp.issparse(S) or sp.issparse(T):
         return _sparse_squared_distances(sp.csr_array(S), sp.csr_array(T))
     if S.shape[1] == 1:
         with np.errstate(over="ignore"):
@@ -334,7 +334,7 @@ def _inner_products(S: Any, T: Any) -> NDArray[np.float64]:
 def _row_dots(S: Any) -> NDArray[np.float64]:
     S = _float64(S)
     with np.errstate(over="ignore"):
-        return _finite(np.asarray(S.power(2).sum(axis=1)).ravel() if is_sparse(S) else np.einsum("ij,ij->i", S, S))
+        return _finite(np.asarray(S.power(2).sum(axis=1)).ravel() if sp.issparse(S) else np.einsum("ij,ij->i", S, S))
 
 
 def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -351,7 +351,7 @@ def _rows_near_one(S: Any) -> Any:
     S = _float64(S)
     largest = abs(S).max(axis=1)
     scale = 1.0 / power_of_two(_dense(largest)).reshape(-1, 1)
-    return sp.csr_array(S.multiply(scale)) if is_sparse(S) else S * scale
+    return sp.csr_array(S.multiply(scale)) if sp.issparse(S) else S * scale
 
 
 def _normalised(
@@ -367,4 +367,4 @@ def _float64(S: Any) -> Any:
 
 
 def _dense(values: Any) -> Any:
-    return values.toarray() if is_sparse(values) else np.asarray(values)
+    return values.toarray() if sp.issparse(values) else np.asarray(values)

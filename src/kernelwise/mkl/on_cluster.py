@@ -18,7 +18,7 @@ from ..cluster.landmarks import choose_block_maps
 from ..cluster.worker_memory import cut_to_fit
 from ..kernels.build import tolerance_and_rank
 from ..rows import select_rows
-from ..samples import FeatureScaler, distinct_samples, is_sparse
+from ..samples import FeatureScaler, distinct_samples
 from .training import TrainingSet, chosen_kernels, is_precomputed
 
 Array = NDArray[np.float64]
@@ -105,7 +105,7 @@ def _checked_features(block: Any) -> Any:
         block = block.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"X must hold numbers: {error}") from error
-    values = block.data if is_sparse(block) else block
+    values = block.data if sp.issparse(block) else block
     if block.ndim != 2 or block.shape[1] == 0:
         raise ValueError(f"X must have two dimensions and at least one feature, got a block of shape {block.shape}")
     if not np.isfinite(values).all():
@@ -157,7 +157,7 @@ def _remember_features(estimator: Any, rows: Any, names: Any) -> None:
 
 def _extremes(block: Any) -> Any:
     """Return two rows (one where it is sparse) with the same ranges as the block."""
-    if is_sparse(block):
+    if sp.issparse(block):
         return sp.csr_array(abs(block).max(axis=0).reshape(1, -1))
     return np.stack([block.min(axis=0), block.max(axis=0)])
 
