@@ -33,6 +33,7 @@ from sklearn.utils import Tags, check_random_state
 
 from ..checks import check_count, is_number
 from ..kernels.combined import CombinedKernelTransformer, combined_features
+from ..kernels.precomputed import check_stack_shape
 from ..samples import read_samples
 from ..spectral import GramFactor, SpectralBasis, top_eigenpairs
 from ..supervision import Pairs
@@ -207,13 +208,8 @@ class SpectralKernelLearner(CombinedKernelTransformer):
         if not self._is_precomputed:
             return super()._read(X, fitting=fitting)
         checked = read_samples(self, X, allow_nd=True, reset=fitting)
-        similarity = checked.mean(axis=2) if checked.ndim == 3 else checked
-        if similarity.ndim != 2 or (fitting and similarity.shape[0] != similarity.shape[1]):
-            raise ValueError(
-                f'with kernels="precomputed" X must have shape (n, n) or (n, n, n_kernels), got {np.shape(X)}; '
-                "use numpy.moveaxis(grams, 0, -1) for a stack with the kernels first"
-            )
-        return similarity
+        check_stack_shape(checked.shape, fitting=fitting)
+        return checked.mean(axis=2) if checked.ndim == 3 else checked
 
     def _check_options(self) -> None:
         check_count("n_components", self.n_components)

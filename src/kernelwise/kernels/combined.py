@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from ..kernels.precomputed import is_precomputed
 from ..memory import require
 from ..samples import read_samples
 from .attributes import AttributeBank
@@ -23,7 +22,7 @@ from .build import build_bank
 from .factors import FactorBank
 from .families import linear_kernels, resolve_kernels
 from .landmarks import LandmarkMap
-from .precomputed import StackedGram
+from .precomputed import StackedGram, gram_stack, is_precomputed
 from .specs import Kernel
 
 Array = NDArray[np.float64]
@@ -161,15 +160,7 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
             minimum = 2 if fitting else 1
             return read_samples(self, X, reset=fitting, ensure_min_samples=minimum)
         stack = validate_data(self, X, dtype=np.float64, allow_nd=True, reset=fitting)
-        stack = stack[:, :, None] if stack.ndim == 2 else stack
-        if stack.ndim != 3 or (fitting and stack.shape[0] != stack.shape[1]):
-            raise ValueError(
-                f'with kernels="precomputed" X must have shape (n, n) or (n, n, n_kernels), got {np.shape(X)}; '
-                "use numpy.moveaxis(grams, 0, -1) for a stack with the kernels first"
-            )
-        if not fitting and stack.shape[2] != len(self.kernel_weights_):
-            raise ValueError(f"X has {stack.shape[2]} kernels, but {len(self.kernel_weights_)} were fitted")
-        return stack
+        return gram_stack(stack, None if fitting else len(self.kernel_weights_))
 
     def _fit_bank(self, X: Any) -> KernelBank:
         """Validate ``X``, resolve the kernels and evaluate them."""

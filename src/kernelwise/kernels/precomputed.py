@@ -25,6 +25,24 @@ def is_precomputed(kernels: Any) -> bool:
     return isinstance(kernels, str) and kernels == "precomputed"
 
 
+def check_stack_shape(shape: tuple[int, ...], *, fitting: bool) -> None:
+    """Refuse an ``X`` that is neither a Gram matrix nor a stack of them, samples first; for ``fit``, square ones."""
+    if len(shape) not in (2, 3) or (fitting and shape[0] != shape[1]):
+        raise ValueError(
+            f'with kernels="precomputed" X must have shape (n, n) or (n, n, n_kernels), samples first, got {shape}; '
+            "use numpy.moveaxis(grams, 0, -1) for a stack with the kernels first"
+        )
+
+
+def gram_stack(X: NDArray[np.float64], n_fitted: int | None) -> NDArray[np.float64]:
+    """Return ``X`` with shape (n_samples, n_training_samples, n_kernels); ``n_fitted`` is None in ``fit``."""
+    check_stack_shape(X.shape, fitting=n_fitted is None)
+    stack = X[:, :, None] if X.ndim == 2 else X
+    if n_fitted is not None and stack.shape[2] != n_fitted:
+        raise ValueError(f"X has {stack.shape[2]} kernels, but the model was fitted with {n_fitted}")
+    return stack
+
+
 @dataclass(frozen=True, eq=False)
 class IndexedGram(Kernel):
     """A kernel read from a square matrix; samples are row numbers of that matrix. :func:`precomputed` makes them.

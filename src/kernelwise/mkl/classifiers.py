@@ -37,7 +37,7 @@ class SimpleMKLClassifier(MKLClassifier):
     rank : None, int or float
         None: exact kernels. An int: at most this many landmarks per kernel, for large data. A float: the
         residual to reach.
-    solver : {"auto", "column-generation", "primal-dual", "mirror-prox", "variational-inequality"}
+    solver : {"auto", "column-generation", "mirror-prox", "variational-inequality"}
         "auto" is column generation with an interior point. The last two are the algorithms of the paper.
     tol : float
         The duality gap to reach, relative to the objective.

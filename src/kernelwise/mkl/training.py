@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ..kernels import FactorBank, IndexedGram, StackedGram, build_bank, gaussian_kernels, resolve_kernels
-from ..kernels.precomputed import is_precomputed
+from ..kernels.precomputed import gram_stack, is_precomputed
 from ..optim.threads import suitable_blas_threads
 from ..samples import FeatureScaler, distinct_samples, n_rows, read_weights, tidy
 
@@ -91,19 +91,9 @@ def read_features(estimator: Any, X: Any, y: Any = None) -> tuple[Any, Any]:
     options = {"allow_nd": True} if is_precomputed(estimator.kernels) else {"accept_sparse": "csr"}
     checked = validate_data(estimator, X, y if fitting else "no_validation", reset=fitting, dtype=np.float64, **options)
     X, y = checked if fitting else (checked, None)
-    return (_gram_stack(estimator, X, fitting) if is_precomputed(estimator.kernels) else tidy(X)), y
-
-
-def _gram_stack(estimator: Any, X: Array, fitting: bool) -> Array:
-    stack = X[:, :, None] if X.ndim == 2 else X
-    if stack.ndim != 3 or (fitting and stack.shape[0] != stack.shape[1]):
-        raise ValueError(
-            f'with kernels="precomputed" X must have shape (n, n) or (n, n, n_kernels), samples first, got {X.shape}; '
-            "use numpy.moveaxis(grams, 0, -1) for a stack with the kernels first"
-        )
-    if not fitting and stack.shape[2] != estimator.n_kernels_:
-        raise ValueError(f"X has {stack.shape[2]} kernels, but the model was fitted with {estimator.n_kernels_}")
-    return stack
+    if is_precomputed(estimator.kernels):
+        return gram_stack(X, None if fitting else estimator.n_kernels_), y
+    return tidy(X), y
 
 
 def chosen_kernels(estimator: Any, X: Any) -> tuple[Any, bool]:

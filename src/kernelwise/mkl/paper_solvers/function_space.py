@@ -74,10 +74,6 @@ class FunctionSpace:
         """Return ``||f_j||`` for every kernel."""
         return np.sqrt(self.bank.group_sums(f[: self.rank] ** 2))
 
-    def squared_norm(self, f: Array) -> float:
-        """Return ``sum_j ||f_j||^2``, with the square of the intercept."""
-        return float(np.sum(self.norms(f) ** 2)) + self.constant(f) ** 2
-
     def scaled(self, f: Array, factors: Array) -> Array:
         """Return the parts ``factors_j f_j``; the intercept stays."""
         per_coordinate = np.repeat(factors, self.bank.ranks)

@@ -96,24 +96,22 @@ def _largest_eigenvalue(product: Callable[[Array], Array], n: int) -> float:
 
 
 class Average:
-    """The weighted mean of the points of a run: of f, of its values on the samples, and of alpha."""
+    """The mean of the points of a run: of f, of its values on the samples, and of alpha."""
 
     def __init__(self) -> None:
-        self.weight = 0.0
+        self.count = 0
         self.sums: list[Array] = []
 
-    def add(self, f: Array, values: Array, alpha: Array, *, weight: float = 1.0) -> None:
-        """Add a point."""
-        parts = [weight * part for part in (f, values, alpha)]
-        if self.weight > 0.0:
-            parts = [total + part for total, part in zip(self.sums, parts, strict=True)]
-        self.sums = [persist(part) for part in parts]
-        self.weight += weight
+    def add(self, *point: Array) -> None:
+        """Add a point ``(f, values, alpha)``."""
+        sums = [total + part for total, part in zip(self.sums, point, strict=True)] if self.sums else point
+        self.sums = [persist(part) for part in sums]
+        self.count += 1
 
     @property
     def point(self) -> tuple[Array, Array, Array]:
         """The mean ``(f, values, alpha)``."""
-        f, values, alpha = (total / self.weight for total in self.sums)
+        f, values, alpha = (total / self.count for total in self.sums)
         return f, values, alpha
 
 
