@@ -1,4 +1,4 @@
-"""What every multiple-kernel classifier does before its own problem: data to distinct samples to a bank."""
+"""The preparation that all multiple-kernel classifiers share: from data to distinct samples to a bank of kernels."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ class TrainingSet:
 
     @property
     def n_outputs(self) -> int:
-        """One problem for two classes, one against the rest for each of more."""
+        """One problem for two classes; for more classes, one problem of each class against the rest."""
         return 1 if len(self.classes) == 2 else len(self.classes)
 
     def signs(self, output: int) -> Array:
@@ -45,7 +45,7 @@ class TrainingSet:
 def training_in_memory(
     estimator: Any, X: Any, y: Any, sample_weight: Any, random_state: np.random.RandomState
 ) -> Iterator[TrainingSet]:
-    """Give the training set, with as many threads as its size is worth."""
+    """Yield the training set, with a number of BLAS threads that suits the size of the training set."""
     with suitable_blas_threads(n_rows(X)):
         yield prepare_training(estimator, X, y, sample_weight, random_state)
 
@@ -56,7 +56,7 @@ def prepare_training(estimator: Any, X: Any, y: Any, sample_weight: Any, random_
     check_classification_targets(y)
     weight = read_weights(sample_weight, X)
     n_given, given = len(y), np.arange(len(y))
-    if not is_precomputed(estimator.kernels):  # there, new samples are columns of all that was given
+    if not is_precomputed(estimator.kernels):  # a precomputed row has a column for every given sample
         given = np.flatnonzero(weight > 0)
         X, y, weight = X[given], y[given], weight[given]
     classes, target = np.unique(y, return_inverse=True)

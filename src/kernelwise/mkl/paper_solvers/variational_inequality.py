@@ -48,14 +48,14 @@ def solve_by_variational_inequality(
     Parameters
     ----------
     problem, tol, check_every, callback
-        As for :func:`~kernelwise.mkl.paper_solvers.mirror_prox.solve_by_mirror_prox`, which also says what is returned.
+        As for :func:`~kernelwise.mkl.paper_solvers.mirror_prox.solve_by_mirror_prox`.
     max_iter : int
         T: the number of iterations, which also sets the step.
     gamma0 : float
         The step is ``gamma0 / sqrt(max_iter)``. The paper picks the best of .01, .1, 1, 10, 100. Steps longer than
         ``2 / (penalty * n_kernels)`` can diverge; the method then stops as stalled.
     iterate : {"average", "last"}
-        What the gap is measured at: the averages, which the theory is about, or the last iterates.
+        The gap is measured at the averages of all iterates, which the theory is about, or at the last iterates.
 
     Examples
     --------
