@@ -1,4 +1,4 @@
-"""SC with constraints: spectral clustering of a similarity in which known pairs are written over."""
+"""SC with constraints: spectral clustering of a similarity whose entries of known pairs are replaced."""
 
 from typing import Any, Literal, Self
 
@@ -30,23 +30,24 @@ COLUMNS = 64
 
 
 class ConstrainedSpectralClustering(ClusterMixin, BaseEstimator):
-    r"""Write 1 or 0 over the similarities of known pairs, then cluster spectrally.
+    r"""Replace the similarities of known pairs by 1 or 0, then cluster spectrally.
 
     .. math:: \tilde S_{ij} = 1 \text{ for pairs of one class}, \quad 0 \text{ for pairs of different classes}, \quad
               S_{ij} \text{ otherwise},
 
     then k-means on the rows, scaled to unit length, of the leading eigenvectors of
-    :math:`D^{-1/2} \tilde S D^{-1/2}`. The known pairs are a sparse correction to S, so no further matrix of size n x n
-    is made. Similarities should be on the scale of the substitutes, between 0 and 1, as cosines are.
+    :math:`D^{-1/2} \tilde S D^{-1/2}`. The known pairs are a sparse correction to S, so no second n x n matrix is made.
+    Similarities should be on the scale of the new values, between 0 and 1, as cosines are.
 
     Parameters
     ----------
     n_clusters : int, default=8
     kernels : "precomputed" or kernels, default="precomputed"
-        "precomputed": ``fit`` gets the similarity. Otherwise features, of which the mean of these kernels is taken.
+        "precomputed": ``fit`` gets the similarity. Otherwise ``fit`` gets features, and the similarity is the mean of
+        these kernels.
     normalize : {"auto", "symmetric", "none"}, default="auto"
-        "symmetric" as above, which needs row sums that are not negative; "none" takes eigenvectors of the similarity
-        itself; "auto" the first where it is possible.
+        "symmetric" is the formula above, which needs row sums that are not negative; "none" takes eigenvectors of the
+        similarity itself; "auto" is "symmetric" where that is possible.
     n_components : int or None, default=None
         Number of eigenvectors; ``n_clusters`` by default.
     n_init : int, default=10
@@ -164,9 +165,9 @@ class ConstrainedSpectralClustering(ClusterMixin, BaseEstimator):
 
 
 def with_known_pairs(similarity: Any, pairs: Pairs) -> Any:
-    """The similarity with known entries substituted: sparse if it was, otherwise an operator plus a sparse correction.
+    """Return the similarity with the entries of known pairs replaced; pairs that are given twice are averaged.
 
-    Evidence that is given more than once is averaged.
+    A sparse similarity stays sparse; any other becomes an operator plus a sparse correction.
 
     Examples
     --------
@@ -192,7 +193,7 @@ def with_known_pairs(similarity: Any, pairs: Pairs) -> Any:
 
 
 def entries(similarity: Any, rows: IntArray, cols: IntArray) -> Array:
-    """Single entries of a similarity, whatever it is made of.
+    """Return single entries of a similarity of any type.
 
     Examples
     --------
@@ -214,7 +215,7 @@ def entries(similarity: Any, rows: IntArray, cols: IntArray) -> Array:
 
 
 def _operator_entries(operator: LinearOperator, rows: IntArray, cols: IntArray) -> Array:
-    """One product per column that is asked for."""
+    """Return single entries of an operator, with one product per column."""
     needed, position = np.unique(cols, return_inverse=True)
     found = np.empty(len(rows))
     for start in range(0, len(needed), COLUMNS):

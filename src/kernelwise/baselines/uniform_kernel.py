@@ -52,15 +52,11 @@ class UniformKernel(CombinedKernelTransformer):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
-        """Evaluate the kernels; ``y`` and ``pairs`` are accepted for the common interface and not looked at.
+        """Evaluate the kernels; ``y`` and ``pairs`` exist for the common interface and are ignored.
 
         Parameters
         ----------
         X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
         y, pairs : ignored
-
-        Returns
-        -------
-        self
         """
         return self._fit_equal_weights(X)

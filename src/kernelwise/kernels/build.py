@@ -25,7 +25,7 @@ APPROXIMATE = 1e-4
 
 
 class RankWarning(UserWarning):
-    """A cap on the rank left out a part of a kernel: the model is another one, not an approximation to rounding."""
+    """A limit on the rank leaves out a part of a kernel, so the model differs from the exact model beyond rounding."""
 
 
 def build_bank(
@@ -48,8 +48,8 @@ def build_bank(
     kernels : kernel, family of kernels, or sequence of both
     rank : None, int or float
         None: factors that are exact up to rounding. A float: the diagonal residual to reach, relative to the largest
-        entry. An int: at most this many landmarks per kernel; what that leaves out stands in ``residuals`` and in a
-        :class:`RankWarning`.
+        entry. An int: at most this many landmarks per kernel; ``residuals`` and a :class:`RankWarning` say how much of
+        a kernel the landmarks leave out.
     dense : bool
         Keep the Gram matrices themselves, the reference for small data.
     center : bool
@@ -112,7 +112,7 @@ def _check_samples(X: Any) -> Any:
 
 
 def _check_gram(kernel: Kernel, X: Any, random_state: np.random.RandomState) -> None:
-    """Check that a kernel that the user made is one, on all samples or, where they are many, on some."""
+    """Check that a kernel of the user is positive semi-definite, on all samples or on some of many samples."""
     n = X.shape[0]
     index = np.arange(n) if n <= WHOLE_GRAM else random_state.choice(n, SAMPLE, replace=False)
     S = kernel.select(X)

@@ -1,6 +1,6 @@
 r"""A weighted sum of kernels as a feature map: :math:`\phi(x)^\top \phi(z) = \sum_j w_j k_j(x, z)`, :math:`w_j \ge 0`.
 
-:class:`CombinedKernelTransformer` is what learners of kernel weights share once they know the weights.
+:class:`CombinedKernelTransformer` has the methods that all learners of kernel weights share.
 """
 
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class AttributeFeatures:
         return sp.csr_array(chosen @ sp.diags_array(self.scales)) if sp.issparse(X) else chosen * self.scales
 
     def names(self, kernel_names: Sequence[str], attributes: Sequence[str]) -> list[str]:
-        """Return the name of every feature: that of its attribute."""
+        """Return the name of every feature, which is the name of its attribute."""
         return [str(attributes[j]) for j in self.columns]
 
 
@@ -67,13 +67,13 @@ class LandmarkFeatures:
         return np.hstack(parts) if parts else np.zeros((X.shape[0], 0))
 
     def names(self, kernel_names: Sequence[str], attributes: Sequence[str]) -> list[str]:
-        """Return the name of every feature: that of its kernel, and a number."""
+        """Return the name of every feature, which is the name of its kernel and a number."""
         owners = zip(self.index, self.maps, strict=True)
         return [f"{kernel_names[j]}_{position}" for j, phi in owners for position in range(phi.rank)]
 
 
 def combined_features(bank: KernelBank, weights: ArrayLike) -> AttributeFeatures | LandmarkFeatures:
-    """Return the feature map of ``sum_j weights_j K_j``; it holds nothing of the kernels of weight zero.
+    """Return the feature map of ``sum_j weights_j K_j``, without the kernels of weight zero.
 
     Examples
     --------
@@ -139,12 +139,12 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
         return np.array(self._features.names(self.kernel_names_, attributes), dtype=object)
 
     def kernel_table(self, top: int | None = None) -> list[dict[str, Any]]:
-        """The kernels and their weights, the heaviest first; ``pandas.DataFrame(...)`` makes a table of it.
+        """The kernels and their weights, the heaviest first; ``pandas.DataFrame(...)`` makes a table of the list.
 
         Parameters
         ----------
         top : int, optional
-            Only this many.
+            Return only this many kernels.
 
         Returns
         -------

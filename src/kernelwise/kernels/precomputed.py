@@ -1,6 +1,4 @@
-"""Gram matrices that the user brings.
-
-Two ways, both safe in cross-validation:
+"""Gram matrices that the user gives, in one of two ways. Both ways are safe in cross-validation:
 
 * :func:`precomputed` holds the matrices and is used with ``X = sample indices`` (one column). Any splitter that slices
   the rows of ``X`` then slices all the matrices at once.
@@ -100,7 +98,7 @@ class IndexedGram(Kernel):
 class StackedGram(Kernel):
     """Kernel number ``position`` of a stack ``X`` of shape (n_samples, n_training_samples, n_kernels).
 
-    A single matrix of shape (n_samples, n_training_samples) is the stack of one.
+    A single matrix of shape (n_samples, n_training_samples) is a stack of one kernel.
 
     Examples
     --------
@@ -136,7 +134,7 @@ class StackedGram(Kernel):
         return stack[:, :, self.position]
 
     def take(self, S: Any, index: NDArray[np.intp]) -> NDArray[np.intp]:
-        # A training sample is a column of the stack, whatever rows are asked about later.
+        # A training sample is a column of the stack, for every set of rows.
         _check_square(S)
         return index
 
@@ -149,7 +147,7 @@ class StackedGram(Kernel):
 
     def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
         if Z is not None:
-            raise TypeError("a stacked Gram matrix holds its own second argument; call it with X alone")
+            raise TypeError("a stacked Gram matrix holds its own second argument; call the kernel with X alone")
         return self.select(X)
 
 
