@@ -124,7 +124,7 @@ class MMC(MahalanobisTransformer):
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Learn the metric, from at least one positive and one negative pair of samples that differ.
 
-        The parameters are those of :meth:`ITML.fit`.
+        The parameters are the same as for :meth:`ITML.fit`.
         """
         X = read_samples(self, X, ensure_min_samples=2)
         check_magnitude(X, "X")

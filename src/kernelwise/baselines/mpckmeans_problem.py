@@ -185,7 +185,7 @@ def _with_centers(problem: Problem, state: State) -> State:
 
 
 def _with_metrics(problem: Problem, state: State) -> State:
-    r"""Lower :math:`c \cdot a - n \sum \log a + W F(a)` for each metric a, c collecting what is linear in it.
+    r"""Lower :math:`c \cdot a - n \sum \log a + W F(a)` for each metric a, where c collects the terms linear in a.
 
     For the present farthest pair q the minimum is :math:`a = n / (c + W q)`. As :math:`F(a) \ge q \cdot a` can be
     larger there, the way from the old metric to it is halved until the objective is not above the old one.

@@ -193,7 +193,7 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self
 
     def _nearest(self) -> NearestNeighbors:
-        """The samples of ``fit``, ready to be asked for those nearest to others, or to each other."""
+        """Return an index of the samples of ``fit`` that finds the nearest samples of any sample."""
         count = min(self.n_neighbors, self._samples.shape[0] - 1)
         return NearestNeighbors(n_neighbors=count, metric=self.metric, algorithm="brute").fit(self._samples)
 

@@ -16,7 +16,7 @@ class UniformKernel(CombinedKernelTransformer):
     Parameters
     ----------
     kernels : kernel, family of kernels, sequence of both, "precomputed" or None, default=None
-        None: one linear kernel per attribute, so that the features are those of X times :math:`m^{-1/2}`.
+        None: one linear kernel per attribute, so that the features are X times :math:`m^{-1/2}`.
         "precomputed": X is a stack of Gram matrices, (n, n) or (n, n, n_kernels).
     rank : None, int or float, default=None
         As in :func:`kernelwise.kernels.build_bank`: None for factors that are exact up to rounding.

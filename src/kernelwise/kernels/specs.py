@@ -341,7 +341,7 @@ def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
     if not np.isfinite(values).all():
         raise ValueError(
             "values of a kernel overflow: products of features in X are beyond the range of floating point; divide X by"
-            " its largest magnitude, or scale each column of it"
+            " its largest magnitude, or scale each column of X"
         )
     return values
 

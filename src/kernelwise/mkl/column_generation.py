@@ -99,7 +99,7 @@ def solve_by_column_generation(
     max_iter : int
         The largest number of rounds.
     active : int array, optional
-        Kernels to start with, for example those used at a nearby penalty.
+        Kernels to start with, for example the kernels in use at a nearby penalty.
     callback : callable, optional
         Called with each row of the history.
     rounds : Rounds, optional

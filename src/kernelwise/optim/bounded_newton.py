@@ -82,7 +82,7 @@ class SeparableProblem(ABC):
 
     @abstractmethod
     def curvatures(self, scores: Array) -> Array:
-        """Return every ``l_i''(s_i)``, or an upper model of it that is not negative."""
+        """Return every ``l_i''(s_i)``, or an upper bound of ``l_i''(s_i)`` that is not negative."""
 
     def dual_value(self, point: "BoundedPoint") -> float:
         """Return a lower bound on the optimum from ``point``; minus infinity where there is no such bound."""

@@ -88,9 +88,8 @@ def solve_by_mirror_prox(
         if iterate == "average":
             average.add(f, values, alpha)  # line 8
         if iteration % check_every == 0 or iteration == max_iter:
-            incumbent.offer(*(average.point if iterate == "average" else (f, values, alpha)))
-            incumbent.record(iteration)
-            if incumbent.finished:
+            point = average.point if iterate == "average" else (f, values, alpha)
+            if incumbent.offer(iteration, *point):
                 break
     return incumbent.result(iteration)
 

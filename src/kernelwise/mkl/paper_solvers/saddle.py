@@ -133,13 +133,8 @@ class Incumbent:
         """Whether the gap is small enough."""
         return self.bounds.relative_gap <= self.tol
 
-    @property
-    def finished(self) -> bool:
-        """Whether to stop: the gap is small enough, or the steps are too long to recover from."""
-        return self.converged or self.diverged
-
-    def offer(self, f: Array, values: Array, alpha: Array) -> None:
-        """Evaluate a point, and keep f or alpha of the point where they improve a bound."""
+    def offer(self, iteration: int, f: Array, values: Array, alpha: Array) -> bool:
+        """Evaluate a point, keep f or alpha of the point where they improve a bound, and return whether to stop."""
         problem = self.saddle.problem
         feasible = problem.feasible(alpha)
         found = Certificate(
@@ -151,13 +146,11 @@ class Incumbent:
         if found.dual > self.bounds.dual:
             self.alpha = feasible
         self.bounds = self.bounds.merge(found)
-
-    def record(self, iteration: int) -> None:
-        """Add a row to the history."""
         row = HistoryRow(iteration, time.perf_counter() - self.started, self.bounds.primal, self.bounds.dual)
         self.history.append(row)
         if self.callback is not None:
             self.callback(row)
+        return self.converged or self.diverged
 
     def result(self, n_iter: int) -> SolverResult[MKLPoint]:
         """Return the best point with its certificate."""
