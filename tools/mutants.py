@@ -75,7 +75,7 @@ PATIENCE = 3.0
 
 #: File, text to replace, replacement, what the change is.
 HAND_WRITTEN = (
-    ("labels/views/pool.py", "if not is_sparse(X):", "if False:", "forests switched off"),
+    ("labels/views/pool.py", "if not sp.issparse(X):", "if False:", "forests switched off"),
     ("labels/views/pool.py", "in diverse_kernels(X)]", "in diverse_kernels(X)[1:]]", "the linear view switched off"),
     ("labels/classifier.py", "noise.noise_rate < LOW_NOISE", "False", "margin views switched off"),
     ("labels/views/diverse_kernels.py", "for order in (1, 2)", "for order in (1,)", "pairs of features switched off"),

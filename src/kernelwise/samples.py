@@ -19,11 +19,6 @@ Array = NDArray[np.float64]
 LEAST, LARGEST = 1e-152, 1e152
 
 
-def is_sparse(values: Any) -> bool:
-    """Whether ``values`` is a sparse matrix or array of SciPy."""
-    return bool(sp.issparse(values))
-
-
 def read_samples(estimator: Any, X: Any, **options: Any) -> Any:
     """Validate X as scikit-learn does, to float64, dense or tidy in compressed sparse rows.
 
@@ -60,7 +55,7 @@ def tidy(X: Any) -> Any:
     >>> tidy(sp.csr_array(([1.0, 0.0, 1.0], [1, 0, 1], [0, 3]), shape=(1, 2))).data.tolist()
     [2.0]
     """
-    if not is_sparse(X):
+    if not sp.issparse(X):
         return X
     index_type = sp.get_index_dtype(maxval=max(X.nnz, *X.shape))
     if X.indices.dtype == index_type and X.has_canonical_format and X.data.all():
@@ -161,7 +156,7 @@ def distinct_samples(X: Any, target: NDArray[np.intp], weight: Array) -> Distinc
 def _row_keys(X: Any) -> Array:
     """Return one number per row, equal for equal rows: a fixed random projection."""
     projection = np.random.RandomState(0).uniform(0.5, 1.5, X.shape[1]) / power_of_two(largest_magnitude(X))
-    if is_sparse(X):
+    if sp.issparse(X):
         rows = sp.csr_array(X)
         rows.sort_indices()
         parts = rows.data * projection[rows.indices]
@@ -173,7 +168,7 @@ def _row_keys(X: Any) -> Array:
 
 
 def _rows_differ(X: Any, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.bool_]:
-    if is_sparse(X):
+    if sp.issparse(X):
         return np.asarray(abs(X[left] - X[right]).sum(axis=1)).ravel() > 0
     return (X[left] != X[right]).any(axis=1)
 
@@ -208,7 +203,7 @@ class FeatureScaler(NamedTuple):
     @classmethod
     def fit(cls, X: Any) -> "FeatureScaler":
         """Read the ranges off the training data. A constant attribute becomes zero."""
-        if is_sparse(X):
+        if sp.issparse(X):
             largest = np.asarray(abs(X).max(axis=0).todense()).ravel()
             return cls(None, np.where(largest > 0, largest, 1.0))
         low, high = X.min(axis=0), X.max(axis=0)

@@ -11,7 +11,6 @@ import oracles
 from kernelwise.kernels import AttributeBank, DenseBank, FactorBank, Gaussian, Linear
 from kernelwise.mkl.column_generation import solve_by_column_generation
 from kernelwise.mkl.paper_solvers.mirror_prox import solve_by_mirror_prox
-from kernelwise.mkl.paper_solvers.primal_dual import solve_by_primal_dual
 from kernelwise.mkl.paper_solvers.variational_inequality import solve_by_variational_inequality
 from kernelwise.mkl.problem import NoisyLabelProblem
 from kernelwise.optim import Status
@@ -20,7 +19,6 @@ PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4)
 BUDGETS = (np.inf, 0.8, 0.5, 0.2)  # as fractions of what the upper bounds allow
 SOLVERS = {
     "column generation": solve_by_column_generation,
-    "primal-dual": partial(solve_by_primal_dual, check_every=3),
     "mirror prox": partial(solve_by_mirror_prox, check_every=3),
     "mirror prox, average": partial(solve_by_mirror_prox, iterate="average", step="paper"),
     "variational inequality": partial(solve_by_variational_inequality, check_every=3),
@@ -132,7 +130,6 @@ def test_bounds_enclose_the_optimum_however_early_a_solver_stops(rng, solver):
 @pytest.mark.parametrize(
     ("solver", "tol"),
     [
-        (solve_by_primal_dual, 1e-5),
         (partial(solve_by_mirror_prox, max_iter=20_000), 1e-2),
         (partial(solve_by_mirror_prox, max_iter=20_000, iterate="average"), 5e-2),
         (partial(solve_by_variational_inequality, max_iter=20_000, gamma0=100.0), 2e-1),
@@ -148,17 +145,6 @@ def test_first_order_methods_converge(rng, solver, tol, intercept):
         assert result.certificate.relative_gap <= tol
         assert result.certificate.primal <= value * (1 + 2 * tol)
         assert_encloses(problem, result, value)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("penalty", PENALTIES)
-def test_primal_dual_reaches_small_gaps_for_every_penalty(rng, penalty):
-    for budget in BUDGETS:
-        for _ in range(10):
-            problem = random_problem(rng, penalty, budget)
-            result = solve_by_primal_dual(problem, tol=1e-4, max_iter=50_000)
-            assert result.converged
-            assert_encloses(problem, result, optimum(problem)[0])
 
 
 def test_mirror_prox_follows_the_published_algorithm(rng):
@@ -229,13 +215,12 @@ def test_order_of_samples_and_kernels_does_not_matter(rng):
         np.testing.assert_allclose(shuffled_decisions, decisions[order], atol=5e-3)
 
 
-@pytest.mark.parametrize("solver", [solve_by_column_generation, solve_by_primal_dual])
-def test_duplicated_kernels_leave_the_optimum_unchanged(rng, solver):
+def test_duplicated_kernels_leave_the_optimum_unchanged(rng):
     for budget in BUDGETS:
         problem = random_problem(rng, 1e-2, budget, duplicates=False)
-        value = solver(problem, tol=1e-6).certificate.primal
+        value = solve_by_column_generation(problem, tol=1e-6).certificate.primal
         doubled = replace(problem, bank=DenseBank(np.concatenate([problem.bank.grams] * 3)))
-        assert solver(doubled, tol=1e-6).certificate.primal == pytest.approx(value, rel=3e-6)
+        assert solve_by_column_generation(doubled, tol=1e-6).certificate.primal == pytest.approx(value, rel=3e-6)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -333,7 +318,7 @@ def test_problems_without_an_interior(rng, solver):
         assert np.isfinite(result.certificate.primal)
         assert result.certificate.dual <= value + 1e-9
         assert result.certificate.primal >= value - 1e-9
-        if solver in (solve_by_column_generation, SOLVERS["primal-dual"]):
+        if solver is solve_by_column_generation:
             assert result.certificate.primal == pytest.approx(value, abs=1e-5)
 
 

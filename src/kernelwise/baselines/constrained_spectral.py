@@ -1,4 +1,4 @@
-"""SC with constraints: spectral clustering of a similarity in which known pairs are written over."""
+"""SC with constraints: spectral clustering of a similarity whose entries of known pairs are replaced."""
 
 from typing import Any, Literal, Self
 
@@ -14,7 +14,7 @@ from ..completion.known_block import known_block
 from ..completion.similarity import is_operator, n_samples_of, symmetric_part
 from ..kernels import build_bank, resolve_kernels
 from ..kernels.precomputed import is_precomputed
-from ..samples import is_sparse, read_samples
+from ..samples import read_samples
 from ..spectral import GramFactor, assign_clusters, spectral_basis
 from ..spectral.embedding import possible_normalization
 from ..supervision import Pairs
@@ -30,23 +30,24 @@ COLUMNS = 64
 
 
 class ConstrainedSpectralClustering(ClusterMixin, BaseEstimator):
-    r"""Write 1 or 0 over the similarities of known pairs, then cluster spectrally.
+    r"""Replace the similarities of known pairs by 1 or 0, then cluster spectrally.
 
     .. math:: \tilde S_{ij} = 1 \text{ for pairs of one class}, \quad 0 \text{ for pairs of different classes}, \quad
               S_{ij} \text{ otherwise},
 
     then k-means on the rows, scaled to unit length, of the leading eigenvectors of
-    :math:`D^{-1/2} \tilde S D^{-1/2}`. The known pairs are a sparse correction to S, so no further matrix of size n x n
-    is made. Similarities should be on the scale of the substitutes, between 0 and 1, as cosines are.
+    :math:`D^{-1/2} \tilde S D^{-1/2}`. The known pairs are a sparse correction to S, so no second n x n matrix is made.
+    Similarities should be on the scale of the new values, between 0 and 1, as cosines are.
 
     Parameters
     ----------
     n_clusters : int, default=8
     kernels : "precomputed" or kernels, default="precomputed"
-        "precomputed": ``fit`` gets the similarity. Otherwise features, of which the mean of these kernels is taken.
+        "precomputed": ``fit`` gets the similarity. Otherwise ``fit`` gets features, and the similarity is the mean of
+        these kernels.
     normalize : {"auto", "symmetric", "none"}, default="auto"
-        "symmetric" as above, which needs row sums that are not negative; "none" takes eigenvectors of the similarity
-        itself; "auto" the first where it is possible.
+        "symmetric" is the formula above, which needs row sums that are not negative; "none" takes eigenvectors of the
+        similarity itself; "auto" is "symmetric" where that is possible.
     n_components : int or None, default=None
         Number of eigenvectors; ``n_clusters`` by default.
     n_init : int, default=10
@@ -164,9 +165,9 @@ class ConstrainedSpectralClustering(ClusterMixin, BaseEstimator):
 
 
 def with_known_pairs(similarity: Any, pairs: Pairs) -> Any:
-    """The similarity with known entries substituted: sparse if it was, otherwise an operator plus a sparse correction.
+    """Return the similarity with the entries of known pairs replaced; pairs that are given twice are averaged.
 
-    Evidence that is given more than once is averaged.
+    A sparse similarity stays sparse; any other becomes an operator plus a sparse correction.
 
     Examples
     --------
@@ -184,7 +185,7 @@ def with_known_pairs(similarity: Any, pairs: Pairs) -> Any:
     ends = np.concatenate([rows, cols]), np.concatenate([cols, rows])
     shape = (pairs.n_samples, pairs.n_samples)
     correction = sp.csr_array((np.concatenate([change, change]), ends), shape=shape)
-    if is_sparse(similarity):
+    if sp.issparse(similarity):
         changed: Any = similarity + correction
         return changed.tocsr()
     operator = similarity.as_operator() if isinstance(similarity, GramFactor) else aslinearoperator(similarity)
@@ -192,7 +193,7 @@ def with_known_pairs(similarity: Any, pairs: Pairs) -> Any:
 
 
 def entries(similarity: Any, rows: IntArray, cols: IntArray) -> Array:
-    """Single entries of a similarity, whatever it is made of.
+    """Return single entries of a similarity of any type.
 
     Examples
     --------
@@ -207,14 +208,14 @@ def entries(similarity: Any, rows: IntArray, cols: IntArray) -> Array:
     if isinstance(similarity, GramFactor):
         left: Any = similarity.factor[rows]
         right: Any = similarity.factor[cols]
-        product = left.multiply(right).sum(axis=1) if is_sparse(left) else np.einsum("tk,tk->t", left, right)
+        product = left.multiply(right).sum(axis=1) if sp.issparse(left) else np.einsum("tk,tk->t", left, right)
         return np.asarray(product).ravel()
     found: Any = similarity[rows, cols]
-    return np.asarray(found.toarray() if is_sparse(found) else found, dtype=np.float64).ravel()
+    return np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64).ravel()
 
 
 def _operator_entries(operator: LinearOperator, rows: IntArray, cols: IntArray) -> Array:
-    """One product per column that is asked for."""
+    """Return single entries of an operator, with one product per column."""
     needed, position = np.unique(cols, return_inverse=True)
     found = np.empty(len(rows))
     for start in range(0, len(needed), COLUMNS):

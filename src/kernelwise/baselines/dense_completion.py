@@ -1,6 +1,6 @@
 r"""Nuclear-norm completion the classical way: dense matrices and a full singular value decomposition per iteration.
 
-Both are written as their papers state them, to compare :func:`kernelwise.complete_matrix` with.
+Both algorithms follow their papers. :func:`kernelwise.complete_matrix` is compared with them.
 """
 
 from dataclasses import dataclass

@@ -1,12 +1,8 @@
 r"""Information-theoretic metric learning.
 
-Problem (5) of Davis et al., with one slack per pair so that pairs may contradict each other: stay close to a prior
-:math:`M_0` while positive pairs come nearer than u and negative pairs go farther than l,
-
-.. math::
-
-    \min_{M \succ 0,\ \xi > 0}\ D(M, M_0) + \gamma \sum_c w_c\, D(\xi_c, \xi^0_c) \quad\text{s.t.}\quad
-    s_c v_c^T M v_c \le s_c \xi_c, \qquad D(A, B) = \mathrm{tr}(A B^{-1}) - \log\det(A B^{-1}) - d .
+:class:`ITML` states problem (5) of Davis et al., with one slack per pair so that pairs may contradict each other. M
+stays close to a prior :math:`M_0` while positive pairs come nearer than u and negative pairs go farther than l. With
+signs, the constraints are :math:`s_c v_c^T M v_c \le s_c \xi_c`.
 
 ==============  ======================================================================================
 :math:`v_c`     difference of the two samples of pair c
@@ -20,8 +16,8 @@ the dual is to maximise
 
 .. math:: \log\det(M(z)^{-1} M_0) + \gamma \sum_c w_c \log(1 - z_c \xi^0_c / (\gamma w_c)) .
 
-Maximising over one :math:`z_c` at a time is the Bregman projection onto pair c, a rank-one update of M: the paper's
-algorithm. Near the optimum projections are slow if pairs are many or disagree, and a quasi-Newton method takes over.
+The paper's algorithm maximises over one :math:`z_c` at a time, which is the Bregman projection onto pair c, a rank-one
+update of M. Near the optimum projections are slow if pairs are many or disagree, and a quasi-Newton method takes over.
 """
 
 from dataclasses import dataclass
@@ -58,9 +54,9 @@ class ITML(MahalanobisTransformer):
     .. math:: \min_{M \succ 0,\ \xi > 0}\ D(M, M_0) + \gamma \sum_c w_c\, D(\xi_c, \xi^0_c) \quad\text{s.t.}\quad
               \|v_c\|_M^2 \le \xi_c\ (+1), \quad \|v_c\|_M^2 \ge \xi_c\ (-1)
 
-    with :math:`\xi^0_c = u` for positive and l for negative pairs. Solved by Bregman projections, some pairs at a time,
-    until the duality gap is small, and by L-BFGS on the same dual. A pass over m pairs of d features costs about
-    :math:`4 m d^2 + d^3`.
+    with :math:`D(A, B) = \mathrm{tr}(A B^{-1}) - \log\det(A B^{-1}) - d`, and :math:`\xi^0_c = u` for positive, l for
+    negative pairs. Bregman projections, some pairs at a time, and L-BFGS on the same dual alternate until the duality
+    gap is small. A pass over m pairs of d features costs about :math:`4 m d^2 + d^3`.
 
     Parameters
     ----------
@@ -194,7 +190,7 @@ class _Problem:
         factor = scipy.linalg.lapack.dtrtri(root, lower=1)[0]
         distances = squared_norms(V @ factor.T)
         log_det = 2.0 * float(np.log(np.diag(root)).sum())
-        # What the slacks must be for these distances: the target where it is met, the distance where it is not.
+        # The best slack for a distance is the target where the distance meets the target, otherwise the distance.
         ratio = self.signs * np.maximum(self.signs * distances / self.targets, self.signs)
         slack_cost = self.prices * (ratio - np.log(ratio) - 1.0)
         return _Point(
@@ -224,7 +220,7 @@ class _Point:
 
 
 class _Best:
-    """The best M and the best z seen, which together are the certificate."""
+    """The best M and the best z so far, which together are the certificate."""
 
     def __init__(self, start: _Point, tol: float, max_iter: int) -> None:
         self.primal = self.dual = start
@@ -250,7 +246,7 @@ class _Best:
 
 
 def _solve(problem: _Problem, tol: float, max_iter: int) -> _Best:
-    """Projections and quasi-Newton steps in turn; of the projections more, while they are the ones that help."""
+    """Alternate projections and quasi-Newton steps, with more projections while projections gain more."""
     start = problem.at(np.zeros(problem.n_pairs))
     assert start is not None  # M(0) is the identity
     best, n_sweeps = _Best(start, tol, max_iter), 1

@@ -28,7 +28,7 @@ class KernelPoint:
 
 @dataclass(frozen=True)
 class KernelMatrixProblem:
-    """The problem but for its loss: Laplacian, distinct pairs, C, p and B."""
+    """The problem without its loss: Laplacian, distinct pairs, C, p and B."""
 
     laplacian: sp.csr_array
     pairs: Pairs
@@ -64,7 +64,7 @@ class KernelMatrixProblem:
 
 @dataclass
 class Certified:
-    """The best kernel and the best bound seen, which together are the certificate."""
+    """The best kernel and the best bound so far, which together are the certificate."""
 
     tol: float
     primal: KernelPoint

@@ -1,4 +1,4 @@
-"""What all learned Mahalanobis metrics share once they are fitted."""
+"""The methods that all learned Mahalanobis metrics share."""
 
 from typing import Any, Self
 

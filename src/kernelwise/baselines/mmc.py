@@ -1,9 +1,7 @@
 r"""Mahalanobis metric for clustering, called GDM (global distance metric) in papers that compare with it.
 
-Problem (3)-(5) of Xing et al.: negative pairs as far apart as possible while positive pairs stay close together,
-
-.. math:: \max_{M \succeq 0}\ \sum_{c \in D} w_c \|v_c\|_M \quad\text{s.t.}\quad
-          \sum_{c \in S} w_c \|v_c\|_M^2 = \mathrm{tr}(A M) \le 1, \qquad A = \sum_{c \in S} w_c v_c v_c^T .
+Problem (3)-(5) of Xing et al., which :class:`MMC` states, moves negative pairs as far apart as possible while positive
+pairs stay close together: :math:`\mathrm{tr}(A M) = \sum_{c \in S} w_c \|v_c\|_M^2` without shrinkage.
 
 =============  =====================================================================================
 :math:`S, D`   positive and negative pairs
@@ -25,7 +23,7 @@ with equality at the optimum: a certificate from one eigenvalue (for a diagonal 
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Self
 from warnings import warn
 
 import numpy as np
@@ -37,7 +35,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ..checks import check_count, check_positive, check_probability
-from ..samples import check_magnitude, is_sparse, power_of_two, read_samples
+from ..samples import check_magnitude, power_of_two, read_samples
 from ..spectral import top_eigenpairs
 from ..supervision import Pairs
 from ..supervision.noise import RandomState
@@ -50,7 +48,7 @@ LOOK = 10
 
 
 class MMC(MahalanobisTransformer):
-    r"""Metric that spreads negative pairs as far as the closeness of the positive ones allows (Xing et al., GDM).
+    r"""Metric that moves negative pairs far apart while positive pairs stay close (Xing et al., GDM).
 
     .. math:: \max_{M \succeq 0}\ \sum_{c \in D} w_c \|v_c\|_M \quad\text{s.t.}\quad \mathrm{tr}(A M) \le 1, \qquad
               A = (1 - \rho) A_S + \rho\, \tfrac{\mathrm{tr} A_S}{d} I, \quad A_S = \sum_{c \in S} w_c v_c v_c^T
@@ -78,7 +76,7 @@ class MMC(MahalanobisTransformer):
         L with :math:`M = L^T L`. For a full M, n_components is n_features or, if that is less, r with
         :math:`r (r + 1) / 2` just above the number of negative pairs, as there is always a solution of such a rank.
     objective_, dual_gap_ : float
-        Sum of distances reached, and a bound on how much more there could be.
+        The sum of distances reached, and a bound on its distance to the optimum.
     n_iter_ : int
         Number of L-BFGS steps.
     converged_ : bool
@@ -88,8 +86,8 @@ class MMC(MahalanobisTransformer):
     -----
     A full M costs :math:`d^3` once and :math:`r d^2` plus a product with the differences per step: for 1433 features
     and 5000 pairs a few seconds. Optimal metrics are of low rank, often below the number of classes, and a diagonal
-    optimum uses few features. Both can cluster worse than the Euclidean distance, near which a solver that stops early
-    remains: that is a property of the problem.
+    optimum uses few features. Both can cluster worse than the Euclidean distance. A solver that stops early stays near
+    the Euclidean distance, so this is a property of the problem and not of the solver.
 
     References
     ----------
@@ -126,7 +124,7 @@ class MMC(MahalanobisTransformer):
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Learn the metric, from at least one positive and one negative pair of samples that differ.
 
-        The parameters are those of :meth:`ITML.fit`.
+        The parameters are the same as for :meth:`ITML.fit`.
         """
         X = read_samples(self, X, ensure_min_samples=2)
         check_magnitude(X, "X")
@@ -140,11 +138,11 @@ class MMC(MahalanobisTransformer):
         root = float(power_of_two(np.sqrt(pairs.weights.max())))  # of the unit in which weights are counted
         near = _differences(X, pairs.positive, "positive", root**2)
         far = _differences(X, pairs.negative, "negative", root**2)
-        spread: _Spread = (_DiagonalSpread if self.diagonal else _FullSpread).of(near, far, self.shrinkage)
-        solution = _solve(spread, spread.start(rng), self.tol, self.max_iter)
-        self.components_ = spread.components(solution.point) / root
-        self.objective_, self.dual_gap_, self.n_iter_ = root * solution.objective, root * solution.gap, solution.n_iter
-        self.converged_ = solution.gap <= self.tol * solution.objective
+        spread = (_DiagonalSpread if self.diagonal else _FullSpread).of(near, far, self.shrinkage)
+        (point, objective, gap), self.n_iter_ = _solve(spread, spread.start(rng), self.tol, self.max_iter)
+        self.components_ = spread.components(point) / root
+        self.objective_, self.dual_gap_ = root * objective, root * gap
+        self.converged_ = gap <= self.tol * objective
         if not self.converged_:
             warn(
                 f"the gap is {self.dual_gap_:.2g} at objective {self.objective_:.4g} after {self.n_iter_} steps; raise"
@@ -155,28 +153,17 @@ class MMC(MahalanobisTransformer):
         return self
 
 
-@dataclass(frozen=True)
-class _Differences:
-    """Differences of the pairs of one kind, with weights."""
+class _Differences(NamedTuple):
+    """The differences of the pairs of one kind, with the weights of the pairs."""
 
     rows: Any
     weights: FloatArray
 
 
-class _Spread(Protocol):
-    """How the sum f of the distances of negative pairs depends on L, in a vector of all its entries."""
-
-    def start(self, rng: np.random.RandomState) -> FloatArray: ...
-
-    def value_and_gradient(self, point: FloatArray) -> tuple[float, FloatArray]: ...
-
-    def slope(self, point: FloatArray) -> float: ...  # lambda_max(H)
-
-    def components(self, point: FloatArray) -> FloatArray: ...
-
-
 @dataclass(frozen=True)
 class _FullSpread:
+    """The sum f of the distances of negative pairs as a function of L, a vector of all entries of L."""
+
     far: _Differences
     root: FloatArray  # C, lower triangular
 
@@ -208,6 +195,7 @@ class _FullSpread:
         return float(self.far.weights @ distances), gradient.ravel()
 
     def slope(self, point: FloatArray) -> float:
+        """Return the largest eigenvalue of H."""
         distances = np.linalg.norm(self.far.rows @ self.components(point).T, axis=1)
         H = 0.5 * weighted_gram(self.far.rows, self.far.weights / distances)
         H = solve_triangular(self.root, H, lower=True, check_finite=False)
@@ -217,6 +205,8 @@ class _FullSpread:
 
 @dataclass(frozen=True)
 class _DiagonalSpread:
+    """The same function for a diagonal M."""
+
     squares: Any  # of the entries of u_c
     weights: FloatArray
     root: FloatArray  # the diagonal of C
@@ -229,7 +219,7 @@ class _DiagonalSpread:
         if (diagonal[far_squares.T @ far.weights > 0] == 0).any():
             raise ValueError(_UNBOUNDED.format(shrinkage=shrinkage))
         inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
-        scaled = far_squares @ sp.diags_array(inverse) if is_sparse(far_squares) else far_squares * inverse
+        scaled = far_squares @ sp.diags_array(inverse) if sp.issparse(far_squares) else far_squares * inverse
         return cls(scaled, far.weights, np.sqrt(inverse))
 
     def start(self, rng: np.random.RandomState) -> FloatArray:
@@ -253,16 +243,10 @@ _UNBOUNDED = (
 )
 
 
-@dataclass(frozen=True)
-class _Solution:
-    point: FloatArray
-    objective: float
-    gap: float
-    n_iter: int
-
-
-def _solve(spread: _Spread, start: FloatArray, tol: float, max_iter: int) -> _Solution:
-    """Minimise g by L-BFGS until the certificate closes."""
+def _solve(
+    spread: _FullSpread | _DiagonalSpread, start: FloatArray, tol: float, max_iter: int
+) -> tuple[tuple[FloatArray, float, float], int]:
+    """Minimise g by L-BFGS until the gap is small; return the certified point and the number of steps."""
     n_iter = 0
 
     def g(point: FloatArray) -> tuple[float, FloatArray]:
@@ -280,11 +264,11 @@ def _solve(spread: _Spread, start: FloatArray, tol: float, max_iter: int) -> _So
     options: Any = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20, "ftol": 0.0, "gtol": 0.0}
     unit = start / (np.sqrt(2.0) * np.linalg.norm(start))  # at the optimum ||L||^2 = 1/2
     end = minimize(g, unit, jac=True, method="L-BFGS-B", callback=look, options=options).x
-    return _Solution(*_certified(spread, end), n_iter)
+    return _certified(spread, end), n_iter
 
 
-def _certified(spread: _Spread, point: FloatArray) -> tuple[FloatArray, float, float]:
-    """The point at unit length, its objective, and the bound on what is missing."""
+def _certified(spread: _FullSpread | _DiagonalSpread, point: FloatArray) -> tuple[FloatArray, float, float]:
+    """Return the point at unit length, its objective, and a bound on the distance of the objective to the optimum."""
     unit = point / np.linalg.norm(point)
     objective = spread.value_and_gradient(unit)[0]
     bound = np.sqrt(2.0 * objective * spread.slope(unit))

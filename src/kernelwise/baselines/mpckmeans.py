@@ -24,13 +24,14 @@ from typing import Any, Literal, Self
 from warnings import warn
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_choice, check_count, check_positive
-from ..samples import check_magnitude, is_sparse, read_samples
+from ..samples import check_magnitude, read_samples
 from ..supervision import Pairs
 from ..supervision.noise import RandomState
 from ..supervision.resolve import resolve_pairs
@@ -43,9 +44,10 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
 
     .. math:: J = \sum_i \bigl( \|x_i - \mu_{l_i}\|^2_{A_{l_i}} - \log\det A_{l_i} \bigr) + \text{violated pairs}
 
-    A positive pair torn apart costs its weight times its squared distance; a negative pair put together costs its
-    weight times the squared distance that it lacks to the farthest pair of samples. Pairs may contradict each other:
-    some of them are then paid for. Without pairs it is k-means with learned metrics.
+    A positive pair in two clusters costs its weight times its squared distance. A negative pair in one cluster costs
+    its weight times the difference between the squared distance of the farthest two samples and its squared distance.
+    Pairs may contradict each other; some of them then stay violated. Without pairs the method is k-means with learned
+    metrics.
 
     Parameters
     ----------
@@ -55,8 +57,8 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
     penalty : float, default=1.0
         Price of a violated pair of weight one.
     shrinkage : float, default=0.1
-        Fraction of the variance of each feature that is added to its variance within every cluster. It keeps metrics
-        finite where a feature is constant in a cluster.
+        Fraction of the variance of each feature that is added to its variance within every cluster. The addition keeps
+        metrics finite where a feature is constant in a cluster.
     n_init : int, default=5
         Number of runs, of which the best is kept.
     max_iter : int, default=100
@@ -79,15 +81,15 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
     n_iter_ : int
         Number of rounds of the best run.
     converged_ : bool
-        Whether it ended by itself.
+        Whether the best run ended before ``max_iter`` rounds.
 
     Notes
     -----
-    Positive pairs tie samples to neighbourhoods. Centres start at large neighbourhoods far from each other, then at
-    samples drawn as in k-means++. In every round labels are improved from those of the last round, and from a start
-    with neighbourhoods as a whole; the better one is kept. Pairs that follow from others are not added: one wrong link
-    would spread to whole neighbourhoods. Finding the farthest pair costs up to :math:`n^2 d / 2` per metric and round,
-    if there are negative pairs.
+    Samples that are connected by positive pairs form a neighbourhood. Centres start at large neighbourhoods far from
+    each other, then at samples drawn as in k-means++. Every round improves the labels of the last round, and also
+    labels that put each neighbourhood into one cluster; the better result is kept. Pairs that follow from other pairs
+    are not added, because one wrong pair would spread to whole neighbourhoods. Finding the farthest pair costs up to
+    :math:`n^2 d / 2` per metric and round, if there are negative pairs.
 
     References
     ----------
@@ -145,9 +147,9 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
         if pairs is None:
             pairs = Pairs([], [], [], n_samples=X.shape[0])
         # Centred, so that squares of large offsets do not drown the differences; sparse data must stay sparse.
-        shift = np.zeros(X.shape[1]) if is_sparse(X) else X.mean(axis=0)
+        shift = np.zeros(X.shape[1]) if sp.issparse(X) else X.mean(axis=0)
         problem = Problem.of(
-            X if is_sparse(X) else X - shift,
+            X if sp.issparse(X) else X - shift,
             pairs,
             self.n_clusters,
             shared=self.metric == "shared",
@@ -177,8 +179,8 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         X = read_samples(self, X, reset=False)
         centers = self.cluster_centers_
-        shift = np.zeros(X.shape[1]) if is_sparse(X) else centers.mean(axis=0)
-        X, centers = (X if is_sparse(X) else X - shift), centers - shift
+        shift = np.zeros(X.shape[1]) if sp.issparse(X) else centers.mean(axis=0)
+        X, centers = (X if sp.issparse(X) else X - shift), centers - shift
         costs = squared_distances(X, squared(X), centers, self.metrics_) + self._offsets
         return costs.argmin(axis=1).astype(np.int64)
 

@@ -8,13 +8,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from ..samples import is_sparse
 from ..supervision import Pairs
 from .row_operations import FloatArray, IntArray, dense, squared, squared_norms
 
 #: Rows of the distance matrix that are looked at together in the search for the farthest pair.
 ROWS_AT_ONCE = 512
-#: How often the step to a new metric is halved before the metric is left as it was.
+#: The step to a new metric is halved this often; after that the old metric stays.
 HALVINGS = 4
 
 
@@ -113,14 +112,14 @@ class Problem:
         return float(own + of_pairs.sum())
 
     def profiles(self, metrics: FloatArray) -> FloatArray:
-        """The squared differences of the farthest pair under every metric; zero if no pair needs them."""
+        """Return the squared differences of the farthest pair under every metric; zero without negative pairs."""
         if not self.edges.cannot.any():
             return np.zeros_like(metrics)
         return np.array([_farthest_profile(self.X, metric) for metric in metrics])
 
 
 def run(problem: Problem, max_iter: int, tol: float, rng: np.random.RandomState) -> tuple[State, float, int, bool]:
-    """Rounds of labels, centres and metrics from one start; the state, its objective, the rounds, whether it ended."""
+    """Improve one start in rounds; return the state, its objective, the number of rounds, and whether they ended."""
     state, objective = _start(problem, rng), np.inf
     for n_iter in range(1, max_iter + 1):
         previous = objective
@@ -134,23 +133,23 @@ def run(problem: Problem, max_iter: int, tol: float, rng: np.random.RandomState)
 
 
 def _with_labels(problem: Problem, state: State, rng: np.random.RandomState) -> State:
-    """The better of what comes of the present labels and of a fresh start with whole neighbourhoods."""
+    """Improve the present labels and labels of whole neighbourhoods, and return the better result."""
     fresh = replace(state, labels=_labels_of_neighbourhoods(problem, state))
     return min((_settled(problem, start, rng) for start in (state, fresh)), key=problem.objective)
 
 
 def _labels_of_neighbourhoods(problem: Problem, state: State) -> IntArray:
-    """Each neighbourhood as a whole in the cluster where it costs least, apart from pairs."""
+    """Return labels that put each neighbourhood into the one cluster where it costs least, apart from pairs."""
     n_parts = int(problem.neighbourhoods.max()) + 1
     costs = _indicator(problem.neighbourhoods, n_parts) @ problem.own_costs(state)
     return costs.argmin(axis=1)[problem.neighbourhoods]
 
 
 def _settled(problem: Problem, state: State, rng: np.random.RandomState) -> State:
-    """Iterated conditional modes: samples move to the cluster of least cost given the labels of all others.
+    """Iterated conditional modes: samples move to the cluster of least cost given the labels of all other samples.
 
-    Up to a constant, the cost of sample i in cluster h is its own, plus torn[c, h] over its edges c, plus, over those
-    whose other end is in h, joined[c, h] - 2 torn[c, h]. These sums are kept up to date, so that only moves cost time.
+    Up to a constant, the cost of sample i in cluster h is its own cost, plus torn[c, h] over its edges c, plus
+    joined[c, h] - 2 torn[c, h] over its edges with the other end in h. Each move updates these sums.
     """
     edges, labels = problem.edges, state.labels.copy()
     torn, joined = problem.edge_costs(state)
@@ -178,7 +177,7 @@ def _settled(problem: Problem, state: State, rng: np.random.RandomState) -> Stat
 
 
 def _with_centers(problem: Problem, state: State) -> State:
-    """Means of the clusters; the centre of an empty one stays."""
+    """Move the centres to the means of the clusters; the centre of an empty cluster stays."""
     members = _indicator(state.labels, len(state.centers))
     sizes = np.asarray(members.sum(axis=1)).ravel()
     sums = dense(members @ problem.X)
@@ -186,7 +185,7 @@ def _with_centers(problem: Problem, state: State) -> State:
 
 
 def _with_metrics(problem: Problem, state: State) -> State:
-    r"""Lower :math:`c \cdot a - n \sum \log a + W F(a)` for each metric a, c collecting what is linear in it.
+    r"""Lower :math:`c \cdot a - n \sum \log a + W F(a)` for each metric a, where c collects the terms linear in a.
 
     For the present farthest pair q the minimum is :math:`a = n / (c + W q)`. As :math:`F(a) \ge q \cdot a` can be
     larger there, the way from the old metric to it is halved until the objective is not above the old one.
@@ -226,14 +225,14 @@ def _with_metrics(problem: Problem, state: State) -> State:
 
 
 def _center_squares(problem: Problem, state: State) -> FloatArray:
-    """Per metric, the squares of the centres times the sizes of their clusters: what scatter is short of squares."""
+    """Return, per metric, the squares of the centres times the sizes of their clusters."""
     sizes = np.bincount(state.labels, minlength=len(state.centers))
     weighted = sizes[:, None] * np.square(state.centers)
     return dense(_indicator(problem.groups, len(state.metrics)) @ weighted)
 
 
 def _with_seeded_empty_clusters(problem: Problem, state: State) -> State:
-    """Put the centre of every empty cluster on a costly sample; as it has no members, that costs nothing."""
+    """Move the centre of every empty cluster to a costly sample, which leaves the objective unchanged."""
     empty = np.setdiff1d(np.arange(len(state.centers)), state.labels)
     if not len(empty):
         return state
@@ -272,7 +271,7 @@ def _seeds(problem: Problem, rng: np.random.RandomState) -> FloatArray:
 
 
 def _weighted_farthest_first(points: FloatArray, weights: IntArray, count: int) -> list[int]:
-    """Up to ``count`` points, each of the largest weight times distance to those before it; first, the heaviest."""
+    """Choose the heaviest point, then points of the largest weight times distance to the chosen points."""
     chosen: list[int] = []
     nearest = np.ones(len(points))
     while len(chosen) < min(count, len(points)):
@@ -286,9 +285,10 @@ def _weighted_farthest_first(points: FloatArray, weights: IntArray, count: int) 
 
 def _farthest_profile(X: Any, metric: FloatArray) -> FloatArray:
     """The squared differences, by feature, of the two samples that are farthest apart under a metric."""
-    Z = X @ sp.diags_array(np.sqrt(metric)) if is_sparse(X) else X * np.sqrt(metric)
+    Z = X @ sp.diags_array(np.sqrt(metric)) if sp.issparse(X) else X * np.sqrt(metric)
     norms = squared_norms(Z)
-    # The farthest from the longest, and the farthest from that: nobody too short to be in a longer pair is looked at.
+    # The distance between the sample farthest from the longest, and the sample farthest from that, is a lower bound: a
+    # sample that is too short to be in a longer pair is no candidate.
     first = int(norms.argmax())
     for _ in range(2):
         distances = norms + norms[first] - 2.0 * dense(Z @ Z[[first]].T).ravel()
@@ -312,6 +312,6 @@ def squared_distances(X: Any, squares: Any, centers: FloatArray, metrics: FloatA
 
 
 def _indicator(groups: NDArray[np.integer], n_groups: int, weights: FloatArray | None = None) -> sp.csr_array:
-    """The matrix whose product with rows sums them by group."""
+    """Return the matrix whose product with a matrix of samples sums the rows of each group."""
     values = np.ones(len(groups)) if weights is None else weights
     return sp.csr_array((values, (groups, np.arange(len(groups)))), shape=(n_groups, len(groups)))

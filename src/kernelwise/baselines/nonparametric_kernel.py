@@ -1,9 +1,6 @@
 r"""NPK: a whole kernel matrix, learned from pairs and a graph of the samples.
 
-.. math::
-
-    \min_{K \succeq 0}\ \mathrm{tr}(L K) + C \sum_t w_t\, \ell(y_t K_{i_t j_t})
-    \quad\text{s.t.}\quad \mathrm{tr}(K^p) \le B
+:class:`NonparametricKernelLearner` states the problem, in these symbols:
 
 ================  ====================================================================================
 :math:`L`         Laplacian of a graph of the samples, normalised or not
@@ -14,8 +11,8 @@ r"""NPK: a whole kernel matrix, learned from pairs and a graph of the samples.
 :math:`q`         :math:`p / (p - 1)`
 ================  ====================================================================================
 
-The first two terms are those of Hoi, Jin and Lyu; the bound is the one of Zhuang, Tsang and Hoi, which makes the best
-kernel for given multipliers a function of the positive part of A, without a semi-definite program:
+The objective is that of Hoi, Jin and Lyu, and the bound is that of Zhuang, Tsang and Hoi. With the bound, the best
+kernel for given multipliers is a function of the positive part of A, without a semi-definite program:
 
 .. math:: K(\alpha) = B^{1/p}\, (A_+ / \|A_+\|_q)^{q - 1}, \qquad
           D(\alpha) = -B^{1/p}\, \|A_+\|_q + \sum_t \big(\alpha_t - \tfrac{\alpha_t^2}{2 C w_t}\big) .
@@ -26,7 +23,6 @@ difference of both values bounds the error.
 """
 
 import warnings
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Literal, Self
 
@@ -42,7 +38,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_choice, check_count, check_positive, is_number
 from ..memory import require
-from ..samples import check_magnitude, is_sparse, read_samples
+from ..samples import check_magnitude, read_samples, tidy
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from .kernel_matrix_problem import Certified, KernelMatrixProblem, solve_linear, solve_squared_hinge
@@ -51,7 +47,7 @@ __all__ = ["NonparametricKernelLearner"]
 
 Array = NDArray[np.float64]
 
-#: Dense n x n matrices in memory at once, measured: A, its eigenvectors, the work space for them, and K.
+#: The measured number of dense n x n matrices in memory at once: A, its eigenvectors, their work space, and K.
 MATRICES = 4
 
 
@@ -64,7 +60,7 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
     The learned kernel is a matrix over the samples of ``fit``, not a function: the method is **transductive**, and
     costs time :math:`n^3` and memory :math:`n^2`. Samples of ``fit`` are recognised in ``transform`` and ``kernel`` by
     their values and get their learned features. Any other sample gets the mean of the features of its ``n_neighbors``
-    nearest samples of ``fit``, a regression that is no part of the method.
+    nearest samples of ``fit``; this regression is not a part of the published method.
 
     Parameters
     ----------
@@ -197,7 +193,7 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self
 
     def _nearest(self) -> NearestNeighbors:
-        """The samples of ``fit``, ready to be asked for those nearest to others, or to each other."""
+        """Return an index of the samples of ``fit`` that finds the nearest samples of any sample."""
         count = min(self.n_neighbors, self._samples.shape[0] - 1)
         return NearestNeighbors(n_neighbors=count, metric=self.metric, algorithm="brute").fit(self._samples)
 
@@ -235,7 +231,7 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         check_is_fitted(self)
         X = read_samples(self, X, reset=False)
-        position = KnownRows.of(self._samples).find(X)
+        position = known_positions(self._samples, X)
         new = np.flatnonzero(position < 0)
         features = self.features_[position]
         if len(new):
@@ -320,54 +316,39 @@ def linear_graph(X: Any) -> sp.csr_array:
     return inner
 
 
-@dataclass(frozen=True)
-class KnownRows:
-    """Where each row of a matrix stands, by a digest of its values.
+def known_positions(samples: Any, X: Any) -> NDArray[np.intp]:
+    """Return the position in ``samples`` of each row of ``X``, found by a digest of the values, and -1 for a new row.
+
+    The t-th of equal rows of ``X`` is the t-th of the equal samples, or the last of them.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelwise.baselines.nonparametric_kernel import KnownRows
-    >>> KnownRows.of(np.array([[1.0], [2.0], [1.0]])).find(np.array([[1.0], [1.0], [3.0]]))
+    >>> from kernelwise.baselines.nonparametric_kernel import known_positions
+    >>> known_positions(np.array([[1.0], [2.0], [1.0]]), np.array([[1.0], [1.0], [3.0]]))
     array([ 0,  2, -1])
     """
-
-    positions: dict[bytes, list[int]]
-    sparse: bool
-
-    @classmethod
-    def of(cls, X: Any) -> Self:
-        positions: dict[bytes, list[int]] = {}
-        for i, key in enumerate(_row_keys(X)):
-            positions.setdefault(key, []).append(i)
-        return cls(positions, is_sparse(X))
-
-    def find(self, X: Any) -> NDArray[np.intp]:
-        """The position of each row, -1 for a new one; the t-th of equal rows is the t-th known one, or the last."""
-        if is_sparse(X) != self.sparse:
-            X = sp.csr_array(X) if self.sparse else X.toarray()
-        seen: dict[bytes, int] = {}
-        found = np.full(X.shape[0], -1, dtype=np.intp)
-        for i, key in enumerate(_row_keys(X)):
-            known = self.positions.get(key)
-            if known is not None:
-                found[i] = known[min(seen.get(key, 0), len(known) - 1)]
-                seen[key] = seen.get(key, 0) + 1
-        return found
+    positions: dict[bytes, list[int]] = {}
+    for i, key in enumerate(_row_keys(samples)):
+        positions.setdefault(key, []).append(i)
+    if sp.issparse(X) != sp.issparse(samples):
+        X = sp.csr_array(X) if sp.issparse(samples) else X.toarray()
+    seen: dict[bytes, int] = {}
+    found = np.full(X.shape[0], -1, dtype=np.intp)
+    for i, key in enumerate(_row_keys(X)):
+        if key in positions:
+            found[i] = positions[key][min(seen.get(key, 0), len(positions[key]) - 1)]
+            seen[key] = seen.get(key, 0) + 1
+    return found
 
 
 def _row_keys(X: Any) -> list[bytes]:
-    """A digest of every row, equal for equal rows."""
-    if not is_sparse(X):
-        positive_zeros = np.ascontiguousarray(X) + 0.0
-        return [_digest(row.tobytes()) for row in positive_zeros]
-    rows = X.tocsr(copy=True)
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
-    columns = rows.indices.astype(np.int64)
-    parts = [slice(*ends) for ends in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)]
-    return [_digest(columns[part].tobytes() + rows.data[part].tobytes()) for part in parts]
-
-
-def _digest(values: bytes) -> bytes:
-    return blake2b(values, digest_size=16).digest()
+    """Return a digest of every row, equal for equal rows."""
+    if not sp.issparse(X):
+        rows = [row.tobytes() for row in np.ascontiguousarray(X) + 0.0]  # no negative zeros
+    else:
+        X = tidy(X)
+        columns = X.indices.astype(np.int64)
+        parts = [slice(*ends) for ends in zip(X.indptr[:-1], X.indptr[1:], strict=True)]
+        rows = [columns[part].tobytes() + X.data[part].tobytes() for part in parts]
+    return [blake2b(row, digest_size=16).digest() for row in rows]

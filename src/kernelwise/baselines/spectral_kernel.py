@@ -1,7 +1,7 @@
 r"""SKL: the spectrum of a kernel, learned from pairs.
 
-The kernel keeps the leading eigenvectors of an initial one and gets new eigenvalues, the ones that align it best with
-what the pairs say (Hoi, Lyu and Chang, section 4.2, with observed pairs in place of all pairs of labelled samples):
+The learned kernel keeps the leading eigenvectors of an initial kernel, and gets the eigenvalues that align the kernel
+best with the pairs (Hoi, Lyu and Chang, section 4.2, with observed pairs in place of all pairs of labelled samples):
 
 .. math::
 
@@ -10,14 +10,14 @@ what the pairs say (Hoi, Lyu and Chang, section 4.2, with observed pairs in plac
 
 =================  ========================================================================================
 :math:`u_i`        eigenvector i of the initial kernel, largest eigenvalue first
-:math:`T`          +1 on positive and -1 on negative pairs (or ``different``); elsewhere nothing is asked
+:math:`T`          +1 on positive pairs and -1 (or ``different``) on negative pairs; other entries do not count
 :math:`w`          weights of the pairs: :math:`\langle K, T \rangle_w = \sum_t w_t y_t K_{i_t j_t}`
 :math:`\omega`     decay, at least one
 =================  ========================================================================================
 
 The feasible :math:`\mu` are the combinations :math:`\sum_k \nu_k (1, \omega^{-1}, \dots, \omega^{-k+1}, 0, \dots, 0)`,
-:math:`\nu \ge 0`, and the best aligned member of a cone is the projection of T onto it. So this is a problem of
-non-negative least squares in s unknowns, whose optimality conditions certify the answer.
+:math:`\nu \ge 0`, and the best aligned member of a cone is the projection of T onto the cone. The problem is therefore
+one of non-negative least squares in s unknowns, and its optimality conditions certify the answer.
 """
 
 import warnings
@@ -33,6 +33,7 @@ from sklearn.utils import Tags, check_random_state
 
 from ..checks import check_count, is_number
 from ..kernels.combined import CombinedKernelTransformer, combined_features
+from ..kernels.precomputed import check_stack_shape
 from ..samples import read_samples
 from ..spectral import GramFactor, SpectralBasis, top_eigenpairs
 from ..supervision import Pairs
@@ -42,7 +43,7 @@ __all__ = ["SpectralKernelLearner"]
 
 Array = NDArray[np.float64]
 
-#: Pairs are taken in pieces of about this many numbers, so that memory does not grow with their number.
+#: Pairs are taken in pieces of about this many numbers, so that memory does not grow with the number of pairs.
 CHUNK_VALUES = 2**20
 
 
@@ -54,7 +55,7 @@ class SpectralKernelLearner(CombinedKernelTransformer):
 
     The alignment does not depend on the scale of K; its trace is set to n. New samples are placed by Nystroem's
     formula, :math:`u_i(x) = \lambda_i^{-1} \sum_j k(x, x_j) u_{ij}`. Memory grows with the number of samples times
-    ``n_components``, not with that of pairs.
+    ``n_components``, and not with the number of pairs.
 
     Parameters
     ----------
@@ -67,8 +68,8 @@ class SpectralKernelLearner(CombinedKernelTransformer):
     decay : float, default=1.0
         :math:`\omega`: 1 asks only that eigenvalues keep their order; 2, that each is at most half of the one before.
     different : float, default=-1.0
-        T on negative pairs. -1 is that of Hoi et al.; 0 aligns the kernel with the 0/1 label matrix of pairs, which
-        suits pairs of several classes drawn at random, most of them negative.
+        T on negative pairs. Hoi et al. use -1; 0 aligns the kernel with the 0/1 label matrix of pairs, which suits
+        pairs of several classes drawn at random, most of them negative.
     rank : None, int or float, default=None
         As in :func:`kernelwise.kernels.build_bank`: None for factors that are exact up to rounding.
     random_state : int, RandomState or None, default=None
@@ -79,9 +80,9 @@ class SpectralKernelLearner(CombinedKernelTransformer):
     kernel_weights_ : ndarray of shape (n_components,)
         :math:`\mu`, the learned eigenvalues.
     kernel_names_ : tuple of str
-        Of the kernels :math:`u_i u_i^\top`.
+        The names of the kernels :math:`u_i u_i^\top`.
     eigenvalues_ : ndarray of shape (n_components,)
-        Of the initial kernel.
+        The eigenvalues of the initial kernel.
     alignment_ : float
         The maximum found, between 0 and 1.
     kkt_residual_ : float
@@ -92,9 +93,9 @@ class SpectralKernelLearner(CombinedKernelTransformer):
     Notes
     -----
     A kernel of non-negative similarities has a first eigenvector of one sign, which makes all samples alike and must
-    get the largest eigenvalue. Where negative pairs prevail no admissible kernel may then be aligned with the pairs,
-    and the learned one is zero, with a warning. Pairs drawn from ``y`` are weighted so that both kinds count alike.
-    Where there are fewer pairs than eigenvectors there can be many solutions, of which this is one.
+    get the largest eigenvalue. Where most pairs are negative, it can happen that no admissible kernel is aligned with
+    the pairs; the learned kernel is then zero, with a warning. Pairs drawn from ``y`` are weighted so that both kinds
+    count alike. Where there are fewer pairs than eigenvectors, the learned kernel can be one of many solutions.
 
     References
     ----------
@@ -207,13 +208,8 @@ class SpectralKernelLearner(CombinedKernelTransformer):
         if not self._is_precomputed:
             return super()._read(X, fitting=fitting)
         checked = read_samples(self, X, allow_nd=True, reset=fitting)
-        similarity = checked.mean(axis=2) if checked.ndim == 3 else checked
-        if similarity.ndim != 2 or (fitting and similarity.shape[0] != similarity.shape[1]):
-            raise ValueError(
-                f'with kernels="precomputed" X must have shape (n, n) or (n, n, n_kernels), got {np.shape(X)}; '
-                "use numpy.moveaxis(grams, 0, -1) for a stack with the kernels first"
-            )
-        return similarity
+        check_stack_shape(checked.shape, fitting=fitting)
+        return checked.mean(axis=2) if checked.ndim == 3 else checked
 
     def _check_options(self) -> None:
         check_count("n_components", self.n_components)
@@ -256,7 +252,7 @@ class SpectralFeatures:
 
 
 class Spectrum(NamedTuple):
-    """The eigenvalues found, their alignment with the pairs, and how far they are from optimal."""
+    """The learned eigenvalues, their alignment with the pairs, and the violation of the optimality conditions."""
 
     values: Array
     alignment: float

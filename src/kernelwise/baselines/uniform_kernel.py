@@ -16,7 +16,7 @@ class UniformKernel(CombinedKernelTransformer):
     Parameters
     ----------
     kernels : kernel, family of kernels, sequence of both, "precomputed" or None, default=None
-        None: one linear kernel per attribute, so that the features are those of X times :math:`m^{-1/2}`.
+        None: one linear kernel per attribute, so that the features are X times :math:`m^{-1/2}`.
         "precomputed": X is a stack of Gram matrices, (n, n) or (n, n, n_kernels).
     rank : None, int or float, default=None
         As in :func:`kernelwise.kernels.build_bank`: None for factors that are exact up to rounding.
@@ -52,15 +52,11 @@ class UniformKernel(CombinedKernelTransformer):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
-        """Evaluate the kernels; ``y`` and ``pairs`` are accepted for the common interface and not looked at.
+        """Evaluate the kernels; ``y`` and ``pairs`` exist for the common interface and are ignored.
 
         Parameters
         ----------
         X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
         y, pairs : ignored
-
-        Returns
-        -------
-        self
         """
         return self._fit_equal_weights(X)

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from ..rows import is_dask
-from ..samples import check_magnitude, is_sparse, tidy
+from ..samples import check_magnitude, tidy
 from .block_array import BlockArray
 from .engine import ClusterEngine, Engine, LocalEngine
 
@@ -113,7 +113,7 @@ def _parts(engine: Engine, collection: Any, name: str) -> list[Any]:
 
 def _plain_block(part: Any) -> Any:
     """Return a block as a NumPy array, or as a CSR array where it is sparse."""
-    if is_sparse(part):
+    if sp.issparse(part):
         return sp.csr_array(part)
     return part.to_numpy() if hasattr(part, "to_numpy") else np.asarray(part)
 
@@ -187,7 +187,7 @@ def _some(*blocks: Any, share: float) -> list[Any]:
 
 def stacked(parts: Sequence[Any]) -> Any:
     """Return rows one below the other, sparse where they are."""
-    return sp.csr_array(sp.vstack(parts)) if is_sparse(parts[0]) else np.concatenate(parts)
+    return sp.csr_array(sp.vstack(parts)) if sp.issparse(parts[0]) else np.concatenate(parts)
 
 
 def merged(array: BlockArray, function: Callable[[Any], Any], merge: Callable[[Sequence[Any]], Any]) -> Any:
@@ -225,7 +225,7 @@ def read_samples_in_blocks(engine: Engine, estimator: Any, X: Any) -> BlockArray
 def _checked_samples(block: Any) -> Any:
     """Return samples as scikit-learn wants them, dense or tidy in compressed sparse rows."""
     checked = check_array(block, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0, input_name="X")
-    rows = tidy(sp.csr_array(checked)) if is_sparse(checked) else checked
+    rows = tidy(sp.csr_array(checked)) if sp.issparse(checked) else checked
     check_magnitude(rows, "X", least=0.0)
     return rows
 
@@ -236,7 +236,7 @@ def _nothing(block: Any) -> None:
 
 def _sent(engine: Engine, X: Any) -> BlockArray:
     """Send samples that are in memory to the workers, in pieces."""
-    nbytes = X.data.nbytes + X.indices.nbytes if is_sparse(X) else X.nbytes
+    nbytes = X.data.nbytes + X.indices.nbytes if sp.issparse(X) else X.nbytes
     limit = min([MOST_BYTES, *(int(SENT_SHARE * memory) for memory in engine.memory_limits)])
     if nbytes > limit:
         raise MemoryError(

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..rows import compute
-from ..samples import is_sparse
 from .block_array import BlockArray
 from .collections import check_numbers
 from .engine import Engine, Handle
@@ -198,13 +197,13 @@ def read_graph(engine: Engine, similarity: Any) -> BlockGraph:
 
 def _joined(*blocks: Any) -> Any:
     """Return blocks side by side: CSR where one is sparse."""
-    if any(is_sparse(block) for block in blocks):
+    if any(sp.issparse(block) for block in blocks):
         return sp.csr_array(sp.hstack(blocks)).astype(np.float64, copy=False)
     return np.hstack([np.asarray(block, dtype=np.float64) for block in blocks])
 
 
 def _with_touched(rows: Any) -> tuple[Any, Index]:
-    if not is_sparse(rows):
+    if not sp.issparse(rows):
         return rows, np.arange(rows.shape[1])
     touched, position = np.unique(rows.indices, return_inverse=True)
     narrow = sp.csr_array((rows.data, position.ravel(), rows.indptr), shape=(rows.shape[0], len(touched)))

@@ -22,7 +22,6 @@ from ..cluster.graph import BlockGraph, read_graph
 from ..cluster.labelled_pairs import pairs_in_memory
 from ..kernels.precomputed import is_precomputed
 from ..rows import is_dask, persist
-from ..samples import is_sparse
 from ..spectral import GramFactor, SpectralBasis
 from ..spectral.embedding import checked_degrees, inverse_root
 from ..spectral.filtered import filtered_eigenpairs
@@ -162,7 +161,7 @@ def _as_floats(block: Any) -> Any:
 
 
 def _n_not_finite(block: Any) -> int:
-    entries = block.data if is_sparse(block) else block
+    entries = block.data if sp.issparse(block) else block
     return entries.size - int(np.isfinite(entries).sum())
 
 
@@ -220,11 +219,11 @@ def _scaled_part(part: tuple[Any, Index], weights: Array, *pieces: Any) -> tuple
     matrix, touched = part
     others = np.concatenate([np.zeros(0), *(piece for piece in pieces if piece is not None)])
     rows = _scaled_rows(matrix, weights)
-    return sp.csr_array(rows @ sp.diags_array(others)) if is_sparse(rows) else rows * others, touched
+    return sp.csr_array(rows @ sp.diags_array(others)) if sp.issparse(rows) else rows * others, touched
 
 
 def _scaled_rows(block: Any, weights: Array) -> Any:
-    return sp.csr_array(sp.diags_array(weights) @ block) if is_sparse(block) else weights[:, None] * block
+    return sp.csr_array(sp.diags_array(weights) @ block) if sp.issparse(block) else weights[:, None] * block
 
 
 class _ColumnProducts:
@@ -260,7 +259,7 @@ def _factor_eigenpairs(
 
 def _gram(block: Any) -> Array:
     product = block.T @ block
-    return product.toarray() if is_sparse(product) else product
+    return product.toarray() if sp.issparse(product) else product
 
 
 def pair_products(factor: Any, rows: Any, cols: Any, check: Check) -> Any:

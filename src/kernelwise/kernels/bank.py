@@ -1,4 +1,4 @@
-"""A bank: m kernels over the same n samples, behind a few operations."""
+"""A bank: m kernels over the same n samples, with a few operations."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ NEGLIGIBLE = 1e-13
 class KernelBank(ABC):
     """The kernels ``K_1, ..., K_m`` of n training samples.
 
-    Solvers see a bank only through these operations, so they need not know whether the matrices exist.
+    Solvers use only these operations of a bank, so a solver works whether or not the matrices are in memory.
 
     Attributes
     ----------
     n_samples, n_kernels : int
     names : tuple of str
-        What each kernel is and which columns it looks at.
+        The name of each kernel, with its columns.
     ranks : ndarray of shape (n_kernels,)
         The number of columns of each factor, or a bound on it.
 

@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from ..samples import is_sparse
 from .attributes import AttributeBank
 from .bank import KernelBank
 from .dense import DenseBank
@@ -26,7 +25,7 @@ APPROXIMATE = 1e-4
 
 
 class RankWarning(UserWarning):
-    """A cap on the rank left out a part of a kernel: the model is another one, not an approximation to rounding."""
+    """A limit on the rank leaves out a part of a kernel, so the model differs from the exact model beyond rounding."""
 
 
 def build_bank(
@@ -49,8 +48,8 @@ def build_bank(
     kernels : kernel, family of kernels, or sequence of both
     rank : None, int or float
         None: factors that are exact up to rounding. A float: the diagonal residual to reach, relative to the largest
-        entry. An int: at most this many landmarks per kernel; what that leaves out stands in ``residuals`` and in a
-        :class:`RankWarning`.
+        entry. An int: at most this many landmarks per kernel; ``residuals`` and a :class:`RankWarning` say how much of
+        a kernel the landmarks leave out.
     dense : bool
         Keep the Gram matrices themselves, the reference for small data.
     center : bool
@@ -95,7 +94,7 @@ def build_bank(
 
 
 def _check_samples(X: Any) -> Any:
-    if is_sparse(X):
+    if sp.issparse(X):
         X = sp.csr_array(X)
         finite = np.isfinite(X.data).all()
     elif isinstance(X, np.ndarray):
@@ -113,7 +112,7 @@ def _check_samples(X: Any) -> Any:
 
 
 def _check_gram(kernel: Kernel, X: Any, random_state: np.random.RandomState) -> None:
-    """Check that a kernel that the user made is one, on all samples or, where they are many, on some."""
+    """Check that a kernel of the user is positive semi-definite, on all samples or on some of many samples."""
     n = X.shape[0]
     index = np.arange(n) if n <= WHOLE_GRAM else random_state.choice(n, SAMPLE, replace=False)
     S = kernel.select(X)

@@ -1,6 +1,6 @@
 r"""A weighted sum of kernels as a feature map: :math:`\phi(x)^\top \phi(z) = \sum_j w_j k_j(x, z)`, :math:`w_j \ge 0`.
 
-:class:`CombinedKernelTransformer` is what learners of kernel weights share once they know the weights.
+:class:`CombinedKernelTransformer` has the methods that all learners of kernel weights share.
 """
 
 from collections.abc import Sequence
@@ -14,16 +14,15 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from ..kernels.precomputed import is_precomputed
 from ..memory import require
-from ..samples import is_sparse, read_samples
+from ..samples import read_samples
 from .attributes import AttributeBank
 from .bank import KernelBank
 from .build import build_bank
 from .factors import FactorBank
 from .families import linear_kernels, resolve_kernels
 from .landmarks import LandmarkMap
-from .precomputed import StackedGram
+from .precomputed import StackedGram, gram_stack, is_precomputed
 from .specs import Kernel
 
 Array = NDArray[np.float64]
@@ -47,10 +46,10 @@ class AttributeFeatures:
     def __call__(self, X: Any) -> Any:
         """Return one column per kernel of positive weight."""
         chosen = X[:, self.columns]
-        return sp.csr_array(chosen @ sp.diags_array(self.scales)) if is_sparse(X) else chosen * self.scales
+        return sp.csr_array(chosen @ sp.diags_array(self.scales)) if sp.issparse(X) else chosen * self.scales
 
     def names(self, kernel_names: Sequence[str], attributes: Sequence[str]) -> list[str]:
-        """Return the name of every feature: that of its attribute."""
+        """Return the name of every feature, which is the name of its attribute."""
         return [str(attributes[j]) for j in self.columns]
 
 
@@ -68,13 +67,13 @@ class LandmarkFeatures:
         return np.hstack(parts) if parts else np.zeros((X.shape[0], 0))
 
     def names(self, kernel_names: Sequence[str], attributes: Sequence[str]) -> list[str]:
-        """Return the name of every feature: that of its kernel, and a number."""
+        """Return the name of every feature, which is the name of its kernel and a number."""
         owners = zip(self.index, self.maps, strict=True)
         return [f"{kernel_names[j]}_{position}" for j, phi in owners for position in range(phi.rank)]
 
 
 def combined_features(bank: KernelBank, weights: ArrayLike) -> AttributeFeatures | LandmarkFeatures:
-    """Return the feature map of ``sum_j weights_j K_j``; it holds nothing of the kernels of weight zero.
+    """Return the feature map of ``sum_j weights_j K_j``, without the kernels of weight zero.
 
     Examples
     --------
@@ -131,7 +130,7 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
         rows, columns = left.shape[0], right.shape[0]
         require(8 * rows * columns, f"a kernel of {rows} x {columns} samples", "take some of the rows at a time")
         gram = left @ right.T
-        return gram.toarray() if is_sparse(gram) else gram
+        return gram.toarray() if sp.issparse(gram) else gram
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the columns of ``transform``: of the attributes where kernels are linear on single attributes."""
@@ -140,12 +139,12 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
         return np.array(self._features.names(self.kernel_names_, attributes), dtype=object)
 
     def kernel_table(self, top: int | None = None) -> list[dict[str, Any]]:
-        """The kernels and their weights, the heaviest first; ``pandas.DataFrame(...)`` makes a table of it.
+        """The kernels and their weights, the heaviest first; ``pandas.DataFrame(...)`` makes a table of the list.
 
         Parameters
         ----------
         top : int, optional
-            Only this many.
+            Return only this many kernels.
 
         Returns
         -------
@@ -161,15 +160,7 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
             minimum = 2 if fitting else 1
             return read_samples(self, X, reset=fitting, ensure_min_samples=minimum)
         stack = validate_data(self, X, dtype=np.float64, allow_nd=True, reset=fitting)
-        stack = stack[:, :, None] if stack.ndim == 2 else stack
-        if stack.ndim != 3 or (fitting and stack.shape[0] != stack.shape[1]):
-            raise ValueError(
-                f'with kernels="precomputed" X must have shape (n, n) or (n, n, n_kernels), got {np.shape(X)}; '
-                "use numpy.moveaxis(grams, 0, -1) for a stack with the kernels first"
-            )
-        if not fitting and stack.shape[2] != len(self.kernel_weights_):
-            raise ValueError(f"X has {stack.shape[2]} kernels, but {len(self.kernel_weights_)} were fitted")
-        return stack
+        return gram_stack(stack, None if fitting else len(self.kernel_weights_))
 
     def _fit_bank(self, X: Any) -> KernelBank:
         """Validate ``X``, resolve the kernels and evaluate them."""

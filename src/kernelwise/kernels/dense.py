@@ -47,7 +47,7 @@ class DenseBank(KernelBank):
     def build(cls, X: Any, kernels: Sequence[Kernel], *, center: bool = False, scale: bool = False) -> "DenseBank":
         """Evaluate ``kernels`` on the rows of ``X``; ``center`` and ``scale`` as in :func:`build_bank`."""
         n = X.shape[0]
-        # The stack and the list that it is made of.
+        # The stack, and the list of matrices from which the stack is made.
         require(16 * len(kernels) * n**2, f"{len(kernels)} dense Gram matrices of {n} samples", DENSE_REMEDY)
         cross = _CrossGrams(X, kernels, center=center, scale=scale)
         bank = cls(cross.training(), names=[kernel.name for kernel in kernels])

@@ -1,4 +1,4 @@
-"""A function written as a sum of kernels at a few samples: what a fitted model keeps."""
+"""A function written as a sum of kernels at a few samples, as fitted models keep the function."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -28,8 +28,8 @@ class FactorLayout:
     maps : list of LandmarkMap
         The feature map of each kernel, for new samples.
     residuals : array of shape (n_kernels,)
-        The largest diagonal entry of ``K_j - F_j F_j^T`` relative to the largest of ``K_j`` (of the centred ``K_j``
-        where that is what is factored): what the factor leaves out.
+        The largest diagonal entry of ``K_j - F_j F_j^T``, relative to the largest diagonal entry of ``K_j`` (of the
+        centred ``K_j`` where the kernel is centred): the part that the factor leaves out.
     """
 
     def __init__(self, maps: list[LandmarkMap], residuals: ArrayLike) -> None:
@@ -51,7 +51,7 @@ class FactorLayout:
         return np.concatenate(ranges).astype(np.intp) if ranges else np.zeros(0, dtype=np.intp)
 
     def _split(self, w: Array) -> list[Array]:
-        """Cut stacked coordinates into those of each kernel."""
+        """Cut stacked coordinates into the coordinates of each kernel."""
         return np.split(w, self.offsets[1:-1])
 
 
@@ -111,7 +111,7 @@ class FactorBank(FactorLayout, KernelBank):
 
     @property
     def dtype(self) -> Any:
-        """The type of the stored numbers; whatever it is, results are float64."""
+        """The type of the stored numbers; results are float64 for every such type."""
         return self.stacks[0].dtype
 
     @property
@@ -200,7 +200,7 @@ def _column_dots(F: Array, G: Array) -> Array:
 
 
 def _stack(pending: list[Array]) -> Array:
-    """Join the pending rows into one array, and forget them; a single array need not be copied."""
+    """Join the pending rows into one array, and clear the list; a single array is not copied."""
     stack = pending[0] if len(pending) == 1 else np.concatenate(pending)
     pending.clear()
     return np.ascontiguousarray(stack)

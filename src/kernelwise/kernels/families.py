@@ -1,4 +1,4 @@
-"""Many kernels from one line: families that unfold when the number of features is known."""
+"""Families of kernels, which become single kernels when the number of features is known."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -44,7 +44,7 @@ class KernelFamily:
         check_choice("scope", self.scope, ("all", "each", "all+each"))
 
     def expand(self, n_features: int) -> list[Kernel]:
-        """Return the kernels, the ones on all columns first."""
+        """Return the kernels; the kernels on all columns come first."""
         group = self.columns if self.columns is None or isinstance(self.columns, tuple) else (self.columns,)
         each: Iterable[int | str] = range(n_features) if group is None else group
         kernels: list[Kernel] = []

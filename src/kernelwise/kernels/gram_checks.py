@@ -1,4 +1,4 @@
-"""Whether a matrix can be a Gram matrix: symmetric, finite, positive semi-definite; and the nearest one that is."""
+"""Checks that a matrix is symmetric, finite and positive semi-definite, and the nearest such matrix."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ Array = NDArray[np.float64]
 
 
 def check_gram_stack(grams: Any, *, name: str) -> NDArray[np.float64]:
-    """Return a copy of ``grams`` as (n_kernels, n, n) float64, symmetric and finite, or say which one is not."""
+    """Return a copy of ``grams`` as (n_kernels, n, n) float64; a matrix that is not symmetric or finite is an error."""
     try:
         stack = np.array(grams, dtype=np.float64)
     except ValueError as error:

@@ -22,11 +22,11 @@ Index = NDArray[np.intp]
 
 #: Up to this many samples a kernel of several columns is factored from its whole Gram matrix, by LAPACK.
 WHOLE_GRAM = 4000
-#: ... unless its rank is capped at this fraction of them: then one landmark at a time is quicker.
+#: ... unless its rank is limited to this fraction of the samples: then one landmark at a time is quicker.
 SHORT = 0.1
-#: Beyond it, landmarks are first chosen among this many samples (or five times the rank asked for, at most 5 SAMPLE).
+#: With more samples, landmarks are first chosen among this many (or five times the rank asked for, at most 5 SAMPLE).
 SAMPLE = 2000
-#: After that, among this many samples at a time, those that are matched worst.
+#: Further landmarks are chosen among the samples with the largest remaining diagonal, this many at a time.
 WORST = 256
 #: Numbers in a kernel matrix that are computed at once while a factor is extended to all samples.
 CHUNK = 2**20
@@ -102,10 +102,10 @@ class LandmarkMap:
 
 @dataclass(frozen=True)
 class Factor:
-    """A factor of one Gram matrix: ``rows[k, i] = phi_k(x_i)``, the landmarks' positions, and what is left over.
+    """A factor of one Gram matrix: ``rows[k, i] = phi_k(x_i)``, the positions of the landmarks, and the residual.
 
-    ``residual`` is what is left of the diagonal relative to ``size``, the largest entry of the kernel (or of the
-    centred kernel) to which the tolerance refers. ``cholesky`` is the lower triangular ``L`` with ``K_PP = L L^T``.
+    ``residual`` is the largest remaining diagonal entry relative to ``size``, the largest entry of the kernel (or of
+    the centred kernel). ``cholesky`` is the lower triangular ``L`` with ``K_PP = L L^T``.
     """
 
     rows: Array
@@ -132,7 +132,7 @@ def factor_kernel(
     """Factor one Gram matrix until its diagonal is matched to ``tol`` times its largest entry, or up to ``max_rank``.
 
     With ``center`` the largest entry is that of the centred kernel: a wide kernel is nearly constant, and a tolerance
-    relative to the constant would leave nothing of what centring keeps.
+    relative to the constant would be larger than the whole centred kernel.
     """
     S = kernel.select(X)
     partial = PartialCholesky(kernel, S, max_rank)
@@ -185,17 +185,17 @@ class PartialCholesky:
         return self._buffer[: self.rank]
 
     def reduce_below(self, threshold: float, *, at_once: int) -> None:
-        """Add the ``at_once`` samples with the largest remaining diagonals, again and again, until none is above."""
+        """Add the ``at_once`` samples of the largest remaining diagonals, until no diagonal is above the threshold."""
         while self.rank < self.cap and self.remaining.max(initial=0.0) > threshold:
             self.add_landmarks(_largest(self.remaining, at_once, threshold), threshold)
 
     def add_landmarks(self, candidates: Index, threshold: float) -> None:
-        """Make landmarks of the candidates that the other landmarks, old and new, leave above a threshold."""
+        """Make landmarks of the candidates whose remaining diagonal, given all landmarks, is above a threshold."""
         residual = self.kernel.evaluate(self.S[candidates], self.kernel.take(self.S, candidates))
         if self.rank:
             known = self.rows[:, candidates]
             residual = residual - known.T @ known
-        # Computed afresh: a candidate that is refused below must not look worth adding again.
+        # Computed again, so that a candidate that is refused below is not chosen again.
         self.remaining[candidates] = residual.diagonal()
         rows, order = _pivoted_cholesky(residual, threshold, self.cap - self.rank)
         landmarks = candidates[order]
@@ -237,7 +237,7 @@ class PartialCholesky:
         self._buffer = larger
 
     def refuse_if_hopeless(self) -> None:
-        """Stop before the long work where every sample looked at so far is a landmark and there is no room for all."""
+        """Raise before the long work where every candidate so far is a landmark and not all samples have room."""
         n = self.n_samples
         if self.uncapped and n > WHOLE_GRAM and self.rank >= min(SAMPLE, n) and 8 * n * n > MAX_BYTES:
             self._refuse()
@@ -253,14 +253,14 @@ class PartialCholesky:
     def largest_centred(self) -> float:
         """The largest diagonal entry of ``H F F^T H``, with ``H`` the centring matrix."""
         rows, mean = self.rows, self.rows.mean(axis=1)
-        # ||phi_i - mean||^2 expanded would cancel for the very kernels that this is about.
+        # The expanded ||phi_i - mean||^2 would cancel for wide kernels, for which this method is needed.
         squares = np.zeros(self.n_samples)
         for row, center in zip(rows, mean, strict=True):
             squares += (row - center) ** 2
         return float(squares.max(initial=0.0))
 
     def residual(self, *, center: bool) -> tuple[float, float]:
-        """The largest remaining diagonal entry over the largest of the kernel, or of the centred one; and that."""
+        """Return the largest remaining diagonal entry relative to that of the (centred) kernel, and the latter."""
         left = max(float(self.remaining.max(initial=0.0)), 0.0)
         size = self.largest_centred() + left if center else self.largest
         return (left / size if size > 0 else 0.0), size
@@ -269,7 +269,7 @@ class PartialCholesky:
 def _eliminate(cross: Array, known: Array, rows: Array, L: Array) -> Array:
     """Return ``L^-1 (cross - known rows)``."""
     if len(L) == 1:
-        # A few passes over memory: waking the threads of the linear algebra library can take longer than that.
+        # A few passes over memory can be quicker than starting the threads of the linear algebra library.
         return (cross - np.einsum("k,ki->i", known[0], rows)) / L[0, 0]
     return solve_triangular(L, cross - known @ rows, lower=True)
 

@@ -1,6 +1,4 @@
-"""Gram matrices that the user brings.
-
-Two ways, both safe in cross-validation:
+"""Gram matrices that the user gives, in one of two ways. Both ways are safe in cross-validation:
 
 * :func:`precomputed` holds the matrices and is used with ``X = sample indices`` (one column). Any splitter that slices
   the rows of ``X`` then slices all the matrices at once.
@@ -23,6 +21,24 @@ from .specs import Kernel
 def is_precomputed(kernels: Any) -> bool:
     """Whether the option ``kernels`` says that ``X`` is a Gram matrix, or a stack of them, instead of features."""
     return isinstance(kernels, str) and kernels == "precomputed"
+
+
+def check_stack_shape(shape: tuple[int, ...], *, fitting: bool) -> None:
+    """Refuse an ``X`` that is neither a Gram matrix nor a stack of them, samples first; for ``fit``, square ones."""
+    if len(shape) not in (2, 3) or (fitting and shape[0] != shape[1]):
+        raise ValueError(
+            f'with kernels="precomputed" X must have shape (n, n) or (n, n, n_kernels), samples first, got {shape}; '
+            "use numpy.moveaxis(grams, 0, -1) for a stack with the kernels first"
+        )
+
+
+def gram_stack(X: NDArray[np.float64], n_fitted: int | None) -> NDArray[np.float64]:
+    """Return ``X`` with shape (n_samples, n_training_samples, n_kernels); ``n_fitted`` is None in ``fit``."""
+    check_stack_shape(X.shape, fitting=n_fitted is None)
+    stack = X[:, :, None] if X.ndim == 2 else X
+    if n_fitted is not None and stack.shape[2] != n_fitted:
+        raise ValueError(f"X has {stack.shape[2]} kernels, but the model was fitted with {n_fitted}")
+    return stack
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +98,7 @@ class IndexedGram(Kernel):
 class StackedGram(Kernel):
     """Kernel number ``position`` of a stack ``X`` of shape (n_samples, n_training_samples, n_kernels).
 
-    A single matrix of shape (n_samples, n_training_samples) is the stack of one.
+    A single matrix of shape (n_samples, n_training_samples) is a stack of one kernel.
 
     Examples
     --------
@@ -118,7 +134,7 @@ class StackedGram(Kernel):
         return stack[:, :, self.position]
 
     def take(self, S: Any, index: NDArray[np.intp]) -> NDArray[np.intp]:
-        # A training sample is a column of the stack, whatever rows are asked about later.
+        # A training sample is a column of the stack, for every set of rows.
         _check_square(S)
         return index
 
@@ -131,7 +147,7 @@ class StackedGram(Kernel):
 
     def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
         if Z is not None:
-            raise TypeError("a stacked Gram matrix holds its own second argument; call it with X alone")
+            raise TypeError("a stacked Gram matrix holds its own second argument; call the kernel with X alone")
         return self.select(X)
 
 

@@ -1,10 +1,10 @@
-"""Kernel functions as values: what to compare, on which columns.
+"""Kernel functions as values: a formula, and the columns that the kernel reads.
 
-A kernel here is a frozen description. It knows nothing of training data; a bank (see :mod:`kernelwise.kernels.bank`)
-evaluates it. Evaluation has three steps so that the expensive part, choosing the columns, happens once:
+A kernel here is a frozen description without training data; a bank (see :mod:`kernelwise.kernels.bank`) evaluates the
+kernel. Evaluation has three steps, so that the columns, which are expensive to choose, are chosen once:
 
 ====================  ==========================================================================
-``select(X)``         the part of the data that this kernel looks at
+``select(X)``         the part of the data that this kernel reads
 ``take(S, index)``    some of the selected samples, to keep as landmarks
 ``evaluate(S, T)``    the matrix ``k(s_i, t_l)``
 ====================  ==========================================================================
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from ..checks import check_count, check_positive
-from ..samples import LARGEST, LEAST, is_sparse, power_of_two
+from ..samples import LARGEST, LEAST, power_of_two
 
 #: Below this fraction of ``||s||^2 + ||t||^2``, the expanded ``||s - t||^2`` has lost three digits or more.
 CANCELLED = 1e-3
@@ -37,7 +37,7 @@ class Kernel:
     Parameters
     ----------
     columns : None, int, str or tuple of these
-        The columns that the kernel looks at: all, one, or a group; by position or by DataFrame column name.
+        The columns that the kernel reads: all, one, or a group; by position or by DataFrame column name.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        """What the kernel is and where it looks, for tables of weights."""
+        """The kernel and its columns as text, for tables of weights."""
         return f"{self.label}[{self.where}]"
 
     @property
@@ -78,7 +78,7 @@ class Kernel:
         return replace(self, columns=columns)
 
     def select(self, X: Any) -> Any:
-        """Return the columns of ``X`` that the kernel looks at, dense and contiguous where there are few of them."""
+        """Return the columns of ``X`` that the kernel reads; some of the columns become dense and contiguous."""
         if self.columns is None:
             return X
         columns = list(self.columns) if isinstance(self.columns, tuple) else [self.columns]
@@ -304,9 +304,9 @@ def squared_distances(S: Any, T: Any) -> NDArray[np.float64]:
     """Return the squared Euclidean distances.
 
     Differences are formed before they are squared, so that equal rows are at distance 0 and features far from the
-    origin cost no precision. A distance of dense rows may be infinite, and a Gaussian kernel of it is 0, as it should.
+    origin cost no precision. A distance of dense rows may be infinite; the Gaussian kernel is then 0, which is right.
     """
-    if is_sparse(S) or is_sparse(T):
+    if sp.issparse(S) or sp.issparse(T):
         return _sparse_squared_distances(sp.csr_array(S), sp.csr_array(T))
     if S.shape[1] == 1:
         with np.errstate(over="ignore"):
@@ -316,7 +316,7 @@ def squared_distances(S: Any, T: Any) -> NDArray[np.float64]:
 
 
 def _sparse_squared_distances(S: sp.csr_array, T: sp.csr_array) -> NDArray[np.float64]:
-    """Return ``||s||^2 + ||t||^2 - 2 s . t``, and the pairs where that cancels again, from their differences."""
+    """Return ``||s||^2 + ||t||^2 - 2 s . t``; pairs for which this sum cancels are computed from their differences."""
     sizes = _row_dots(S)[:, None] + _row_dots(T)
     distances = sizes - 2.0 * _inner_products(S, T)
     rows, cols = np.nonzero(distances < CANCELLED * sizes)
@@ -334,24 +334,24 @@ def _inner_products(S: Any, T: Any) -> NDArray[np.float64]:
 def _row_dots(S: Any) -> NDArray[np.float64]:
     S = _float64(S)
     with np.errstate(over="ignore"):
-        return _finite(np.asarray(S.power(2).sum(axis=1)).ravel() if is_sparse(S) else np.einsum("ij,ij->i", S, S))
+        return _finite(np.asarray(S.power(2).sum(axis=1)).ravel() if sp.issparse(S) else np.einsum("ij,ij->i", S, S))
 
 
 def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
     if not np.isfinite(values).all():
         raise ValueError(
             "values of a kernel overflow: products of features in X are beyond the range of floating point; divide X by"
-            " its largest magnitude, or scale each column of it"
+            " its largest magnitude, or scale each column of X"
         )
     return values
 
 
 def _rows_near_one(S: Any) -> Any:
-    """Rows divided by powers of two near their largest magnitudes, which is exact and leaves their angles alone."""
+    """Return rows divided by powers of two near their largest magnitudes, which is exact and keeps their angles."""
     S = _float64(S)
     largest = abs(S).max(axis=1)
     scale = 1.0 / power_of_two(_dense(largest)).reshape(-1, 1)
-    return sp.csr_array(S.multiply(scale)) if is_sparse(S) else S * scale
+    return sp.csr_array(S.multiply(scale)) if sp.issparse(S) else S * scale
 
 
 def _normalised(
@@ -367,4 +367,4 @@ def _float64(S: Any) -> Any:
 
 
 def _dense(values: Any) -> Any:
-    return values.toarray() if is_sparse(values) else np.asarray(values)
+    return values.toarray() if sp.issparse(values) else np.asarray(values)

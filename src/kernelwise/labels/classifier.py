@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
@@ -14,7 +15,6 @@ from ..samples import (
     DistinctSamples,
     check_magnitude,
     distinct_samples,
-    is_sparse,
     power_of_two,
     read_samples,
     read_weights,
@@ -129,7 +129,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         used = np.flatnonzero(weight > 0)
         merged = distinct_samples(X[used], target, weight[used])
         Z = X[used[merged.first]]
-        self._scaler = None if is_sparse(Z) else _Standardiser.fit(Z, merged.weight)
+        self._scaler = None if sp.issparse(Z) else _Standardiser.fit(Z, merged.weight)
         copies = _copies(merged.weight)
         sample = np.repeat(np.arange(len(copies)), copies)
         Z, given, weight = self._standardised(Z)[sample], target[merged.first][sample], (merged.weight / copies)[sample]
@@ -165,7 +165,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         else:
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         X = tidy(X)
-        if is_sparse(X):  # which is not standardised
+        if sp.issparse(X):  # which is not standardised
             check_magnitude(X, "X")
         check_classification_targets(y)
         return X, y, read_weights(sample_weight, X)
@@ -245,14 +245,14 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         given, rng = self._some_rows, np.random.RandomState(0)
-        rows, base = given.toarray() if is_sparse(given) else given, self._pool(given)
+        rows, base = given.toarray() if sp.issparse(given) else given, self._pool(given)
         ends = [(j, j + 1) for j in range(rows.shape[1])] if self._columns is None else self._columns.parts
         moved = np.zeros(len(ends))
         for j, part in enumerate(slice(*pair) for pair in ends):
             if np.ptp(rows[:, part], axis=0).any():
                 shuffled = rows.copy()
                 shuffled[:, part] = rng.permutation(shuffled[:, part])
-                moved[j] = np.mean((self._pool(type(given)(shuffled) if is_sparse(given) else shuffled) - base) ** 2)
+                moved[j] = np.mean((self._pool(type(given)(shuffled) if sp.issparse(given) else shuffled) - base) ** 2)
         total = moved.sum()
         return moved / total if total > 0 else np.full(len(moved), 1 / len(moved))
 

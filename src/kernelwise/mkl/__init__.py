@@ -3,8 +3,8 @@
 Read in this order:
 
 1. ``problem.py``: problem (2) and problem (11) of the paper, with the dual and the certificate.
-2. ``column_generation.py``: the default solver. ``solvers.py`` lists all solvers by name; those of the paper, kept for
-   its reproduction, are in ``paper_solvers/``.
+2. ``column_generation.py``: the default solver. ``solvers.py`` lists all solvers by name; the solvers of the paper,
+   which are kept for the reproduction of the paper, are in ``paper_solvers/``.
 3. ``classifiers.py``: :class:`SimpleMKLClassifier` and :class:`RobustMKLClassifier`; ``base.py`` has the ``fit`` that
    all classifiers share, ``training.py`` prepares the samples and the kernels.
 4. ``best_case.py``: :class:`BestCaseMKLClassifier`; ``paths.py``: whole paths of penalties with cross-validation.

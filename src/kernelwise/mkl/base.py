@@ -1,4 +1,4 @@
-"""The common part of the multiple-kernel classifiers: a problem per output, a small model, predictions from it."""
+"""The common part of the multiple-kernel classifiers: one problem per output, a small model, and its predictions."""
 
 import logging
 import warnings
@@ -35,11 +35,11 @@ Result = SolverResult[MKLPoint]
 
 logger = logging.getLogger("kernelwise")
 
-#: Folds, and the gap to reach in each, for the decisions that probabilities are calibrated on.
+#: Probabilities are calibrated on decisions out of this many folds, each solved to this gap.
 CALIBRATION_FOLDS, CALIBRATION_TOL = 5, 1e-3
 #: Weights of samples below this share of their mean make no difference to any sum.
 LEAST_WEIGHT = 1e-15
-#: Weights below this are what the solver leaves of unused kernels; tables leave them out.
+#: Tables leave out kernels with a weight below this, which the solver does not use.
 SHOWN = 1e-6
 
 
@@ -54,7 +54,7 @@ def _calibrates(estimator: Any) -> bool:
 
 
 class MKLClassifier(ClassifierMixin, BaseEstimator):
-    """Base of the classifiers; a subclass says what it minimises in ``_solve``."""
+    """Base of the classifiers; the method ``_solve`` of a subclass has the problem that the subclass minimises."""
 
     kernels: Any
     alpha: float
@@ -75,7 +75,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         """Solve the binary problem of one output on weighted samples."""
 
     def _run_solver(self, problem: NoisyLabelProblem, *, tol: float, options: dict[str, Any]) -> Result:
-        """Run the chosen solver; only column generation knows what to do with options, where to start from."""
+        """Run the chosen solver; only column generation uses the options, which say where to start."""
         common: dict[str, Any] = {"tol": tol, "callback": _log_row if self.verbose else None}
         if self.max_iter is not None:
             common["max_iter"] = self.max_iter
@@ -108,15 +108,15 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
             With ``kernels="precomputed"``: Gram matrices of shape (n_samples, n_samples) or
             (n_samples, n_samples, n_kernels).
-            A Dask array or DataFrame is worked on where it is, by the workers of the current client; then there is no
-            ``dual_coef_``, which would have a column per sample.
+            A Dask array or DataFrame stays on the workers of the current client, which do the work. There is no
+            ``dual_coef_`` then, because it would have a column per sample.
         y : array-like of shape (n_samples,)
             Labels, of any type that numpy can sort; for a Dask X, a Dask array or Series beside it.
         sample_weight : array-like of shape (n_samples,), optional
             A weight of two counts like the sample given twice.
         checkpoint : path, optional
-            A file that is written after every round of column generation, and removed at the end. Where it exists, the
-            fit continues from it: for long fits on machines that may fail.
+            A file that is written after every round of column generation, and removed at the end. Where the file
+            exists, the fit continues from the file: for long fits on machines that may fail.
 
         Returns
         -------
@@ -160,7 +160,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         return results
 
     def _keep(self, training: TrainingSet, results: list[Result]) -> None:
-        """Store what prediction and inspection need, in the memory of the landmarks."""
+        """Store the attributes for prediction and inspection; the model keeps landmarks and no other samples."""
         bank = training.bank
         points = [result.point for result in results]
         norms = np.stack([point.norms(bank.n_kernels) for point in points])
@@ -202,7 +202,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
     def _out_of_fold(
         self, training: TrainingSet, fold: NDArray[np.intp], *, tol: float, actives: list[NDArray[np.intp]] | None
     ) -> Array:
-        """Return decisions on every sample by models that did not see its label."""
+        """Return decisions on every sample by models that did not see the label of the sample."""
 
         def held_out(k: int) -> tuple[NDArray[np.bool_], list[Result]]:
             return fold == k, self._solve_outputs(training, tol=tol, keep=fold != k, actives=actives)
@@ -239,7 +239,8 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of every label, calibrated on out-of-fold decisions.
 
-        These are probabilities of the label as it would be *given*, noise included, as the calibrating labels are.
+        These are probabilities of the *given* label, noise included, because the probabilities are calibrated on given
+        labels.
         """
         return class_probabilities(self._decisions(X), self._slope)
 
@@ -278,21 +279,21 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _divides(weight: Array, fold: NDArray[np.intp], k: int) -> bool:
-    """Whether fold k has samples, and the others have weight to learn from."""
+    """Whether fold k has samples, and the other folds have samples with a weight to learn from."""
     members, rest = compute((fold == k).sum(), (weight * (fold != k)).sum())
     return bool(members > 0 and rest > 0)
 
 
 class WeightedSamples:
-    """One output of a training set with the weights to use: everything a binary problem needs but its parameters.
+    """One output of a training set with weights of the samples: a binary problem without its parameters.
 
     Attributes
     ----------
     total : float
-        The sum of the weights as they were given, which count samples.
+        The sum of the given weights, which count samples.
     weight, mass : ndarray, float
         The weights and their sum in units of a power of two near their mean: the problem is the same in any unit, and
-        in this one its numbers are neither huge nor tiny. Weights that rounding hides beside the mean are zero.
+        in this unit the numbers are neither huge nor tiny. Weights that are negligible beside the mean become zero.
     """
 
     def __init__(self, training: TrainingSet, output: int, weight: Array):
@@ -311,9 +312,9 @@ class WeightedSamples:
 
 
 def _kernel_coefficients(training: TrainingSet, output: int, point: MKLPoint, norms: Array) -> sp.csr_array:
-    """Return ``Z`` (n_kernels, n_samples) with ``f_j = sum_i Z[j, i] k_j(x_i, .)``, read off the dual solution.
+    """Return ``Z`` (n_kernels, n_samples) with ``f_j = sum_i Z[j, i] k_j(x_i, .)``, from the dual solution.
 
-    At the optimum ``f_j`` is a multiple of ``K_j v`` with ``v = alpha * y``; its norm tells which multiple.
+    At the optimum ``f_j`` is a multiple of ``K_j v`` with ``v = alpha * y``; the norm of ``f_j`` gives the multiple.
     """
     v = point.alpha * training.signs(output)
     lengths = np.sqrt(training.bank.quadratic_forms(v))

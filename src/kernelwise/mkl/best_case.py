@@ -1,12 +1,13 @@
-r"""The best case over who is mislabelled: MiPMKL, the robust hinge loss that the StPMKL paper compares with.
+r"""The best case over the wrong labels: MiPMKL, the robust hinge loss that the StPMKL paper compares with.
 
 .. math::
     \min_{f} \min_{p \in P} \; \frac{\lambda}{2} \Big( \sum_j \|f_j\| \Big)^2
     + \frac{1}{N} \sum_i w_i \big( p_i \ell_i + 1 - p_i \big),
     \qquad P = \{ p \in [0, 1]^n, \; \sum_i w_i p_i \le \rho \}
 
-Not convex. Alternate: given f, p trusts the samples of smallest loss; given p, f solves a weighted SiPMKL. Every step
-lowers the objective, so it ends in a local minimum, which depends on the start; the best of several is kept.
+The problem is not convex. The method alternates: for a given f, the best p trusts the samples of smallest loss; for a
+given p, the best f solves a weighted SiPMKL problem. Every step lowers the objective, so the method ends in a local
+minimum, which depends on the start. The best of several starts is kept.
 """
 
 import time
@@ -26,12 +27,12 @@ from .problem import MKLPoint, NoisyLabelProblem
 
 Array = NDArray[np.float64]
 
-#: Alternations after which a start is given up; a handful is usual.
+#: The method gives up a start after this many alternations; usually about five are enough.
 MAX_ALTERNATIONS = 30
 
 
 def trusted_share(losses: Array, weight: Array, budget: float) -> Array:
-    """Return the best p for given losses: one on the smallest losses below one, as far as the budget goes."""
+    """Return the best p for given losses: one for the smallest losses below one, until the budget is spent."""
     order = np.argsort(losses, kind="stable")
     before = np.cumsum(weight[order]) - weight[order]
     share = np.empty_like(losses)
@@ -50,19 +51,9 @@ def alternate(
 ) -> SolverResult[MKLPoint]:
     """Alternate from a first trust p until the objective falls by less than ``tol``, relatively.
 
-    Parameters
-    ----------
-    problem_given : callable
-        The convex problem for given trust p.
-    solve : callable
-        Its solver, which may start from the kernels that the solution before used.
-    weight : array
-        Sample weights; ``budget`` is in their units.
-
-    Returns
-    -------
-    SolverResult
-        Its certificate bounds the convex problem for the final p: how well f is solved, not how global the minimum is.
+    ``problem_given(p)`` is the convex problem for a given p, and ``solve`` may start from the kernels that the previous
+    solution used. ``budget`` is in the units of ``weight``. The certificate of the result bounds the convex problem for
+    the final p: the bound holds for f, and says nothing about other p.
     """
     started = time.perf_counter()
     history: list[HistoryRow] = []
@@ -86,26 +77,28 @@ def alternate(
 
 
 class BestCaseMKLClassifier(MKLClassifier):
-    r"""Multiple kernel learning with the robust hinge loss: MiPMKL, the best case over who is mislabelled.
+    r"""Multiple kernel learning with the robust hinge loss: MiPMKL, the best case over the wrong labels.
 
     .. math::
         \min_{f, p} \frac{\alpha}{2} \Big( \sum_j \|f_j\| \Big)^2 + \frac{1}{n} \sum_i (p_i \ell_i + 1 - p_i),
         \quad p \in [0, 1]^n, \; \sum_i p_i \le \rho
 
-    The baseline of [1]_, after [2]_. The problem is not convex: it is solved by alternation from several starts, and
-    the best local minimum is kept. ``dual_gap_`` certifies the functions for the final p, not that no better p exists.
+    The baseline of [1]_, after [2]_. The problem is not convex: the method alternates between f and p from several
+    starts, and keeps the best local minimum. ``dual_gap_`` certifies the functions for the final p; a better p may
+    exist.
 
     Parameters
     ----------
     kernels, alpha
-        As for :class:`SimpleMKLClassifier`, and so are all the parameters not listed here.
+        As for :class:`SimpleMKLClassifier`, like all the parameters that are not listed here.
     noise_rate : float or "auto"
-        The share of wrong labels, in [0, 0.5): ``rho = (1 - noise_rate) n``; "auto": as :func:`estimate_label_noise`
-        finds it.
+        The share of wrong labels, in [0, 0.5): ``rho = (1 - noise_rate) n``. With "auto",
+        :func:`estimate_label_noise` estimates the share.
     budget : float or None
         ``rho / n`` in (0, 1]; takes the place of ``noise_rate``.
     n_starts : int
-        The first start trusts everybody, the others a random share of the size of the budget.
+        The first start trusts all samples; every other start trusts a random share of the samples, of the size of the
+        budget.
 
     Attributes
     ----------

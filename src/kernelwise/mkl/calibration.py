@@ -15,16 +15,7 @@ Array = NDArray[np.float64]
 
 
 def fit_slope(decisions: Array, target: NDArray[np.intp], weight: Array) -> float:
-    """Return the slope of largest likelihood.
-
-    Parameters
-    ----------
-    decisions : array of shape (n_samples, n_outputs)
-        One column for two classes.
-    target : int array of shape (n_samples,)
-        Positions of the classes.
-    weight : array of shape (n_samples,)
-    """
+    """Return the slope of largest likelihood for decisions (n_samples, n_outputs) and the positions of the classes."""
     spread, total = compute(np.abs(decisions).max(), weight.sum())
     spread = float(spread)
     if spread == 0:
@@ -41,7 +32,7 @@ def fit_slope(decisions: Array, target: NDArray[np.intp], weight: Array) -> floa
 
 
 def _log_likelihood(decisions: Array, target: NDArray[np.intp], *, slope: float, doubt: float) -> Array:
-    """Return the log-likelihood of every label, of which ``doubt`` is taken to be any label."""
+    """Return the log-likelihood of every label, where a share ``doubt`` of each label is spread over all labels."""
     scaled = slope * decisions
     if decisions.shape[1] == 1:
         margin = np.where(target == 1, scaled[:, 0], -scaled[:, 0])

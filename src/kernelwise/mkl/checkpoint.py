@@ -1,6 +1,7 @@
-"""A fit that survives the end of its process: every round of column generation goes to a file."""
+"""A fit that survives the end of its process: every round of column generation is written to a file."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from .column_generation import Round
 
 Array = NDArray[np.float64]
 
-#: The first prices of two fits that agree to this are of the same data; a cluster may add up in another order.
+#: Two fits are of the same data where their first prices agree to this; a cluster may add numbers in another order.
 SAME = 1e-8
 
 
@@ -23,9 +24,9 @@ class Checkpoint:
     Parameters
     ----------
     path : path
-        Where it exists, the fit continues from it.
+        Where the file exists, the fit continues from the file.
     estimator : estimator
-        Its parameters have to be those of the fit that wrote the file.
+        The parameters of the estimator must be equal to the parameters of the fit that wrote the file.
     """
 
     def __init__(self, path: str | Path, estimator: Any) -> None:
@@ -33,9 +34,7 @@ class Checkpoint:
         if not self.path.parent.is_dir():
             raise ValueError(f"checkpoint={str(path)!r}: there is no folder {self.path.parent}; make it first")
         self.owner = f"{type(estimator).__name__} {estimator.get_params()!r}"
-        self.outputs: dict[str, Any] = {}
-        if self.path.exists():
-            self.outputs = self._read()
+        self.outputs: dict[str, Any] = self._read() if self.path.exists() else {}
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -47,7 +46,8 @@ class Checkpoint:
             ) from error
         if owner != self.owner:
             raise ValueError(
-                f"checkpoint={str(self.path)!r} was written with other parameters: {owner}; use those, or remove it"
+                f"checkpoint={str(self.path)!r} was written with other parameters: {owner}; use the same, or "
+                "remove the file"
             )
         return dict(outputs)
 
@@ -58,7 +58,7 @@ class Checkpoint:
     def save(self) -> None:
         """Write the file."""
         content = {"owner": self.owner, "outputs": self.outputs}
-        write_whole(self.path, json.dumps(content).encode())
+        write_whole(self.path, json.dumps(content, default=np.ndarray.tolist).encode())
 
     def remove(self) -> None:
         """Remove the file of a fit that is finished."""
@@ -66,7 +66,7 @@ class Checkpoint:
 
 
 def refuse_checkpoint(estimator: Any, checkpoint: Any) -> None:
-    """Raise where a checkpoint is asked of an estimator that solves many problems instead of one."""
+    """Raise where a user asks for a checkpoint of an estimator that solves many problems instead of one."""
     if checkpoint is not None:
         raise ValueError(
             f"{type(estimator).__name__} has no checkpoints, got checkpoint={checkpoint!r}; SimpleMKLClassifier and "
@@ -85,42 +85,27 @@ class OutputRounds:
         stored = self.checkpoint.outputs.get(self.output)
         if stored is None:
             return None
+        path = str(self.checkpoint.path)
         try:
             state = _round(stored)
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"checkpoint={str(self.checkpoint.path)!r} is damaged ({error}); remove it") from error
+            raise ValueError(f"checkpoint={path!r} is damaged ({error}); remove the file") from error
         if state.prices.shape != prices.shape or not np.allclose(state.prices, prices, rtol=SAME, atol=0.0):
-            raise ValueError(f"checkpoint={str(self.checkpoint.path)!r} belongs to other data; use those, or remove it")
+            raise ValueError(f"checkpoint={path!r} belongs to other data; use the same data, or remove the file")
         return state
 
     def save(self, state: Round) -> None:
         """Keep a round."""
-        self.checkpoint.outputs[self.output] = {
-            "number": state.number,
-            "active": state.active.tolist(),
-            "inner_tol": state.inner_tol,
-            "primal": state.bounds.primal,
-            "dual": state.bounds.dual,
-            "parts": {str(j): w.tolist() for j, w in state.parts.items()},
-            "intercept": float(state.intercept),
-            "record": state.record,
-            "halved_at": state.halved_at,
-            "halved": state.halved,
-            "prices": state.prices.tolist(),
-        }
+        self.checkpoint.outputs[self.output] = asdict(state)
         self.checkpoint.save()
 
 
 def _round(stored: dict[str, Any]) -> Round:
-    return Round(
-        number=int(stored["number"]),
-        active=np.array(stored["active"], dtype=np.intp),
-        inner_tol=float(stored["inner_tol"]),
-        bounds=Certificate(primal=float(stored["primal"]), dual=float(stored["dual"])),
-        parts={int(j): np.array(w, dtype=np.float64) for j, w in stored["parts"].items()},
-        intercept=float(stored["intercept"]),
-        record=float(stored["record"]),
-        halved_at=int(stored["halved_at"]),
-        halved=float(stored["halved"]),
-        prices=np.array(stored["prices"], dtype=np.float64),
-    )
+    """Return a round from what JSON keeps of the round: lists in place of arrays, text in place of numbers as keys."""
+    arrays = {
+        "active": np.array(stored["active"], dtype=np.intp),
+        "bounds": Certificate(**stored["bounds"]),
+        "parts": {int(j): np.array(w, dtype=np.float64) for j, w in stored["parts"].items()},
+        "prices": np.array(stored["prices"], dtype=np.float64),
+    }
+    return Round(**(stored | arrays))

@@ -1,4 +1,4 @@
-"""SiPMKL and StPMKL: kernels combined by minimising the hinge loss, of all samples or of the worst allowed ones."""
+"""SiPMKL and StPMKL: kernels combined by minimising the hinge loss of all samples, or of the worst allowed samples."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +19,7 @@ class SimpleMKLClassifier(MKLClassifier):
         \min_{f_1, \ldots, f_m} \frac{\alpha}{2} \Big( \sum_j \|f_j\| \Big)^2
         + \frac{1}{n} \sum_i \max(0, 1 - y_i \textstyle\sum_j f_j(x_i))
 
-    Problem (2) of [1]_, equivalent to learning weights on the simplex [2]_. Few kernels get a weight.
+    This is problem (2) of [1]_, and equivalent to learning weights on the simplex [2]_. Few kernels get a weight.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class SimpleMKLClassifier(MKLClassifier):
     scale_features : bool
         Scale every feature to [0, 1] by its training range, as in the paper.
     rank : None, int or float
-        None: exact kernels. An int: at most this many landmarks per kernel, for large data. A float: the
-        residual to reach.
-    solver : {"auto", "column-generation", "primal-dual", "mirror-prox", "variational-inequality"}
+        None: exact kernels. An int: at most this many landmarks per kernel, for large data. A float: the residual of
+        the factors to reach.
+    solver : {"auto", "column-generation", "mirror-prox", "variational-inequality"}
         "auto" is column generation with an interior point. The last two are the algorithms of the paper.
     tol : float
         The duality gap to reach, relative to the objective.
@@ -136,16 +136,16 @@ class RobustMKLClassifier(MKLClassifier):
       ``rho = (1 - q + tau + tau / sqrt(n)) n``;
     * ``budget=b``: the paper's practical form, ``rho = b n`` and ``tau = 0``, with b to be tuned.
 
-    Where the budget binds, the decision depends on it alone: ``f_St(alpha, rho) = r f_Si(alpha r)`` for some r in
-    (0, 1]. So this is :class:`SimpleMKLClassifier` with its penalty capped; a well-tuned one predicts as well.
-    See ``docs/reproduction/noisy-labels.md``.
+    Where the budget binds, ``f_St(alpha, rho) = r f_Si(alpha r)`` for some r in (0, 1]. This classifier is therefore
+    :class:`SimpleMKLClassifier` with an upper bound on the penalty, and a well-tuned :class:`SimpleMKLClassifier`
+    predicts as well. See ``docs/reproduction/noisy-labels.md``.
 
     Parameters
     ----------
     kernels, alpha
-        As for :class:`SimpleMKLClassifier`, and so are all the parameters not listed here.
+        As for :class:`SimpleMKLClassifier`, like all the parameters that are not listed here.
     noise_rate : float or "auto"
-        The share of wrong labels, in [0, 0.5); "auto": as :func:`estimate_label_noise` finds it.
+        The share of wrong labels, in [0, 0.5). With "auto", :func:`estimate_label_noise` estimates the share.
     budget : float or None
         ``rho / n`` in (0, 1]; takes the place of ``noise_rate``.
     risk : float or None
@@ -253,7 +253,7 @@ def check_budget_options(noise_rate: Any, budget: Any, risk: Any) -> None:
 
 
 def used_noise_rate(estimator: Any, X: Any, y: Any) -> float:
-    """Return the share of labels that the budget writes off: as given, implied by the budget, or estimated."""
+    """Return the share of labels taken to be wrong: as given, implied by the budget, or estimated."""
     if estimator.budget is not None:
         return 1.0 - float(estimator.budget)
     if estimator.noise_rate != "auto":

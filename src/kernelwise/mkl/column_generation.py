@@ -1,10 +1,9 @@
 """The default solver for noisy labels: few kernels at a time, each small problem by an interior point.
 
-The optimum uses 5 to 30 kernels out of hundreds. So: solve over a small active set; price every kernel by
-``v^T K_j v``, one pass over the bank; add the most violated ones; stop when the duality gap over all kernels is small
-enough.
-The restricted solution is a primal point of the whole problem and its alpha a dual point, so every round ends with a
-certificate.
+The optimum uses 5 to 30 kernels out of hundreds. A round therefore solves the problem over a small active set, prices
+every kernel by ``v^T K_j v`` in one pass over the bank, and adds the most violated kernels. The rounds stop when the
+duality gap over all kernels is small enough. The solution over the active set is a primal point of the whole problem,
+and its alpha is a dual point, so every round ends with a certificate.
 """
 
 import time
@@ -27,7 +26,7 @@ Array = NDArray[np.float64]
 
 #: Kernels to start from and to add in a round.
 START, ADD = 8, 12
-#: Rounds in which the gap is not halved before rounding is taken to have the last word.
+#: After this many rounds in which the gap is not halved, rounding is taken to prevent any further progress.
 PATIENCE = 12
 #: The largest ratio of the two terms of the objective, at the upper bounds, that an interior point is given.
 STEEPEST = 1e13
@@ -37,12 +36,12 @@ DUST = 1e-10
 
 @dataclass(frozen=True)
 class Round:
-    """What is known after a round, apart from alpha: enough to go on from here, in another process if need be.
+    """The state of the solver after a round, without alpha: another process can continue from this state.
 
     Attributes
     ----------
     number : int
-        How many rounds are done.
+        The number of finished rounds.
     active : int array
         The kernels of the next round.
     inner_tol : float
@@ -54,9 +53,9 @@ class Round:
     record : float
         The smallest primal value of a round.
     halved_at, halved : int, float
-        When the gap was last halved, and to what.
+        The round in which the gap was last halved, and the gap after that round.
     prices : ndarray of shape (n_kernels,)
-        Of the first guess: they tell problems apart.
+        The prices of the first guess, by which a checkpoint recognises the problem.
     """
 
     number: int
@@ -72,13 +71,13 @@ class Round:
 
 
 class Rounds(Protocol):
-    """Where rounds are kept for the case that the process does not live to finish."""
+    """A store of rounds, for the case that the process ends before the fit does."""
 
     def last(self, prices: Array) -> Round | None:
         """Return the last round of the problem with these first prices, or None where there is none."""
 
     def save(self, state: Round) -> None:
-        """Keep a round."""
+        """Store a round."""
 
 
 def solve_by_column_generation(
@@ -100,23 +99,23 @@ def solve_by_column_generation(
     max_iter : int
         The largest number of rounds.
     active : int array, optional
-        Kernels to start with, for example those used at a nearby penalty.
+        Kernels to start with, for example the kernels in use at a nearby penalty.
     callback : callable, optional
         Called with each row of the history.
     rounds : Rounds, optional
-        Where to keep every round, and to continue from.
+        A store to which every round is written; the solver continues from the last round in the store.
 
     Returns
     -------
     SolverResult
-        The best primal and the best dual point seen; its certificate holds whatever stopped the loop.
+        The best primal point and the best dual point of all rounds. The certificate holds whatever the status is.
     """
     with suitable_blas_threads(problem.bank.n_samples):
         started = time.perf_counter()
         point = _first_guess(problem)
         prices = problem.prices(point.alpha)
         bounds = problem.certificate(point, prices)
-        if bounds.relative_gap <= tol:  # a constant is optimal; where one class, no kernel or no budget is left, always
+        if bounds.relative_gap <= tol:  # a constant is optimal, as it is with one class, no kernel or no budget
             return SolverResult(point, bounds, Status.CONVERGED, 0)
         effort = _effort(problem.bank)
         state = rounds.last(prices) if rounds is not None else None
@@ -144,9 +143,9 @@ def solve_by_column_generation(
 def _next_round(
     problem: NoisyLabelProblem, point: MKLPoint, state: Round, effort: Array, tol: float
 ) -> tuple[MKLPoint, Round, Status]:
-    """Solve over the active kernels, price all, and choose the kernels of the round to come.
+    """Solve over the active kernels, price all kernels, and choose the kernels of the next round.
 
-    The status is MAX_ITER as long as nothing but the number of rounds stops the method.
+    The status is MAX_ITER as long as only the number of rounds can stop the method.
     """
     candidate, usage = _solve_restricted(problem, state.active, state.inner_tol)
     prices = problem.prices(candidate.alpha)
@@ -182,7 +181,7 @@ def _first_guess(problem: NoisyLabelProblem) -> MKLPoint:
 
 
 def _effort(bank: KernelBank) -> Array:
-    """Return what a kernel costs in an interior point: its rank counts where there are many samples."""
+    """Return the cost of each kernel in an interior point: with many samples, the cost grows with the rank."""
     if bank.n_samples <= MANY_SAMPLES:
         return np.ones(bank.n_kernels)
     return np.sqrt(np.maximum(bank.ranks, 1))
@@ -193,7 +192,7 @@ def _largest(values: Array, count: int) -> NDArray[np.intp]:
 
 
 def _violated(prices: Array, active: NDArray[np.intp], effort: Array) -> NDArray[np.intp]:
-    """Return kernels whose price exceeds that of every active one: those that promise most for their rank."""
+    """Return the kernels whose price exceeds the price of every active kernel, at most ADD, best for their effort."""
     excess = prices - prices[active].max() * (1 + 1e-9)
     excess[active] = 0.0
     chosen = _largest(excess / effort, ADD)
@@ -227,10 +226,10 @@ def _solve_restricted(problem: NoisyLabelProblem, active: NDArray[np.intp], tol:
 
 
 def _not_too_steep(program: ConeProgram) -> ConeProgram:
-    """Return the program with its curvature limited to what rounding leaves of the other term of the objective.
+    """Return the program with a limited curvature, so that rounding leaves digits of the linear term of the objective.
 
-    Beyond that a penalty is so small beside the kernels that the interior point would see nothing else. The solution
-    for a larger penalty is a good point for a smaller one, and the certificate is that of the problem itself.
+    A larger curvature means a penalty that is tiny beside the kernels. The solution for a larger penalty is then a good
+    point, and the certificate is computed for the penalty of the problem itself.
     """
     image, total = compute(program.B @ program.upper, program.upper.sum())
     steepest = float(program.cones.sums(image**2).max())
@@ -239,24 +238,20 @@ def _not_too_steep(program: ConeProgram) -> ConeProgram:
 
 
 def _to_point(
-    problem: NoisyLabelProblem,
-    active: NDArray[np.intp],
-    program: ConeProgram,
-    solution: ConeSolution,
-    free: Any,
+    problem: NoisyLabelProblem, active: NDArray[np.intp], program: ConeProgram, solution: ConeSolution, free: Any
 ) -> MKLPoint:
-    """Read the primal functions off the multipliers of the cones: ``w_j = -z_j``, as ``y f = -sum_j B_j^T z_j``."""
+    """Return the functions ``w_j = -z_j`` from the multipliers of the cones, as ``y f = -sum_j B_j^T z_j``."""
     alpha = free.put(solution.iterate.alpha)
     tails = np.split(-solution.iterate.z.tails, np.cumsum(program.ranks)[:-1])
     norms = np.array([np.linalg.norm(w) for w in tails])
-    # What an interior point leaves of an unused kernel is dust; the certificate is taken without it.
+    # An interior point leaves a tiny part of every unused kernel; the certificate is computed without these parts.
     used = np.flatnonzero(norms > DUST * norms.sum())
     parts = {int(active[k]): tails[k] for k in used}
     return MKLPoint(problem.feasible(alpha), parts, solution.iterate.bias)
 
 
 def _better(kept: MKLPoint, new: MKLPoint, best: Certificate, found: Certificate) -> MKLPoint:
-    """Combine the better primal part and the better dual part."""
+    """Return a point of the better primal part and the better dual part."""
     primal = new if found.primal <= best.primal else kept
     dual = new if found.dual >= best.dual else kept
     return MKLPoint(dual.alpha, primal.parts, primal.intercept)

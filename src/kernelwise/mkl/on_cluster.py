@@ -11,14 +11,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ..cluster.bank import BlockBank
-from ..cluster.block_array import BlockArray
 from ..cluster.collections import merged, read_rows, sample_rows, stacked, working_engine
 from ..cluster.engine import Engine
 from ..cluster.landmarks import choose_block_maps
 from ..cluster.worker_memory import cut_to_fit
 from ..kernels.build import tolerance_and_rank
 from ..rows import select_rows
-from ..samples import FeatureScaler, distinct_samples, is_sparse
+from ..samples import FeatureScaler, distinct_samples
 from .training import TrainingSet, chosen_kernels, is_precomputed
 
 Array = NDArray[np.float64]
@@ -33,7 +32,7 @@ NOISE_ROWS = 20_000
 def training_on_cluster(
     estimator: Any, X: Any, y: Any, sample_weight: Any, random_state: np.random.RandomState
 ) -> Iterator[TrainingSet]:
-    """Give the training set, and stop the work on the cluster where the fit is interrupted."""
+    """Yield the training set; the work on the cluster stops where the fit is interrupted."""
     with working_engine() as engine:
         yield _prepare(engine, estimator, X, y, sample_weight, random_state)
 
@@ -41,9 +40,9 @@ def training_on_cluster(
 def _prepare(
     engine: Engine, estimator: Any, X: Any, y: Any, sample_weight: Any, random_state: np.random.RandomState
 ) -> TrainingSet:
-    """Validate, scale, choose landmarks on a sample of the rows and build the bank; the samples stay where they are.
+    """Validate, scale, choose landmarks on a sample of the rows and build the bank; the samples stay on the workers.
 
-    Unlike in memory, repeated samples are not merged; the problem is the same.
+    Repeated samples are merged in memory but not here; the problem is the same.
     """
     if is_precomputed(estimator.kernels):
         raise ValueError('kernels="precomputed" has a column per sample and is for data in memory; give kernels')
@@ -53,7 +52,7 @@ def _prepare(
         raise ValueError("y is missing: a classifier needs a label for every row of X")
     frame = X.columns if hasattr(X, "columns") else None
     samples = samples.map_rows(_checked_features).persist()
-    weight = (_ones(samples) if given is None else given.map_rows(_checked_weights)).persist()
+    weight = (samples.map_rows(_one_each) if given is None else given.map_rows(_checked_weights)).persist()
     weighty = select_rows(weight > 0)
     samples, labels, weight = (weighty.take(array).persist() for array in (samples, labels, weight))
     classes = merged(labels, _classes, _union)
@@ -84,9 +83,8 @@ def _prepare(
     )
     samples, target, weight = cut_to_fit([samples, target, weight], [one.rank for one in maps])
     bank = BlockBank(samples, maps, residuals)
-    n = len(samples)
-    # Blocks answer to what the solvers ask of arrays; where the samples stood is asked in memory only.
-    return TrainingSet(bank, classes, target, weight, None, n, scaler)  # type: ignore[arg-type]
+    # Arrays in blocks have the operations that the solvers need; the index of the samples is used in memory only.
+    return TrainingSet(bank, classes, target, weight, None, len(samples), scaler)  # type: ignore[arg-type]
 
 
 def some_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
@@ -105,7 +103,7 @@ def _checked_features(block: Any) -> Any:
         block = block.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"X must hold numbers: {error}") from error
-    values = block.data if is_sparse(block) else block
+    values = block.data if sp.issparse(block) else block
     if block.ndim != 2 or block.shape[1] == 0:
         raise ValueError(f"X must have two dimensions and at least one feature, got a block of shape {block.shape}")
     if not np.isfinite(values).all():
@@ -120,10 +118,6 @@ def _checked_weights(block: Any) -> Array:
             "sample_weight must be one finite number per sample, none of them negative; use 0 to leave a sample out"
         )
     return weight
-
-
-def _ones(samples: BlockArray) -> BlockArray:
-    return samples.map_rows(_one_each)
 
 
 def _one_each(block: Any) -> Array:
@@ -156,8 +150,8 @@ def _remember_features(estimator: Any, rows: Any, names: Any) -> None:
 
 
 def _extremes(block: Any) -> Any:
-    """Return two rows (one where it is sparse) with the same ranges as the block."""
-    if is_sparse(block):
+    """Return two rows (one row for a sparse block) with the same ranges as the block."""
+    if sp.issparse(block):
         return sp.csr_array(abs(block).max(axis=0).reshape(1, -1))
     return np.stack([block.min(axis=0), block.max(axis=0)])
 

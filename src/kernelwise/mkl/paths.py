@@ -1,4 +1,4 @@
-"""The whole path over the penalty (and the budget), with the best point of it chosen by cross-validation."""
+"""A path of penalties (and budgets), of which cross-validation chooses the best point."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,13 +27,13 @@ PATH_TOL = 1e-3
 class RobustMKLClassifierCV(RobustMKLClassifier):
     """:class:`RobustMKLClassifier` with ``alpha`` and ``budget`` chosen by cross-validation over a path.
 
-    One bank of kernels serves all folds and all points: the folds differ in the weights of the samples only. Along the
-    path, from the largest ``alpha`` down, each problem starts from the kernels that the one before it used.
+    One bank of kernels serves all folds and all points: the folds differ only in the weights of the samples. Along the
+    path, from the largest ``alpha`` down, each problem starts from the kernels of the previous solution.
 
     Parameters
     ----------
     kernels
-        As for :class:`SimpleMKLClassifier`, and so are all the parameters not listed here.
+        As for :class:`SimpleMKLClassifier`, like all the parameters that are not listed here.
     alphas : sequence of float
         Penalties to try.
     budgets : sequence of float
@@ -44,7 +44,7 @@ class RobustMKLClassifierCV(RobustMKLClassifier):
     Attributes
     ----------
     alpha_, budget_, noise_rate_ : float
-        The choice. Among equal scores the largest budget, then the largest alpha.
+        The chosen values. Among equal scores the largest budget wins, then the largest alpha.
     cv_results_ : dict of arrays
         ``alpha``, ``budget``, ``mean_test_score`` and ``std_test_score`` (accuracy on the given labels) of every point.
         All attributes of :class:`SimpleMKLClassifier` are there too.

@@ -51,7 +51,7 @@ class MKLPoint:
 
     @property
     def active(self) -> NDArray[np.intp]:
-        """The kernels that carry more than a trace of the function: where a nearby problem should start."""
+        """The kernels with more than a negligible part of the function, from which a nearby problem should start."""
         norms = {j: float(np.linalg.norm(w)) for j, w in self.parts.items()}
         total = sum(norms.values())
         return np.array(sorted(j for j, norm in norms.items() if norm > 1e-4 * total), dtype=np.intp)
@@ -66,7 +66,7 @@ class MKLPoint:
 
 @dataclass(frozen=True)
 class NoisyLabelProblem:
-    """One binary problem over a bank; evaluates both sides of it and so certifies any answer."""
+    """One binary problem over a bank of kernels; evaluates the primal and the dual, and so certifies any answer."""
 
     bank: KernelBank
     y: Array
@@ -100,7 +100,7 @@ class NoisyLabelProblem:
         """Return the dual objective of the best multiple of a feasible ``alpha``: a lower bound on the optimum.
 
         ``theta alpha`` is feasible for theta in [0, 1]; its value ``theta a - theta^2 b / 2`` is largest at
-        ``min(1, a/b)``. Who knows the prices of ``alpha`` already saves the pass over the bank.
+        ``min(1, a/b)``. Where the prices of ``alpha`` are given, the pass over the bank is saved.
         """
         gain = float(alpha.sum()) / self.mass
         highest = float((self.prices(alpha) if prices is None else prices).max())
@@ -128,7 +128,7 @@ class NoisyLabelProblem:
         return self.bank.values(point.parts) + point.intercept
 
     def certificate(self, point: MKLPoint, prices: Array | None = None) -> Certificate:
-        """Evaluate both sides at a point whose ``alpha`` is feasible; ``prices`` are those of ``alpha``, if known."""
+        """Evaluate the primal and the dual at a point with a feasible ``alpha``; ``prices`` belong to ``alpha``."""
         primal = self.primal_value(self.decisions(point), point.norms(self.bank.n_kernels))
         return Certificate(primal=primal, dual=self.dual_value(point.alpha, prices))
 
@@ -139,7 +139,7 @@ def margin_of_confidence(risk: float) -> float:
     Parameters
     ----------
     risk : float in (0, 1]
-        epsilon. 1 gives 0, which is what the paper's experiments use.
+        epsilon. The paper's experiments use 1, which gives 0.
 
     Examples
     --------

@@ -5,14 +5,12 @@ from collections.abc import Callable, Mapping
 from ..optim import SolverResult
 from .column_generation import solve_by_column_generation
 from .paper_solvers.mirror_prox import solve_by_mirror_prox
-from .paper_solvers.primal_dual import solve_by_primal_dual
 from .paper_solvers.variational_inequality import solve_by_variational_inequality
 from .problem import MKLPoint
 
 SOLVERS: Mapping[str, Callable[..., SolverResult[MKLPoint]]] = {
     "auto": solve_by_column_generation,
     "column-generation": solve_by_column_generation,
-    "primal-dual": solve_by_primal_dual,
     "mirror-prox": solve_by_mirror_prox,
     "variational-inequality": solve_by_variational_inequality,
 }

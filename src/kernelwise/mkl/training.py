@@ -1,4 +1,4 @@
-"""What every multiple-kernel classifier does before its own problem: data to distinct samples to a bank."""
+"""The preparation that all multiple-kernel classifiers share: from data to distinct samples to a bank of kernels."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ..kernels import FactorBank, IndexedGram, StackedGram, build_bank, gaussian_kernels, resolve_kernels
-from ..kernels.precomputed import is_precomputed
+from ..kernels.precomputed import gram_stack, is_precomputed
 from ..optim.threads import suitable_blas_threads
 from ..samples import FeatureScaler, distinct_samples, n_rows, read_weights, tidy
 
@@ -32,7 +32,7 @@ class TrainingSet:
 
     @property
     def n_outputs(self) -> int:
-        """One problem for two classes, one against the rest for each of more."""
+        """One problem for two classes; for more classes, one problem of each class against the rest."""
         return 1 if len(self.classes) == 2 else len(self.classes)
 
     def signs(self, output: int) -> Array:
@@ -45,7 +45,7 @@ class TrainingSet:
 def training_in_memory(
     estimator: Any, X: Any, y: Any, sample_weight: Any, random_state: np.random.RandomState
 ) -> Iterator[TrainingSet]:
-    """Give the training set, with as many threads as its size is worth."""
+    """Yield the training set, with a number of BLAS threads that suits the size of the training set."""
     with suitable_blas_threads(n_rows(X)):
         yield prepare_training(estimator, X, y, sample_weight, random_state)
 
@@ -56,7 +56,7 @@ def prepare_training(estimator: Any, X: Any, y: Any, sample_weight: Any, random_
     check_classification_targets(y)
     weight = read_weights(sample_weight, X)
     n_given, given = len(y), np.arange(len(y))
-    if not is_precomputed(estimator.kernels):  # there, new samples are columns of all that was given
+    if not is_precomputed(estimator.kernels):  # a precomputed row has a column for every given sample
         given = np.flatnonzero(weight > 0)
         X, y, weight = X[given], y[given], weight[given]
     classes, target = np.unique(y, return_inverse=True)
@@ -91,19 +91,9 @@ def read_features(estimator: Any, X: Any, y: Any = None) -> tuple[Any, Any]:
     options = {"allow_nd": True} if is_precomputed(estimator.kernels) else {"accept_sparse": "csr"}
     checked = validate_data(estimator, X, y if fitting else "no_validation", reset=fitting, dtype=np.float64, **options)
     X, y = checked if fitting else (checked, None)
-    return (_gram_stack(estimator, X, fitting) if is_precomputed(estimator.kernels) else tidy(X)), y
-
-
-def _gram_stack(estimator: Any, X: Array, fitting: bool) -> Array:
-    stack = X[:, :, None] if X.ndim == 2 else X
-    if stack.ndim != 3 or (fitting and stack.shape[0] != stack.shape[1]):
-        raise ValueError(
-            f'with kernels="precomputed" X must have shape (n, n) or (n, n, n_kernels), samples first, got {X.shape}; '
-            "use numpy.moveaxis(grams, 0, -1) for a stack with the kernels first"
-        )
-    if not fitting and stack.shape[2] != estimator.n_kernels_:
-        raise ValueError(f"X has {stack.shape[2]} kernels, but the model was fitted with {estimator.n_kernels_}")
-    return stack
+    if is_precomputed(estimator.kernels):
+        return gram_stack(X, None if fitting else estimator.n_kernels_), y
+    return tidy(X), y
 
 
 def chosen_kernels(estimator: Any, X: Any) -> tuple[Any, bool]:

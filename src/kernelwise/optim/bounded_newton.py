@@ -4,16 +4,19 @@ r"""Newton's method for a smooth separable objective over bounded variables.
     \min_{w \ge l} \; F(w) = \tfrac12 \sum_j \lambda_j w_j^2 - c^\top w + \sum_i \ell_i(s_i), \qquad s = A w,
 
 with A dense, sparse or in row blocks on other machines, :math:`l_j` zero or :math:`-\infty`, and smooth
-:math:`\ell_i`. One iteration:
+:math:`\ell_i`. One iteration has three steps:
 
-1. Bound set: the variables with a positive derivative whose own Newton step, :math:`g_j / H_{jj}`, reaches the bound.
-2. Newton direction over the other variables, from the curvature :math:`H = \mathrm{diag}(\lambda) + A^\top D A`,
-   by Cholesky where A is dense and they are few, otherwise by conjugate gradients with a diagonal preconditioner and
-   a tolerance that falls with the residual. Variables of the bound set move along :math:`-g_j / H_{jj}`.
-3. Backtracking along the projection of that direction onto the bounds (two-metric projection).
+1. The bound set has the variables with a positive derivative whose own Newton step, :math:`g_j / H_{jj}`, reaches the
+   bound.
+2. The other variables are free, and move along the Newton direction of the curvature
+   :math:`H = \mathrm{diag}(\lambda) + A^\top D A`. The direction comes from a Cholesky factor where A is dense and the
+   free variables are few, otherwise from conjugate gradients with a diagonal preconditioner and a tolerance that falls
+   with the residual. Variables of the bound set move along :math:`-g_j / H_{jj}`.
+3. The step is halved along the projection of the direction onto the bounds (two-metric projection), until the objective
+   falls enough.
 
-The set settles after a few iterations, and the rest is Newton's method. Where the losses are convex, each iterate has
-a lower bound by duality; where they are not, only the residual of the optimality conditions is known.
+After a few iterations the bound set stays the same, and the rest is Newton's method. Where the losses are convex, each
+iterate has a lower bound by duality; elsewhere only the residual of the optimality conditions is known.
 
 References
 ----------
@@ -42,15 +45,15 @@ Array = NDArray[np.float64]
 
 #: Up to this many free variables of a dense A the Hessian is factored.
 DIRECT = 2000
-#: The decrease to accept, as a fraction of what the gradient promises.
+#: A step is accepted where the objective falls by this fraction of the fall that the gradient predicts.
 SUFFICIENT = 1e-4
-#: The shortest step before rounding is taken to have the last word.
+#: At a step shorter than this, rounding is taken to hide any decrease.
 SHORTEST = 1e-12
 
 
 @dataclass(frozen=True)
 class SeparableProblem(ABC):
-    """The data of the problem; a subclass says what the losses are.
+    """The data of the problem; a subclass has the losses.
 
     Parameters
     ----------
@@ -79,19 +82,19 @@ class SeparableProblem(ABC):
 
     @abstractmethod
     def curvatures(self, scores: Array) -> Array:
-        """Return every ``l_i''(s_i)``, or an upper model of it that is not negative."""
+        """Return every ``l_i''(s_i)``, or an upper bound of ``l_i''(s_i)`` that is not negative."""
 
     def dual_value(self, point: "BoundedPoint") -> float:
-        """Return a lower bound on the optimum that can be had at ``point``; minus infinity where there is none."""
+        """Return a lower bound on the optimum from ``point``; minus infinity where there is no such bound."""
         return -np.inf
 
     def at(self, w: Array) -> "BoundedPoint":
-        """Return ``w`` with what belongs to it."""
+        """Return the point ``w`` of this problem."""
         return BoundedPoint(self, w)
 
     @cached_property
     def squared_design(self) -> Any:
-        """The squares of the entries of A; a sparse one shares its indices with A."""
+        """The squares of the entries of A; a sparse array of squares shares its indices with A."""
         return map_rows(self.design, _squared)
 
     @cached_property
@@ -114,8 +117,8 @@ class BoundedPoint:
     Attributes
     ----------
     residual : ndarray
-        The projected gradient: zero at the optimum. A variable at its bound counts only where the objective falls
-        away from the bound.
+        The projected gradient, which is zero at the optimum: a variable at its bound counts only where the objective
+        falls away from the bound.
     """
 
     problem: SeparableProblem
@@ -172,8 +175,8 @@ def minimize_bounded(
 ) -> SolverResult[BoundedPoint]:
     r"""Minimise a separable objective over bounded variables by projected Newton steps.
 
-    It stops when the largest entry of the projected gradient is at most ``tol`` times the largest entry of the
-    gradient at zero, and the relative duality gap, where the problem offers one, is at most ``tol``.
+    The method stops when the largest entry of the projected gradient is at most ``tol`` times the largest entry of the
+    gradient at zero, and the relative duality gap, where the problem has a dual, is at most ``tol``.
 
     Parameters
     ----------
@@ -184,11 +187,6 @@ def minimize_bounded(
         Zero by default.
     callback : callable, optional
         Called with each row of the history.
-
-    Returns
-    -------
-    SolverResult
-        Its point is a :class:`BoundedPoint`.
 
     Examples
     --------
@@ -230,7 +228,7 @@ def minimize_bounded(
 
 
 def kkt_residual(point: BoundedPoint) -> float:
-    """Largest entry of the projected gradient, relative to the largest of the gradient at zero.
+    """Return the largest entry of the projected gradient, relative to the largest entry of the gradient at zero.
 
     Examples
     --------
@@ -256,7 +254,7 @@ def _direction(point: BoundedPoint, scale: float) -> tuple[Array, NDArray[np.boo
     problem, gradient = point.problem, point.gradient
     curvatures = persist(problem.curvatures(point.scores))
     diagonal = problem.penalties + np.asarray(problem.squared_design.T @ curvatures)
-    # A flat direction (an unpenalised variable whose losses are all saturated) still needs some scale: its own.
+    # A flat direction (an unpenalised variable whose losses are all saturated) still needs a scale: that of w = 0.
     diagonal = np.maximum(diagonal, np.maximum(1e-14 * problem.curvature_at_zero, np.finfo(float).tiny))
     free = ~((gradient > 0) & (point.w - gradient / diagonal <= problem.lower))
     direction = -gradient / diagonal
@@ -290,12 +288,7 @@ def _scaled_gram(A: Any, curvatures: Array) -> Array:
 
 
 def _solve_by_conjugate_gradients(
-    problem: SeparableProblem,
-    curvatures: Array,
-    gradient: Array,
-    diagonal: Array,
-    free: NDArray[np.bool_],
-    accuracy: float,
+    problem: SeparableProblem, curvatures: Array, gradient: Array, diagonal: Array, free: Any, accuracy: float
 ) -> Array:
     """Solve ``H d = -g`` over the free variables to a relative accuracy in the preconditioned norm."""
     A, penalties = problem.design, problem.penalties

@@ -5,13 +5,13 @@ The program, in ``alpha`` (n) and ``t``::
     minimise    -sum(alpha) + curvature t^2 / 2
     subject to  ||B_j alpha|| <= t  for every cone j,   0 <= alpha <= upper,   sum(alpha) <= budget,   e^T alpha = 0
 
-where the last two are optional. Primal-dual path following with Nesterov-Todd scaling and Mehrotra's corrector. Every
-iterate is strictly feasible in both the program and its dual, because such a starting point can be written down, so
-``s^T z`` is the gap.
+where the last two constraints are optional. The method is primal-dual path following with Nesterov-Todd scaling and
+Mehrotra's corrector. A starting point that is strictly feasible in both the program and its dual can be written down,
+so every iterate is strictly feasible, and ``s^T z`` is the gap.
 
-Each iteration needs one Gram matrix of the rows of B (weighted over samples) and a few products with B: sums over
-samples. Arrays with an entry per sample may therefore be cut into row blocks that are elsewhere (``rows.py``);
-what is kept here, the cones, has the size of the summed ranks.
+Each iteration needs one Gram matrix of the rows of B (weighted over samples) and a few products with B. These are sums
+over samples, so arrays with an entry per sample may be cut into row blocks on other machines (``rows.py``). The cones,
+whose size is the sum of the ranks, are always in memory.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from .reduced_system import ConeProgram, ReducedInverse
 
 Array = NDArray[np.float64]
 
-#: Steps without a smaller gap before rounding is taken to have the last word.
+#: After this many steps without a smaller gap, rounding is taken to prevent any further progress.
 PATIENCE = 5
 
 
@@ -69,7 +69,7 @@ def solve_cone_program(program: ConeProgram, *, tol: float, max_iter: int = 60) 
 
 
 def _newton_step(state: "_State") -> "_State | None":
-    """Predict, correct, and move; None where rounding leaves nothing to gain."""
+    """Predict, correct, and move; return None where rounding prevents progress."""
     try:
         system = _NewtonSystem(state)
     except LinAlgError:
@@ -138,7 +138,7 @@ class _State:
 
     @cached_property
     def unbalanced(self) -> float:
-        """What rounding has made of ``e^T alpha``."""
+        """The value of ``e^T alpha``, which is zero up to rounding."""
         return float(self._sums[4])
 
     @cached_property
@@ -150,7 +150,7 @@ class _State:
 
     @property
     def inside(self) -> bool:
-        """Whether every slack and every multiplier is positive: not so where rounding had the last word."""
+        """Whether every slack and every multiplier is positive, which rounding can prevent."""
         cones = self.program.cones
         smallest = min(self._sums[3], self.left, cones.determinant(self.s).min(), cones.determinant(self.point.z).min())
         return bool(smallest > 0 and np.isfinite(self.gap))
@@ -172,7 +172,7 @@ class _State:
         return min(linear, cones.longest_step(self.s, d.s), cones.longest_step(x.z, d.z))
 
     def moved(self, d: "_Direction", step: float) -> "_State | None":
-        """Return the state after a step, or None where rounding has taken it out of the interior."""
+        """Return the state after a step, or None where rounding has taken the state out of the interior."""
         x = self.point
         alpha, lower, upper = persist_all(x.alpha + step * d.alpha, x.lower + step * d.lower, x.upper + step * d.upper)
         z = x.z + d.z.scaled(step)
@@ -182,7 +182,7 @@ class _State:
 
 
 class _Change(NamedTuple):
-    """The change of the samples' variables, and of what borders them: t, eta and the bias."""
+    """The change of the variables of the samples, and in ``rest`` the change of t, eta and the bias."""
 
     alpha: Array
     lower: Array
@@ -213,7 +213,7 @@ class _Sides(NamedTuple):
 
 
 class _NewtonSystem:
-    """The linearised optimality conditions at a state, reduced to ``alpha``, factored once, solved for several sides.
+    """The linearised optimality conditions at a state, reduced to ``alpha``: one factor for several right-hand sides.
 
     With ``D = lower/alpha + upper/room`` and the cone scaling W, the reduced matrix is ``D + B^T C B`` (C the tail
     part of ``W^-2``) bordered by the budget, t and the bias.
@@ -242,7 +242,7 @@ class _NewtonSystem:
         self.border, self.corner = sides[:, :-1], np.diag(corner)
         self.inverse = ReducedInverse(program, diagonal, self.scaling, first=sides)
         solved = self.inverse.solve(sides, against=self.border, ahead=self._first_change)
-        self.predictor = self._direction(self.affine, *solved)  # to the solution of the linearised conditions
+        self.predictor = self._direction(self.affine, *solved)  # towards the solution of the linearised conditions
 
     def _border_t(self) -> tuple[Array, list[float]]:
         """Return the column of t beside ``D + B^T C B`` before its product with ``B^T``, and its corner."""
@@ -252,7 +252,7 @@ class _NewtonSystem:
         return column, [self.state.program.curvature + float(((2.0 * head**2 - 1.0) / beta**2).sum())]
 
     def corrector(self, centering: float) -> _Direction:
-        """Return the direction to a point of the central path, with the predicted error of linearising taken off."""
+        """Return the direction to a point of the central path, corrected for the error of linearising."""
         sides = self._sides(centering=centering, correction=self.predictor)
         top = persist(self._pushes(sides) + self.state.program.B.T @ self._pulls(sides))
         solved = self.inverse.solve(top, against=self.border, ahead=partial(self._change, sides))
@@ -278,9 +278,9 @@ class _NewtonSystem:
         return sides.pull.tails + self.state.point.z.tails
 
     def _pushes(self, sides: _Sides) -> Array:
-        """Return the rest of that side, everything else eliminated.
+        """Return the rest of the right-hand side of alpha, after all other variables are eliminated.
 
-        The gradient of the Lagrangian, zero up to rounding, is put back so that rounding does not build up.
+        The gradient of the Lagrangian, which is zero up to rounding, is subtracted so that rounding does not build up.
         """
         program, x = self.state.program, self.state.point
         gradient = x.upper - x.lower - 1.0 + x.eta
@@ -289,18 +289,19 @@ class _NewtonSystem:
         return sides.lower / x.alpha - sides.upper / self.state.room - gradient
 
     def _first_change(self, solved: Array, products: Array) -> tuple[_Change, tuple[Any, Any, Any]]:
-        """Take what the reduced system makes of the border, which is used again, and of the affine side."""
+        """Keep the solution for the border, which is used again, and return the change for the affine side."""
         self.solved_border, self.schur = solved[:, :-1], self.corner - products[:, :-1]
         return self._change(self.affine, solved[:, -1], products[:, -1])
 
     def _change(self, sides: _Sides, solved: Array, products: Array) -> tuple[_Change, tuple[Any, Any, Any]]:
-        """Solve the bordered system, given what the reduced one makes of the right-hand side of alpha.
+        """Solve the bordered system, given the solution of the reduced system for the right-hand side of alpha.
 
-        The sums are ``B d``, ``sum(d)`` for the change d of alpha, and the inverse of the step at which a bound or its
+        For the change d of alpha, the sums are ``B d``, ``sum(d)``, and the inverse of the step at which a bound or its
         multiplier reaches zero.
         """
         state, x, program = self.state, self.state.point, self.state.program
-        bottom = [sides.pull.heads.sum() - self._stationarity_t()]
+        stationarity_t = float(program.curvature * x.t - x.z.heads.sum())
+        bottom = [sides.pull.heads.sum() - stationarity_t]
         if program.budget is not None:
             bottom.append(-sides.eta / x.eta)
         if program.balance is not None:
@@ -316,7 +317,7 @@ class _NewtonSystem:
         return _Change(alpha, lower, upper, rest), (program.B @ alpha, alpha.sum(), ratios.max())
 
     def _direction(self, sides: _Sides, change: _Change, sums: Sequence[Any]) -> _Direction:
-        """Complete a change of alpha to one of all variables."""
+        """Return the change of all variables from the change of alpha."""
         program, scaling, (image, total, worst) = self.state.program, self.scaling, sums
         alpha, lower, upper, rest = change
         d_t = float(rest[0])
@@ -325,9 +326,6 @@ class _NewtonSystem:
         d_s = ConePoint(np.full(len(program.ranks), d_t), image)
         d_z = sides.pull + scaling.solve(scaling.solve(d_s)).scaled(-1.0)
         return _Direction(alpha, d_t, lower, upper, d_eta, d_bias, d_z, d_s, float(total), float(worst))
-
-    def _stationarity_t(self) -> float:
-        return float(self.state.program.curvature * self.state.point.t - self.state.point.z.heads.sum())
 
 
 __all__ = ["ConeProgram", "ConeSolution", "Iterate", "solve_cone_program"]

@@ -1,8 +1,8 @@
 """Products of second-order cones ``{(x0, x1) : ||x1|| <= x0}`` and their Nesterov-Todd scaling.
 
 A point of J cones of ranks r_1..r_J is a pair ``(heads, tails)``: J numbers and one stacked vector of ``sum r_j``
-entries.
-Notation of Vandenberghe, "The CVXOPT linear and quadratic cone program solvers" (2010), sections 2.2 and 4.
+entries. The notation is that of Vandenberghe, "The CVXOPT linear and quadratic cone program solvers" (2010), sections
+2.2 and 4.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class ConePoint(NamedTuple):
     heads: Array
     tails: Array
 
-    def __add__(self, other: "ConePoint") -> "ConePoint":  # type: ignore[override]  # tuples would be strung together
+    def __add__(self, other: "ConePoint") -> "ConePoint":  # type: ignore[override]  # the sum of two tuples is one longer tuple
         return ConePoint(self.heads + other.heads, self.tails + other.tails)
 
     def scaled(self, factor: float) -> "ConePoint":

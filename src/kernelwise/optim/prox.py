@@ -50,24 +50,6 @@ def prox_squared_sum_of_norms(norms: ArrayLike, scale: float) -> NDArray[np.floa
     >>> prox_squared_sum_of_norms([4.0, 2.0, 0.5, 0.0], scale=0.5)
     array([0.625, 0.25 , 0.   , 0.   ])
     """
-    norms, scale = _validated(norms, scale)
-    theta = _threshold(norms, scale)
-    survives = norms > theta
-    factors = np.zeros_like(norms)
-    factors[survives] = 1.0 - theta / norms[survives]
-    return factors
-
-
-def _threshold(norms: NDArray[np.float64], scale: float) -> float:
-    descending = np.sort(norms)[::-1]
-    count = np.arange(1, norms.size + 1)
-    thetas = np.cumsum(descending) * (scale / (1.0 + count * scale))
-    n_surviving = int(np.count_nonzero(descending > thetas))
-    # The largest part survives unless all are zero or 1 + scale rounds to scale; then its own threshold is its norm.
-    return float(thetas[max(n_surviving, 1) - 1]) if norms.size else 0.0
-
-
-def _validated(norms: ArrayLike, scale: float) -> tuple[NDArray[np.float64], float]:
     norms = np.asarray(norms, dtype=np.float64)
     scale = float(scale)
     if norms.ndim != 1:
@@ -76,4 +58,13 @@ def _validated(norms: ArrayLike, scale: float) -> tuple[NDArray[np.float64], flo
         raise ValueError("norms must be finite and non-negative; pass the norm of each part, not the part")
     if not 0 <= scale < np.inf:
         raise ValueError(f"scale must be finite and non-negative, got {scale}; it is step times penalty")
-    return norms, scale
+    descending = np.sort(norms)[::-1]
+    count = np.arange(1, norms.size + 1)
+    thetas = np.cumsum(descending) * (scale / (1.0 + count * scale))
+    n_surviving = int(np.count_nonzero(descending > thetas))
+    # The largest part survives unless all are zero or 1 + scale rounds to scale; then its own threshold is its norm.
+    theta = float(thetas[max(n_surviving, 1) - 1]) if norms.size else 0.0
+    survives = norms > theta
+    factors = np.zeros_like(norms)
+    factors[survives] = 1.0 - theta / norms[survives]
+    return factors

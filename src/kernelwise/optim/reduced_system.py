@@ -13,7 +13,7 @@ from ..rows import by_rows, compute, in_memory, persist, reduce_rows
 from .cones import Cones, Scaling
 
 Array = NDArray[np.float64]
-#: Takes a solution and its products to anything, and to the sums over samples that are wanted of it.
+#: A function of a solution and its products: returns a result, and sums over samples that the caller needs.
 Ahead: TypeAlias = Callable[[Any, Array], tuple[Any, Sequence[Any]]]
 
 #: Added to the diagonal, relative to its largest entry, where rounding has made the reduced system indefinite.
@@ -22,7 +22,7 @@ JITTERS = (0.0, 1e-15, 1e-13)
 RESIDUAL = 1e-10
 #: The most steps of iterative refinement.
 REFINEMENTS = 4
-#: Up to this many samples an iteration is done in their number, beyond it in the summed ranks.
+#: Up to this many samples an iteration solves a system of the number of samples, beyond it of the sum of the ranks.
 MANY_SAMPLES = 1500
 #: Samples that are worked on together where there are many.
 SAMPLES_AT_ONCE = 4096
@@ -53,7 +53,7 @@ class ConeProgram:
 
     @property
     def few_samples(self) -> bool:
-        """Whether to solve in the dimension of the samples rather than in that of the ranks."""
+        """Whether to solve a system of the number of samples rather than of the sum of the ranks."""
         rank, n = self.B.shape
         return in_memory(self.B) and n <= max(rank, MANY_SAMPLES) and len(self.ranks) * n**2 <= GRAM_ENTRIES
 
@@ -82,7 +82,7 @@ def _found(ahead: Ahead, solution: Array, against: Array) -> tuple[Any, Sequence
 class ReducedInverse:
     """Solve with ``D + B^T C B``, C block-diagonal: in n dimensions, or in the rank of B by the Woodbury identity.
 
-    ``first`` is a right-hand side that will be solved for: what it needs is summed in the same pass as the matrix.
+    ``first`` is the first right-hand side: the sums for this side are found in the same pass as the matrix.
     """
 
     def __init__(self, program: ConeProgram, diagonal: Array, scaling: Scaling, *, first: Array):
@@ -120,11 +120,11 @@ class ReducedInverse:
         return matrix
 
     def solve(self, right: Array, *, against: Array, ahead: Ahead) -> tuple[Any, Sequence[Any]]:
-        """Solve for a vector or a few columns; return what ``ahead`` makes of the solution, with its sums found.
+        """Solve for a vector or a few columns; return the result of ``ahead`` for the solution, and the sums.
 
-        ``ahead(x, against^T x)`` returns anything, and sums over samples that are wanted next: they are found in the
-        pass that checks the solution. Refined where the factorisation is not that of the system itself, or loses
-        digits to large ``D^-1``.
+        ``ahead(x, against^T x)`` returns a result, and the sums over samples that the caller needs next: the pass that
+        checks the solution also finds these sums. The solution is refined where the factored matrix is not that of the
+        system itself, or where a large ``D^-1`` costs digits.
         """
         if self.program.few_samples and self.jitter == 0:
             return _found(ahead, self._apply(right, None), against)
@@ -148,7 +148,7 @@ class ReducedInverse:
         return self._pulled(right), (right * right).sum()
 
     def _pulled(self, right: Array) -> Array | None:
-        """Return ``B D^-1 right``, which the Woodbury identity begins with."""
+        """Return ``B D^-1 right``, the first product of the Woodbury identity."""
         return None if self.program.few_samples else self.B @ (right / self._beside(right))
 
     def _apply(self, right: Array, pulled: Array | None) -> Array:

@@ -1,4 +1,4 @@
-"""What a solver hands back: a point, a certificate of how far it is from the optimum, and why it stopped.
+"""The result of a solver: a point, a certificate of its distance to the optimum, and why the solver stopped.
 
 Solvers minimise. A certificate is a pair of bounds, ``dual <= optimum <= primal``, never a step length.
 """
@@ -23,7 +23,7 @@ class Status(StrEnum):
     True
     """
 
-    CONVERGED = "converged"  #: The gap that was asked for is reached.
+    CONVERGED = "converged"  #: The requested gap is reached.
     MAX_ITER = "max_iter"  #: The iterations ran out first.
     STALLED = "stalled"  #: Rounding, or an inexact sub-solver, keeps the gap from closing further.
 
@@ -106,9 +106,9 @@ class SolverResult(Generic[Point]):
     Parameters
     ----------
     point : Point
-        Whatever the problem optimises over: an array, or an object of several.
+        The solution: an array, or an object that holds several arrays.
     certificate : Certificate
-        The best bounds seen, not those of the last iterate.
+        The best bounds of all iterates, not the bounds of the last iterate.
     status : Status
         Why the solver stopped.
     n_iter : int
@@ -136,5 +136,5 @@ class SolverResult(Generic[Point]):
 
     @property
     def converged(self) -> bool:
-        """Whether the gap that was asked for is reached."""
+        """Whether the requested gap is reached."""
         return self.status is Status.CONVERGED

@@ -4,9 +4,8 @@ r"""The logistic likelihood of pairs whose labels are known through one statisti
     \min_{w \ge 0, \beta} \; F(w, \beta) = \frac\lambda2 \|w\|^2 - \frac12 \big( w^\top b^o + \beta b^o_0 \big)
     + \frac1N \sum_i \omega_i L(w^\top k_i + \beta), \qquad L(s) = \log(e^{s/2} + e^{-s/2}) .
 
-:mod:`kernelwise.pairs.problem` says where the problem comes from, and has the dual and the table of symbols. The
-problem stands here because two situations solve it: kernels learned from pairs, and depths of smoothing learned from
-links.
+:mod:`kernelwise.pairs.problem` has the derivation, the dual and the table of symbols. The problem is in this package
+because two situations solve the problem: kernels learned from pairs, and depths of smoothing learned from links.
 """
 
 from dataclasses import dataclass
@@ -75,7 +74,7 @@ def statistic_problem(
     ----------
     values : array or CSR array of shape (n_pairs, n_kernels)
     weights : array of shape (n_pairs,)
-        How much every pair counts; scaled to sum to one here.
+        The weight of every pair; this function scales the weights to a sum of one.
     statistic : array of shape (n_kernels,)
     penalty : float
     bias_statistic : float, optional

@@ -1,4 +1,4 @@
-"""Threads of the linear algebra: none beyond one where the matrices are small."""
+"""Threads of the linear algebra: a single thread where the matrices are small."""
 
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
@@ -12,8 +12,8 @@ from .reduced_system import MANY_SAMPLES
 def suitable_blas_threads(n_samples: int) -> AbstractContextManager[Any]:
     """Return a context with one BLAS thread for few samples, and with as many as before for many.
 
-    An interior point on a few hundred samples makes thousands of small products. A second thread gains nothing on them:
-    waiting for it takes several times as long as the work, much more where other programs keep the cores busy.
+    An interior point on a few hundred samples makes thousands of small products. A second thread makes them slower:
+    waiting for the thread takes several times as long as the work, and more where other programs keep the cores busy.
     """
     if n_samples > MANY_SAMPLES:
         return nullcontext()

@@ -8,13 +8,13 @@ and leave-one-out scores say which to trust.
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 from ...kernels import Gaussian, Kernel, Linear
 from ...kernels.additive import Interactions, Laplace
 from ...kernels.specs import squared_distances
-from ...samples import is_sparse
 
 Array = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ def diverse_kernels(X: Any) -> list[Kernel]:
     kernels: list[Kernel] = [Linear()]
     euclidean = _middle(np.sqrt(squared_distances(few, few))[np.triu_indices(few.shape[0], 1)])
     kernels += [Gaussian(width=_rounded(factor * euclidean)) for factor in GAUSSIAN_WIDTHS]
-    if is_sparse(X):
+    if sp.issparse(X):
         return kernels
     manhattan = _middle(pdist(few, "cityblock"))
     kernels += [Laplace(width=_rounded(factor * manhattan)) for factor in LAPLACE_WIDTHS]

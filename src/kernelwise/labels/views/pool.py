@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from ...kernels import FactorBank, Kernel
 from ...kernels.landmarks import LandmarkMap
-from ...samples import is_sparse
 from .diverse_kernels import diverse_kernels
 from .forest import SHRINKAGES, ShrunkenForest
 from .ridge import RidgeSystem
@@ -99,7 +99,7 @@ class ScorePool:
 def fit_pool(X: Any, Y: Array, weight: Array, random_state: np.random.RandomState) -> ScorePool:
     """Fit every view to targets ``Y`` (n_samples, n_outputs) of +1 and -1 and weigh them."""
     views = [_kernel_view(kernel, X, Y, weight, random_state) for kernel in diverse_kernels(X)]
-    if not is_sparse(X):
+    if not sp.issparse(X):
         shares = (0.0, 1.0) if X.shape[1] > 2 else (1.0,)
         views += [_forest_view(ShrunkenForest(share), X, Y, weight, random_state) for share in shares]
     return weigh(views, Y, weight)

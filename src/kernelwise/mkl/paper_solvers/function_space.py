@@ -1,9 +1,8 @@
 r"""Functions ``f = (f_1, ..., f_m)``, one from the reproducing space of every kernel, as arrays.
 
-First-order methods for noisy labels add multiples of representers, shrink parts, and look at norms and at values on
-the samples. Here an element is a NumPy array, so sums and multiples are written as they are in the papers: the stacked
-coordinates ``w_j`` of ``f_j = F_j w_j`` with ``K_j = F_j F_j^T``. An intercept, where there is one, is one more
-coordinate, of the constant kernel 1, that is never shrunk and counts in no norm of the penalty.
+An element is a NumPy array, so sums and multiples are written as in the papers. The array holds the stacked coordinates
+``w_j`` of ``f_j = F_j w_j`` with ``K_j = F_j F_j^T``. An intercept is one more coordinate, of the constant kernel 1,
+that is never shrunk and counts in no norm of the penalty.
 """
 
 from typing import Any
@@ -15,18 +14,17 @@ from ...kernels import KernelBank
 
 Array = NDArray[np.float64]
 
-#: Visiting one part alone takes about as long as reading this many numbers: below that, one pass over all is quicker.
+#: Visiting one part alone takes about as long as reading this many numbers; for less, one pass over all is quicker.
 VISIT = 50_000
 
 
 class FunctionSpace:
-    """What a first-order method needs to know of the space that its primal variable lives in.
+    """The space of the primal variable of a first-order method.
 
     Parameters
     ----------
     bank : KernelBank
-        One with ``project``, ``lift`` and ``group_sums``, as :class:`~kernelwise.kernels.FactorBank` has them, or any
-        other, whose factors are then put side by side.
+        A bank without ``project``, ``lift`` and ``group_sums`` gets its factors put side by side.
     intercept : bool
         Whether elements carry a constant besides ``f_1, ..., f_m``.
 
@@ -73,10 +71,6 @@ class FunctionSpace:
     def norms(self, f: Array) -> Array:
         """Return ``||f_j||`` for every kernel."""
         return np.sqrt(self.bank.group_sums(f[: self.rank] ** 2))
-
-    def squared_norm(self, f: Array) -> float:
-        """Return ``sum_j ||f_j||^2``, with the square of the intercept."""
-        return float(np.sum(self.norms(f) ** 2)) + self.constant(f) ** 2
 
     def scaled(self, f: Array, factors: Array) -> Array:
         """Return the parts ``factors_j f_j``; the intercept stays."""

@@ -49,14 +49,14 @@ def solve_by_mirror_prox(
     step : {"tight", "paper"} or float
         The step gamma: :math:`1 / (\sqrt 2 L)`, the paper's :math:`\sqrt{n / (2m)}`, or a number.
     iterate : {"last", "average"}
-        What the gap is measured at: the last iterates, or their averages (line 8 of the algorithm; the ones that
-        Theorem 2 speaks of, and by far the slower in practice).
+        The gap is measured at the last iterates or at the averages of all iterates. Theorem 2 is about the averages
+        (line 8 of the algorithm), which are far slower in practice.
     check_every : int
         Iterations between two evaluations of the bounds.
 
     See Also
     --------
-    solve_by_column_generation : The default, to a gap of 1e-6 in less time than this one takes to 1e-2.
+    solve_by_column_generation : The default, which reaches a gap of 1e-6 before mirror prox reaches 1e-2.
 
     Examples
     --------
@@ -88,9 +88,8 @@ def solve_by_mirror_prox(
         if iterate == "average":
             average.add(f, values, alpha)  # line 8
         if iteration % check_every == 0 or iteration == max_iter:
-            incumbent.offer(*(average.point if iterate == "average" else (f, values, alpha)))
-            incumbent.record(iteration)
-            if incumbent.finished:
+            point = average.point if iterate == "average" else (f, values, alpha)
+            if incumbent.offer(iteration, *point):
                 break
     return incumbent.result(iteration)
 

@@ -1,4 +1,4 @@
-r"""Problem (11) as first-order methods see it: a step up in alpha, a step down in f, and the bounds of what they find.
+r"""Problem (11) for first-order methods: a step up in alpha, a step down in f, and the bounds at the points found.
 
 .. math::
     \min_{f} \max_{\alpha \in Q} \; R(f) + L(f, \alpha), \qquad
@@ -41,9 +41,9 @@ class Saddle:
     Parameters
     ----------
     problem : NoisyLabelProblem
-        The problem in units of the mean sample weight, so that N = n: steps are not to depend on the scale of weights.
+        The problem in units of the mean sample weight, so that N = n and steps do not depend on the scale of weights.
     unit : float
-        The mean sample weight, by which this alpha is to be multiplied.
+        The mean sample weight; alpha times the unit is the alpha of the given problem.
     """
 
     problem: NoisyLabelProblem
@@ -96,47 +96,35 @@ def _largest_eigenvalue(product: Callable[[Array], Array], n: int) -> float:
 
 
 class Average:
-    """The weighted mean of the points of a run: of f, of its values on the samples, and of alpha."""
+    """The mean of the points of a run: of f, of its values on the samples, and of alpha."""
 
     def __init__(self) -> None:
-        self.weight = 0.0
+        self.count = 0
         self.sums: list[Array] = []
 
-    def add(self, f: Array, values: Array, alpha: Array, *, weight: float = 1.0) -> None:
-        """Add a point."""
-        parts = [weight * part for part in (f, values, alpha)]
-        if self.weight > 0.0:
-            parts = [total + part for total, part in zip(self.sums, parts, strict=True)]
-        self.sums = [persist(part) for part in parts]
-        self.weight += weight
+    def add(self, *point: Array) -> None:
+        """Add a point ``(f, values, alpha)``."""
+        sums = [total + part for total, part in zip(self.sums, point, strict=True)] if self.sums else point
+        self.sums = [persist(part) for part in sums]
+        self.count += 1
 
     @property
     def point(self) -> tuple[Array, Array, Array]:
         """The mean ``(f, values, alpha)``."""
-        f, values, alpha = (total / self.weight for total in self.sums)
+        f, values, alpha = (total / self.count for total in self.sums)
         return f, values, alpha
 
 
 class Incumbent:
-    """The best primal and the best dual point that a method has shown, with the bounds that they prove.
-
-    Parameters
-    ----------
-    saddle : Saddle
-    tol : float
-        The relative gap to reach.
-    callback : callable, optional
-        Called with each row of the history.
-    """
+    """The best primal point and the best dual point so far, with the bounds that these points prove."""
 
     def __init__(self, saddle: Saddle, *, tol: float, callback: Callable[[HistoryRow], None] | None) -> None:
         self.saddle, self.tol, self.callback = saddle, tol, callback
         self.started = time.perf_counter()
         self.f = saddle.space.zero()
         self.alpha = np.zeros_like(saddle.problem.y)
-        self.bounds = self.at_zero = Certificate(
-            primal=saddle.problem.worst_loss(self.alpha) / saddle.problem.mass, dual=0.0
-        )
+        self.at_zero = saddle.problem.worst_loss(self.alpha) / saddle.problem.mass
+        self.bounds = Certificate(primal=self.at_zero, dual=0.0)
         self.history: list[HistoryRow] = []
         self.diverged = False
 
@@ -145,32 +133,24 @@ class Incumbent:
         """Whether the gap is small enough."""
         return self.bounds.relative_gap <= self.tol
 
-    @property
-    def finished(self) -> bool:
-        """Whether to stop: the gap is small enough, or the steps are too long to recover from."""
-        return self.converged or self.diverged
-
-    def offer(self, f: Array, values: Array, alpha: Array) -> Certificate:
-        """Evaluate a point, keep the parts of it that improve a bound, and return its own bounds."""
+    def offer(self, iteration: int, f: Array, values: Array, alpha: Array) -> bool:
+        """Evaluate a point, keep f or alpha of the point where they improve a bound, and return whether to stop."""
         problem = self.saddle.problem
         feasible = problem.feasible(alpha)
         found = Certificate(
             primal=problem.primal_value(values, self.saddle.space.norms(f)), dual=problem.dual_value(feasible)
         )
-        self.diverged = found.primal > DIVERGED * self.at_zero.primal
+        self.diverged = found.primal > DIVERGED * self.at_zero
         if found.primal < self.bounds.primal:
             self.f = f.copy()
         if found.dual > self.bounds.dual:
             self.alpha = feasible
         self.bounds = self.bounds.merge(found)
-        return found
-
-    def record(self, iteration: int) -> None:
-        """Add a row to the history."""
         row = HistoryRow(iteration, time.perf_counter() - self.started, self.bounds.primal, self.bounds.dual)
         self.history.append(row)
         if self.callback is not None:
             self.callback(row)
+        return self.converged or self.diverged
 
     def result(self, n_iter: int) -> SolverResult[MKLPoint]:
         """Return the best point with its certificate."""

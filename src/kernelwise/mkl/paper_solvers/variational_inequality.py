@@ -48,14 +48,14 @@ def solve_by_variational_inequality(
     Parameters
     ----------
     problem, tol, check_every, callback
-        As for :func:`~kernelwise.mkl.paper_solvers.mirror_prox.solve_by_mirror_prox`, which also says what is returned.
+        As for :func:`~kernelwise.mkl.paper_solvers.mirror_prox.solve_by_mirror_prox`.
     max_iter : int
         T: the number of iterations, which also sets the step.
     gamma0 : float
         The step is ``gamma0 / sqrt(max_iter)``. The paper picks the best of .01, .1, 1, 10, 100. Steps longer than
         ``2 / (penalty * n_kernels)`` can diverge; the method then stops as stalled.
     iterate : {"average", "last"}
-        What the gap is measured at: the averages, which the theory is about, or the last iterates.
+        The gap is measured at the averages of all iterates, which the theory is about, or at the last iterates.
 
     Examples
     --------
@@ -88,9 +88,8 @@ def solve_by_variational_inequality(
         if iterate == "average":
             average.add(f, values, alpha)
         if iteration % check_every == 0 or iteration == max_iter:
-            incumbent.offer(*(average.point if iterate == "average" else (f, values, alpha)))
-            incumbent.record(iteration)
-            if incumbent.finished:
+            point = average.point if iterate == "average" else (f, values, alpha)
+            if incumbent.offer(iteration, *point):
                 break
     return incumbent.result(iteration)
 
