@@ -100,9 +100,9 @@ def top_eigenpairs(
 
     Notes
     -----
-    Up to 200 samples the matrix is decomposed in full. Otherwise ARPACK iterates from one vector. If ARPACK does not end
-    soon, because eigenvalues are close to each other, or leaves out copies of equal eigenvalues, the iteration is done
-    with blocks of vectors instead (:mod:`kernelwise.spectral.block_lanczos`).
+    Up to 200 samples the matrix is decomposed in full. Otherwise ARPACK iterates from one vector. If ARPACK takes long,
+    because eigenvalues are close to each other, or leaves out copies of equal eigenvalues, the iteration is done with
+    blocks of vectors instead (:mod:`kernelwise.spectral.block_lanczos`).
 
     References
     ----------
