@@ -71,8 +71,8 @@ RANK_TOLERANCE = 1e-8
 MANY_KNOWN = 0.03
 #: Whole rows are computed in pieces of about this many numbers, so that memory does not grow with the pairs.
 CHUNK_VALUES = 2**21
-#: The norm of a symmetric matrix of independent noise is twice the standard deviation of the noise times the square root
-#: of the size of the matrix. A penalty somewhat above this norm removes every direction that is noise.
+#: The norm of a symmetric matrix of independent noise is twice the standard deviation of the noise times the square
+#: root of the size of the matrix. A penalty somewhat above this norm removes every direction that is noise.
 NOISE_MULTIPLE = 2.5
 #: With few pairs per unknown of the core, such a penalty would remove the classes too. The multiple is then lower: the
 #: first number times the pairs per unknown, and at least the second number. Both numbers were found by simulation.
