@@ -57,9 +57,9 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         error on pairs of held-out samples is taken; the numbers are tried in ascending order until the error grows.
         "auto" tries 5, 10, 20, 50, 100, 200.
     method : {"direct", "completion"}, default="direct"
-        "completion" is the method of the paper. "direct" solves :math:`\min_{M \succeq 0} \sum_\Sigma w_{ij} (\hat u_i^\top M
-        \hat u_j - \hat Z_{ij})^2 + c\, \mathrm{tr}(\hat U M \hat U^\top)`, the penalised completion within the span of
-        the basis.
+        "completion" is the method of the paper. "direct" is the penalised completion within the span of the basis,
+        :math:`\min_{M \succeq 0} \sum_\Sigma w_{ij} (\hat u_i^\top M \hat u_j - \hat Z_{ij})^2
+        + c\, \mathrm{tr}(\hat U M \hat U^\top)`.
     kernels : "precomputed" or kernels, default="precomputed"
         "precomputed": ``fit`` gets the similarity. Otherwise ``fit`` gets features, and the similarity is the mean of
         these kernels.
