@@ -1,8 +1,8 @@
 """The fit of :class:`PairCompleter` where the similarity is in row blocks on the workers of a Dask cluster.
 
 The file has four parts: the fit, the basis that stays on the workers, the similarity and its leading eigenvectors, and
-products of rows of a factor that is a Dask array. Every piece of the pairs gets the rows of its samples from the blocks:
-no worker holds all rows of the factor, and the memory of a worker grows with the number of pairs in a piece.
+products of rows of a factor that is a Dask array. Every piece of the pairs gets the rows of its samples from the
+blocks: no worker holds all rows of the factor, and the memory of a worker grows with the number of pairs in a piece.
 """
 
 from collections.abc import Callable, Sequence
@@ -171,7 +171,7 @@ def spectral_blocks(
 ) -> SpectralBasis:
     """As :func:`kernelwise.spectral.spectral_basis`, with vectors and degrees in row blocks.
 
-    ``matrix`` is a BlockGraph or the GramFactor of a BlockArray. ``tol`` is for a graph or a factor of very many columns.
+    ``matrix`` is a BlockGraph or the GramFactor of a BlockArray; a factor of few columns does not need ``tol``.
     """
     degrees: Any = None
     vectors: Any

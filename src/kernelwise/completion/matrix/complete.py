@@ -144,7 +144,7 @@ def complete_matrix(
     penalty : float, default=None
         c; None for exact observations.
     weights : array, default=None
-        w, one weight per observation; all 1 if None. An observation of weight zero is left out. Otherwise weights matter
+        w, one weight per observation; all 1 if None. An observation of weight zero is left out. Other weights matter
         with a penalty only. Repeated observations are merged: their weights add up, and the value is the weighted mean.
         Repeated exact observations must agree.
     max_rank : int, default=None

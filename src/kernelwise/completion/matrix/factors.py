@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 
 #: The first ridge c, as a share of the largest singular value of the data; a smaller ridge starts at a higher rank.
 FIRST_RIDGE = 0.15
-#: The method of multipliers does not take c below this share of the first c, because factors converge slowly for small c.
+#: The method of multipliers does not take c below this share of the first c: factors converge slowly for small c.
 LAST_RIDGE = 0.02
 #: L-BFGS steps per iteration, and the number of steps that L-BFGS remembers.
 DESCENT_STEPS, MEMORY = 50, 6
@@ -146,7 +146,7 @@ class Record:
     def _shortfall(self, iterate: Iterate) -> float:
         """Return the relative gap of an iterate, or its misfit of exact observations if the misfit is larger.
 
-        If there is no finite upper bound, because infeasible factors cannot be repaired, the norm of the factors is used.
+        If infeasible factors cannot be repaired, so that there is no upper bound, the norm of the factors is used.
         """
         primal = iterate.certificate.primal
         primal = primal if np.isfinite(primal) else iterate.factors.norm

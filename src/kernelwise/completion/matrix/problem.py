@@ -22,9 +22,9 @@ A symmetric M is also positive semi-definite: the norm is the trace and the dual
 **The upper bound.** For noisy observations the value of any M is an upper bound. Exact observations are missed by
 :math:`E = v - M_\Omega`, so the bound is the norm of a matrix that agrees with them. In general this matrix is
 :math:`M + E`, whose norm is at most :math:`\|M\|_*` plus the sum of the row norms of E (or of the column norms). A
-symmetric M without observed diagonal entries becomes :math:`M + E + D`, where the diagonal matrix D is just large enough
-to make :math:`E + D` positive semi-definite. If the diagonal entry of every observed row is known, all solutions have
-the same known trace. If only a part of the diagonal is known, there is no such repair and the bound is infinite.
+symmetric M without observed diagonal entries becomes :math:`M + E + D`, where the diagonal matrix D is just large
+enough to make :math:`E + D` positive semi-definite. If the diagonal entry of every observed row is known, all solutions
+have the same known trace. If only a part of the diagonal is known, there is no such repair and the bound is infinite.
 """
 
 from dataclasses import dataclass
