@@ -33,7 +33,7 @@ logger = logging.getLogger("kernelwise")
 
 CORRECTIONS = ("statistic", "none", "forward")
 
-#: If the prior differs by more than this from the prior that fits the precisions and the given labels, there is a warning.
+#: There is a warning if the prior differs by more than this from the prior that fits precisions and given labels.
 PRIOR_TOLERANCE = 0.1
 
 

@@ -193,7 +193,7 @@ def best_count(fits: Sequence[ClassFit]) -> int:
 
 
 def likely_fits(fits: Sequence[ClassFit]) -> list[ClassFit]:
-    """The fits that predict the given labels as well as the best fit up to 1.5 standard errors, fewest classes first."""
+    """The fits that predict the labels as well as the best fit up to 1.5 standard errors, fewest classes first."""
     best = max(fits, key=lambda fit: fit.likelihood)
     losses = [best.log_chance - fit.log_chance for fit in fits]
     likely = [

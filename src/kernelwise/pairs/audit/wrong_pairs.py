@@ -290,7 +290,7 @@ def _rows(X: Any, metric: str, rng: np.random.RandomState) -> Array:
 
 
 def soft_logistic(score: Array, target: Array, weights: Array) -> Array:
-    r"""Probabilities :math:`\sigma(a l + b)`, a >= 0, of scores l with the least cross-entropy to soft targets."""
+    r"""Probabilities :math:`\sigma(a l + b)`, a >= 0, with the least cross-entropy to soft targets; the means agree."""
 
     def objective(parameters: Array) -> tuple[float, Array]:
         slope, shift = parameters
