@@ -46,8 +46,10 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
     n_clusters : int, default=8
     depth : int or sequence of int, default=3
         Steps of smoothing; 2 to 4 steps give similar results on citations. The kernels of several depths are added.
-    depth_weights, tfidf, n_components
-        As in :class:`LinkSmoother`; fewer components save memory.
+    depth_weights : sequence of float, "learned" or None, default=None
+    tfidf : {"auto"} or bool, default="auto"
+    n_components : int or None, default=200
+        These three parameters are as in :class:`LinkSmoother`; fewer components save memory.
     embedding_dim : int, default=40
         Number of coordinates of the embedding, increased to ``n_clusters + 1`` if it is smaller.
     row_normalize : bool, default=False

@@ -37,8 +37,8 @@ def learned_depth_weights(
 ) -> Array:
     """One weight per depth, with a sum of one; the weights are equal, with a warning, if links teach nothing.
 
-    ``links`` are symmetric weights. The links are compared with the pairs of ``negatives``, or with as many pairs without
-    a link, drawn at random. Every link counts once, whatever its weight.
+    ``links`` are symmetric weights. The links are compared with the pairs of ``negatives``, or with as many pairs
+    without a link, drawn at random. Every link counts once, whatever its weight.
     """
     if negatives is not None:
         pairs = Pairs.from_graph(links, negatives=None) + negatives

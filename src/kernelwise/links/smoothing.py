@@ -4,8 +4,8 @@ With the link weights A, self-loops and degrees :math:`D = \mathrm{diag}((A + I)
 
 .. math:: Z_t = \big(D^{-1/2} (A + I) D^{-1/2}\big)^t Z_0,
 
-where the rows of Z_0 are the documents. Smoothing acts on rows and a projection acts on columns, so their order does not
-matter: a sparse matrix of words is projected first, and no dense matrix of documents times words is ever stored.
+where the rows of Z_0 are the documents. Smoothing acts on rows and a projection acts on columns, so their order does
+not matter: a sparse matrix of words is projected first, and no dense matrix of documents times words is ever stored.
 """
 
 import warnings
@@ -60,12 +60,12 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Number of steps t. The features of several depths are put side by side, so that their kernels add up.
     depth_weights : sequence of float, "learned" or None, default=None
         Weights of the kernels of several depths; all 1 by default. "learned": the weights, with a sum of 1, that best
-        separate links from as many pairs without a link (or from the negative pairs, if there are some). For this, links
-        are left out of the smoothing by folds, which takes five more smoothings.
+        separate links from as many pairs without a link (or from the negative pairs, if there are some). For this,
+        links are left out of the smoothing by folds, which takes five more smoothings.
     tfidf : {"auto"} or bool, default="auto"
         Weight words by tf-idf, with rows of unit length. "auto": X is treated as words if it is non-negative and at
-        least half of its entries are zero. Counts, or counts scaled by row, then get tf-idf, and other values, which are
-        weighted already, get unit rows. All other data stays as it is, as with False.
+        least half of its entries are zero. Counts, or counts scaled by row, then get tf-idf, and other values, which
+        are weighted already, get unit rows. All other data stays as it is, as with False.
     n_components : int or None, default=200
         First project data with more columns on this many leading right singular vectors, because smoothing would turn a
         sparse matrix into a dense matrix. None: never project.

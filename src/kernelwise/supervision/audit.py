@@ -1,7 +1,7 @@
 r"""The result of an audit: how wrong the given labels or pairs are, and which of them to check first.
 
-An audit gives every label or pair a quality :math:`q_i = \Pr(\text{right})`. The most suspect labels or pairs come first
-in ``order``. A check of the first k of them should find :math:`\sum_{i \le k} (1 - q_i)` mistakes.
+An audit gives every label or pair a quality :math:`q_i = \Pr(\text{right})`. The most suspect labels or pairs come
+first in ``order``. A check of the first k of them should find :math:`\sum_{i \le k} (1 - q_i)` mistakes.
 """
 
 from collections.abc import Mapping

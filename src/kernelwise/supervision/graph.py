@@ -101,8 +101,8 @@ def distinct_integers(total: int, count: int, rng: np.random.RandomState) -> Int
         sample = rng.permutation(total)[:count].astype(np.int64, copy=False)
         sample.sort()
         return sample
-    # Each round draws as many integers as are missing, so this is sampling one by one, where repetitions are skipped. At
-    # most a quarter of the range is ever taken, so every round finds about three quarters of the missing integers.
+    # Each round draws as many integers as are missing, so this is sampling one by one, where repetitions are skipped.
+    # At most a quarter of the range is ever taken, so every round finds about three quarters of the missing integers.
     sample = np.empty(0, dtype=np.int64)
     while missing := count - sample.size:
         sample = sorted_distinct(np.concatenate([sample, rng.randint(total, size=missing, dtype=np.int64)]))

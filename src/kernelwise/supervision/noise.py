@@ -220,7 +220,7 @@ def flip_codes(
         cumulative = rates.cumsum(axis=1)
         cumulative /= cumulative[
             :, -1:
-        ]  # the last entry is exactly one, so classes of probability zero are never drawn
+        ]  # the end is exactly one, so classes of probability zero are never drawn
         noisy = np.empty_like(codes)
         for c in range(n_classes):
             noisy[codes == c] = np.searchsorted(cumulative[c], uniform[codes == c], side="right")

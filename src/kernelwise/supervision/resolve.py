@@ -25,8 +25,8 @@ def resolve_pairs(
 ) -> Pairs | None:
     """The pairs to learn from; if there are none, an error if pairs are ``required`` and None otherwise.
 
-    Given ``pairs`` are checked and returned, and ``y`` is ignored. Otherwise up to 20 pairs per sample are drawn from the
-    labels ``y``, where -1 means unknown. With ``both_kinds``, required pairs must be positive and negative. With
+    Given ``pairs`` are checked and returned, and ``y`` is ignored. Otherwise up to 20 pairs per sample are drawn from
+    the labels ``y``, where -1 means unknown. With ``both_kinds``, required pairs must be positive and negative. With
     ``balance``, positive and negative pairs that are drawn from labels get the same total weight.
 
     >>> resolve_pairs(None, ["a", "b", "a"], 3, random_state=0)
