@@ -218,9 +218,7 @@ def flip_codes(
     uniform = rng.random_sample(len(codes))
     if rates.ndim == 2:
         cumulative = rates.cumsum(axis=1)
-        cumulative /= cumulative[
-            :, -1:
-        ]  # the end is exactly one, so classes of probability zero are never drawn
+        cumulative /= cumulative[:, -1:]  # the end is exactly one, so classes of probability zero are never drawn
         noisy = np.empty_like(codes)
         for c in range(n_classes):
             noisy[codes == c] = np.searchsorted(cumulative[c], uniform[codes == c], side="right")
