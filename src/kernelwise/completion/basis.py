@@ -1,4 +1,4 @@
-"""Reading a similarity, given as such or through kernels on features, and the leading eigenvectors of it."""
+"""Read a similarity, given as such or through kernels on features, and find its leading eigenvectors."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,10 +13,10 @@ from ..kernels import build_bank, resolve_kernels
 from ..kernels.combined import combined_features
 from ..kernels.precomputed import is_precomputed
 from ..metrics import coherence
-from ..rows import is_dask, map_rows, take_rows
+from ..rows import is_dask, take_rows
 from ..samples import read_samples
 from ..spectral import GramFactor, SpectralBasis, spectral_basis
-from ..spectral.embedding import ROUNDING, inverse_root
+from ..spectral.embedding import ROUNDING, inverse_root, nystroem_rows, nystroem_weights
 from ..spectral.filtered import filtered_eigenpairs
 from .similarity import is_operator, n_samples_of, symmetric_part
 
@@ -41,16 +41,12 @@ class ExtendedBasis:
     least_degree: float
 
     def extend(self, X: Any) -> Any:
-        """Rows of the basis for new samples; a sample of no similarity to the old ones gets zeros."""
+        """Rows of the basis for new samples; a sample without similarity to the samples of the basis gets zeros."""
         rows = X if self.features is None else self.features(X)
-        placed = np.asarray(rows @ self.projection)
-        if self.degree_weights is not None:
-            degrees = np.asarray(rows @ self.degree_weights)
-            placed *= inverse_root(degrees, self.least_degree)[:, None]
-        return placed
+        return nystroem_rows(rows, self.projection, self.degree_weights, self.least_degree)
 
     def rows(self, index: NDArray[np.intp]) -> Array:
-        """The eigenvectors at some samples, which are distinct and in ascending order."""
+        """The rows of the eigenvectors at some samples; ``index`` is distinct and in ascending order."""
         return take_rows(self.vectors, index)
 
     @property
@@ -66,11 +62,10 @@ class ExtendedBasis:
 
 @dataclass(frozen=True, eq=False)
 class Similarity:
-    """A symmetric similarity of n samples, and the map from samples to rows of which it is a product.
+    """A symmetric similarity of n samples, as :func:`kernelwise.spectral.spectral_basis` takes it.
 
-    ``matrix`` is what :func:`kernelwise.spectral.spectral_basis` takes. Where kernels were given, ``features`` maps X
-    to rows phi(x), and the similarity of x to the samples of ``fit`` is ``phi(x) @ factor.T``; otherwise X holds these
-    similarities themselves.
+    Where kernels were given, ``features`` maps X to rows phi(x), and the similarity of x to the samples of ``fit`` is
+    ``phi(x) @ factor.T``. Otherwise X holds these similarities themselves.
     """
 
     matrix: Any
@@ -84,14 +79,14 @@ class Similarity:
         return n_samples_of(self.matrix)
 
     def eigenvectors(self, count: int, normalize: Any, tol: float, random_state: Any) -> SpectralBasis:
-        """Return leading eigenvectors, of full accuracy where ``tol`` is zero."""
+        """Return leading eigenvectors; they have full accuracy if ``tol`` is zero."""
         if tol > 0:
             return _approximate_basis(self.matrix, count, normalize, tol, random_state)
         return spectral_basis(self.matrix, count, normalize=normalize, random_state=random_state)
 
 
 def read_similarity(estimator: Any, X: Any) -> Similarity:
-    """Validate what ``fit`` was given; kernels on features become the factor of their mean."""
+    """Validate the X of ``fit``; from kernels on features comes the factor of the mean of the kernels."""
     if is_in_blocks(X):
         raise TypeError(
             "the similarity is a Dask collection, and this works in memory only; PairCompleter takes one, and rows of "
@@ -113,12 +108,12 @@ def read_similarity(estimator: Any, X: Any) -> Similarity:
 
 
 def is_in_blocks(X: Any) -> bool:
-    """Whether a similarity is a Dask array, or a factor that is one."""
+    """Whether a similarity is a Dask array, or has a factor that is a Dask array."""
     return is_dask(X.factor if isinstance(X, GramFactor) else X)
 
 
 def read_new(estimator: Any, X: Any) -> Any:
-    """Validate new samples, or their similarities to those of ``fit``."""
+    """Validate new samples, or the similarities of new samples to the samples of ``fit``."""
     if not is_dask(X):
         return read_samples(estimator, X, reset=False)
     if X.ndim != 2 or X.shape[1] != estimator.n_features_in_:
@@ -132,15 +127,16 @@ def read_new(estimator: Any, X: Any) -> Any:
 def leading_basis(
     similarity: Similarity, n_components: int, *, normalize: Any, tol: float, random_state: Any
 ) -> ExtendedBasis:
-    """The eigenvectors of the largest eigenvalues, those of eigenvalue zero or less left out."""
+    """The eigenvectors of the largest eigenvalues that are positive."""
     count = min(n_components, similarity.n_samples)
     if similarity.factor is not None:
         count = max(1, min(count, *similarity.factor.shape))
-    basis = similarity.eigenvectors(count, normalize, tol if similarity.n_samples > LARGE else 0.0, random_state)
-    basis = basis.positive()
+    tol = tol if similarity.n_samples > LARGE else 0.0
+    basis = similarity.eigenvectors(count, normalize, tol, random_state).positive()
     if not len(basis.values):
         raise ValueError("the similarity has no positive eigenvalue, so it tells nothing about the classes")
-    return _with_extension(similarity, basis)
+    weights = nystroem_weights(basis, similarity.factor)
+    return similarity.basis_class(basis.values, basis.vectors, similarity.features, *weights)
 
 
 def _approximate_basis(
@@ -163,15 +159,3 @@ def _approximate_basis(
     values, vectors = filtered_eigenpairs(normalized, count, tol=tol, random_state=random_state)
     vectors[degrees == 0.0] = 0.0
     return SpectralBasis(values, vectors, degrees)
-
-
-def _with_extension(similarity: Similarity, basis: SpectralBasis) -> ExtendedBasis:
-    rows, factor = basis.vectors / basis.values, similarity.factor
-    degree_weights, least = None, 0.0
-    if basis.degrees is not None:
-        least = ROUNDING * float(basis.degrees.max())
-        rows = rows * map_rows(basis.degrees, inverse_root, least)[:, None]
-        ones = np.ones_like(basis.degrees)
-        degree_weights = ones if factor is None else np.asarray(factor.T @ ones)
-    projection = rows if factor is None else np.asarray(factor.T @ rows)
-    return similarity.basis_class(basis.values, basis.vectors, similarity.features, projection, degree_weights, least)

@@ -2,9 +2,9 @@ r"""Step 1 of TPCMC: complete the label matrix of the labelled samples from its 
 
 .. math:: \min_{M \succeq 0} \|M\|_{tr} \quad\text{s.t.}\quad M_{ij} = \hat Z_{ij},\ (i, j) \in \Sigma \tag{2}
 
-The label matrix is positive semi-definite with a unit diagonal, which the paper's problem (2) does not use. Such a
-matrix exists unless pairs contradict each other; then the diagonal is left free. Where the rate of wrong labels is
-known, the constraints become a penalised least squares problem on values corrected for the flips.
+The label matrix has a unit diagonal, which problem (2) of the paper does not use. A positive semi-definite matrix with
+the known entries and a unit diagonal exists unless pairs contradict each other; then the diagonal is left free. Where
+the rate of wrong labels is known, the constraints become penalised least squares on values corrected for the flips.
 
 References
 ----------
@@ -24,40 +24,17 @@ from .matrix.complete import Completion, complete_matrix
 
 __all__ = ["complete_block", "is_contradictory", "noise_penalty", "unshrunk_factor"]
 
-#: A closer solution would be wasted on labels of which some are wrong.
+#: Tolerance where pairs contradict each other: some of them are wrong, so a closer solution is of no use.
 CONTRADICTORY_TOL = 1e-2
 
 
 def noise_penalty(block: KnownBlock, noise_rate: float) -> float:
-    r"""The penalty that goes with flips: a multiple of :math:`\sigma \sqrt{p m}`, the scale of the norm of the noise.
-
-    Parameters
-    ----------
-    block : KnownBlock
-    noise_rate : float in [0, 0.5)
-
-    Examples
-    --------
-    >>> from kernelwise import Pairs
-    >>> from kernelwise.completion.block_completion import noise_penalty
-    >>> from kernelwise.completion.known_block import known_block
-    >>> noise_penalty(known_block(Pairs([0, 0, 1], [1, 2, 2], [1, -1, -1], n_samples=3)), 0.0)
-    0.0
-    """
+    r"""The penalty for flipped labels: a multiple of :math:`\sigma \sqrt{p m}`, the scale of the norm of the noise."""
     return NOISE_MULTIPLE * math.sqrt(flip_variance(noise_rate) * block.share * len(block.index))
 
 
 def is_contradictory(block: KnownBlock) -> bool:
-    """Whether no classes agree with all known pairs: two samples are linked by pairs of one class, and said to differ.
-
-    Examples
-    --------
-    >>> from kernelwise import Pairs
-    >>> from kernelwise.completion.block_completion import is_contradictory
-    >>> from kernelwise.completion.known_block import known_block
-    >>> is_contradictory(known_block(Pairs([0, 1, 0], [1, 2, 2], [1, 1, -1], n_samples=3)))
-    True
-    """
+    """Whether a pair is given as different though a chain of pairs of one class joins its two samples."""
     m, linked = len(block.index), block.values > 0
     graph = sp.csr_array((np.ones(int(linked.sum())), (block.rows[linked], block.cols[linked])), shape=(m, m))
     _, group = connected_components(graph, directed=False)
@@ -73,27 +50,12 @@ def complete_block(
     max_iter: int = 1000,
     random_state: int | np.random.RandomState | None = None,
 ) -> Completion:
-    """Complete the block: exactly without noise, by penalised least squares with it.
+    """Complete the block ``L L^T``: exactly without noise, by penalised least squares with noise; ``left`` is L.
 
-    Parameters
-    ----------
-    block : KnownBlock
-        Values as given; the correction for flips is made here.
-    noise_rate : float, default=0.0
-    penalty : float, optional
-        Overrides what the noise rate implies; 0 asks for the exact problem.
-    tol, max_iter, random_state
-        As in :func:`kernelwise.complete_matrix`.
+    The values of the block are as given; the correction for flips is made here. A penalty that is given replaces the
+    penalty for the noise rate, and 0 asks for the exact problem.
 
-    Returns
-    -------
-    Completion
-        Its ``left`` is the factor L of the completed block ``L L^T``.
-
-    Examples
-    --------
     >>> from kernelwise import Pairs
-    >>> from kernelwise.completion.block_completion import complete_block
     >>> from kernelwise.completion.known_block import known_block
     >>> known = Pairs([0, 1, 0, 3], [1, 2, 3, 4], [1, 1, -1, 1], n_samples=5)
     >>> complete_block(known_block(known), random_state=0).to_dense()[0].round(2) + 0.0
@@ -124,10 +86,6 @@ def unshrunk_factor(completion: Completion, penalty: float, share: float) -> Arr
 
     Where a share p of the entries is known at random, the penalty c lowers every eigenvalue by about c / p.
 
-    Examples
-    --------
-    >>> from kernelwise import complete_matrix
-    >>> from kernelwise.completion.block_completion import unshrunk_factor
     >>> everything = complete_matrix([0, 0, 1], [0, 1, 1], [1, 1, 1], (2, 2), symmetric=True, penalty=0.5)
     >>> abs(unshrunk_factor(everything, 0.5, 1.0)).round(3)
     array([[1.],

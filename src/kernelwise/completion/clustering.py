@@ -11,10 +11,9 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_choice, check_count
-from ..pairs.clustering import _settle
 from ..samples import read_samples
-from ..spectral import GramFactor, assign_clusters
-from ..spectral.embedding import possible_normalization, unit_rows
+from ..spectral import GramFactor
+from ..spectral.embedding import possible_normalization, settled_clusters, unit_rows
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_similarity
@@ -39,15 +38,15 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int, default=8
     completer : PairCompleter or None, default=None
-        A copy of it is fitted; None: ``PairCompleter("auto")``, which chooses the number of eigenvectors by pairs held
-        out.
+        A copy of the completer is fitted. None: ``PairCompleter("auto")``, which chooses the number of eigenvectors by
+        held-out pairs.
     normalize : {"auto", "symmetric", "none"}, default="auto"
-        "symmetric" as above, which needs degrees that are not negative; "none" takes eigenvectors of Z' itself;
-        "auto" the first where it is possible.
+        "symmetric": as above, which needs degrees that are not negative. "none": the eigenvectors of Z' itself. "auto":
+        "symmetric" where it is possible, otherwise "none".
     n_init : int, default=10
         Number of starts of k-means.
     random_state : int, RandomState or None, default=None
-        Also that of the completer, where it has none.
+        The completer uses it too, unless the completer has a ``random_state`` of its own.
 
     Attributes
     ----------
@@ -55,7 +54,7 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
     embedding_ : ndarray of shape (n_samples, n_coordinates)
     cluster_centers_ : ndarray of shape (n_clusters, n_coordinates)
     completer_ : PairCompleter or None
-        None where there was no supervision, or it agreed with no core, and the similarity itself was clustered.
+        None if there were no pairs, or the estimated label matrix was zero, and the similarity itself was clustered.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -100,7 +99,7 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
         X : array, sparse matrix, LinearOperator or GramFactor of shape (n_samples, n_samples)
             The similarity; features where the completer has kernels.
         y : array-like of shape (n_samples,), optional
-            Known classes, -1 for unknown, of which pairs are made if none are given.
+            Known classes, -1 for unknown; pairs are made from the classes if no pairs are given.
         pairs : Pairs, optional
             With neither ``pairs`` nor ``y`` the similarity itself is clustered.
 
@@ -131,8 +130,9 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
             basis = self._basis(Similarity(GramFactor(factor), factor), rng)
         self._extended, self._unit_rows = basis, basis.vectors.shape[1] > 1
         self.embedding_ = self._rows(basis.vectors)
-        labels = assign_clusters(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=rng)
-        self.labels_, self.cluster_centers_ = _settle(self.embedding_, labels, self.n_clusters)
+        self.labels_, self.cluster_centers_ = settled_clusters(
+            self.embedding_, self.n_clusters, n_init=self.n_init, random_state=rng
+        )
         return self
 
     def predict(self, X: Any) -> NDArray[np.intp]:
@@ -141,7 +141,7 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_new, n_samples)
-            Similarities of new samples to those of ``fit``; features where the completer has kernels.
+            Similarities of new samples to the samples of ``fit``; features where the completer has kernels.
 
         Returns
         -------
@@ -150,7 +150,7 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
         return pairwise_distances_argmin(self.embed(X), self.cluster_centers_).astype(np.intp)
 
     def embed(self, X: Any) -> Array:
-        """Place samples in the embedding by Nystroem's formula; those of ``fit`` are placed where they were."""
+        """Place samples in the embedding by Nystroem's formula; a sample of ``fit`` gets its row of ``embedding_``."""
         check_is_fitted(self)
         checked = read_samples(self, X, reset=False)
         rows = checked if self.completer_ is None else self.completer_.transform(X)
@@ -159,17 +159,19 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
     def _basis(self, similarity: Similarity, rng: np.random.RandomState) -> ExtendedBasis:
         normalize: Any = self.normalize
         if normalize == "auto":
-            normalize = possible_normalization(_degrees(similarity))
+            ones, factor = np.ones(similarity.n_samples), similarity.factor
+            degrees = similarity.matrix @ ones if factor is None else factor @ (factor.T @ ones)
+            normalize = possible_normalization(np.asarray(degrees))
         return leading_basis(similarity, self.n_clusters, normalize=normalize, tol=0.0, random_state=rng)
 
     def _rows(self, vectors: Array) -> Array:
-        """Rows of unit length; of a single coordinate that would leave nothing but the sign."""
+        """Rows of unit length, unless there is a single coordinate: then only its sign would be left."""
         return unit_rows(vectors) if self._unit_rows else vectors
 
     def _read(self, X: Any) -> int:
-        """Validate; the completer then gets what was given, so that it sees the names of the columns."""
+        """Validate X and return the number of samples; the completer gets X as given, to see the column names."""
         if is_in_blocks(X):
-            return read_similarity(self._completer, X).n_samples  # which refuses it
+            return read_similarity(self._completer, X).n_samples  # this raises an error
         if is_operator(X):
             self.n_features_in_ = n_samples_of(X)
             return self.n_features_in_
@@ -191,12 +193,3 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self._completer).input_tags
         return tags
-
-
-def _degrees(similarity: Similarity) -> Array:
-    """Row sums."""
-    ones = np.ones(similarity.n_samples)
-    if isinstance(similarity.matrix, GramFactor):
-        factor = similarity.matrix.factor
-        return np.asarray(factor @ (factor.T @ ones))
-    return np.asarray(similarity.matrix @ ones)

@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,81 +13,76 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import check_choice, check_count, is_number
+from ..checks import check_choice, check_count, check_ends, is_number
 from ..cluster.labelled_pairs import pairs_in_memory
 from ..kernels.precomputed import is_precomputed
+from ..memory import require
 from ..pairs.audit.wrong_pairs import audit_pairs
 from ..rows import for_users, in_memory, is_dask
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
-from .basis import (
-    ExtendedBasis,
-    Similarity,
-    is_in_blocks,
-    leading_basis,
-    read_new,
-    read_similarity,
-)
+from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_new, read_similarity
 from .block_completion import is_contradictory
 from .components import Calibration, candidates, check_components, choose_components
 from .core_fit import METHODS, CoreFitter, FittedCore
-from .entries import all_entries, entries
 from .known_block import KnownBlock, known_block
 from .matrix.observed import sample_product
-from .on_cluster import fit_on_cluster
+from .on_cluster import fit_on_cluster, pair_products
 from .theory import labelled_for_recovery
 
 __all__ = ["PairCompleter"]
 
 Array = NDArray[np.float64]
 
-#: The most noise that "auto" acts on: at one half pairs say nothing, and the correction has a pole.
+#: The largest noise rate that "auto" uses: at one half pairs carry no information, and the correction is infinite.
 MOST_NOISE = 0.45
 
 
 class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    r"""Tell for every pair whether it shares a class, from a similarity and the truth for a few pairs (TPCMC).
+    r"""Estimate for every pair whether it shares a class, from a similarity and a few known pairs (TPCMC).
 
-    The label matrix Z, 1 for pairs of one class and 0 for others, is sought in the span of the s leading eigenvectors U
-    of the similarity:
+    The label matrix Z, 1 for pairs of one class and 0 for other pairs, is estimated within the span of the s leading
+    eigenvectors U of the similarity:
 
     .. math:: Z' = U M U^\top, \qquad M = \hat U^\dagger \hat Z (\hat U^\dagger)^\top \tag{5}
 
-    where :math:`\hat U` are the rows of the labelled samples, those that occur in a known pair, and :math:`\hat Z` is
-    their label matrix, completed from the known entries by nuclear-norm minimisation. ``method="direct"`` skips the
-    completion and fits M to the known entries themselves. Nothing of size n x n or m x m is formed.
+    where :math:`\hat U` are the rows of the m labelled samples, which are the samples that occur in a known pair, and
+    :math:`\hat Z` is their label matrix, completed from the known entries by nuclear-norm minimisation.
+    ``method="direct"`` skips the completion and fits M to the known entries. No n x n or m x m matrix is formed.
 
     Parameters
     ----------
     n_components : int, sequence of int or "auto", default=50
-        Number s of eigenvectors, less than the number of labelled samples. Of several, the one with the least error on
-        pairs of samples held out; they are tried in ascending order until that grows. "auto": 5, 10, 20, 50, 100, 200.
+        Number s of eigenvectors, less than the number of labelled samples. Of several numbers, the one with the least
+        error on pairs of held-out samples is taken; the numbers are tried in ascending order until the error grows.
+        "auto" tries 5, 10, 20, 50, 100, 200.
     method : {"direct", "completion"}, default="direct"
-        "completion" is the paper's; "direct" solves :math:`\min_{M \succeq 0} \sum_\Sigma w_{ij} (\hat u_i^\top M
-        \hat u_j - \hat Z_{ij})^2 + c\, \mathrm{tr}(\hat U M \hat U^\top)`, the penalised completion within the span of
-        the basis.
+        "completion" is the method of the paper. "direct" is the penalised completion within the span of the basis,
+        :math:`\min_{M \succeq 0} \sum_\Sigma w_{ij} (\hat u_i^\top M \hat u_j - \hat Z_{ij})^2
+        + c\, \mathrm{tr}(\hat U M \hat U^\top)`.
     kernels : "precomputed" or kernels, default="precomputed"
-        "precomputed": ``fit`` gets the similarity. Otherwise features, of which the mean of these kernels is taken.
+        "precomputed": ``fit`` gets the similarity. Otherwise ``fit`` gets features, and the similarity is the mean of
+        these kernels.
     normalize : {"none", "symmetric"}, default="none"
-        Eigenvectors of S, as in the paper, or of :math:`D^{-1/2} S D^{-1/2}`, which suits neighbour graphs.
+        Use the eigenvectors of S, as in the paper, or of :math:`D^{-1/2} S D^{-1/2}`, which suits neighbour graphs.
     noise_rate : float, "auto" or None, default=None
-        Fraction of the known pairs that is wrong, below 1/2; "auto": as found by :func:`~kernelwise.audit_pairs` in
-        the basis, without any labels. Values are then corrected, :math:`(z - e) / (1 - 2 e)`, and the fit is penalised
-        according to the variance of the flips instead of exact.
+        Fraction of the known pairs that is wrong, below 1/2. "auto": :func:`~kernelwise.audit_pairs` estimates the
+        fraction in the basis, without any labels. Values are then corrected, :math:`(z - e) / (1 - 2 e)`, and the fit
+        is not exact but penalised according to the variance of the flips.
     penalty : float or None, default=None
-        c of the direct fit, or of the penalised completion; None: from the noise that is given or found.
+        c of the direct fit, or of the penalised completion. None: c follows from the noise that is given or found.
     refine : bool, default=True
-        Adjust the rows of labelled samples to their own known pairs, and the others accordingly, where that predicts
-        held-out pairs better (see :mod:`kernelwise.completion.row_refinement`). False: as in the paper, where labelled
-        samples too are placed by the basis alone.
+        Adjust the rows of labelled samples to their own known pairs, and the other rows accordingly, if this predicts
+        held-out pairs better (see :mod:`kernelwise.completion.row_refinement`). False: the basis alone places all
+        samples, as in the paper.
     calibrate : bool, default=True
         Hold out a third of the labelled samples once to learn how scores relate to probabilities.
     eigen_tol : float, default=0.01
-        From 5,000 samples on, relative accuracy of the eigenvalues; 0 for machine precision, which can take long.
+        Relative accuracy of the eigenvalues for more than 5,000 samples; 0 for machine precision, which can take long.
     rank : None, int or float, default=None
         For kernels on features: as in :func:`kernelwise.kernels.build_bank`.
     tol : float, default=1e-4
-        Of the completion or of the direct fit.
+        Relative duality gap of the completion or of the direct fit.
     max_iter : int, default=1000
     random_state : int, RandomState or None, default=None
 
@@ -98,7 +94,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     eigenvalues_ : ndarray of shape (n_components,)
     core_ : ndarray of shape (n_components, n_components)
     coherence_ : float
-        :math:`\mu_s`; the lower, the fewer labelled samples are needed.
+        :math:`\mu_s`; with a lower coherence fewer labelled samples are needed.
     labelled_ : ndarray of int
         The samples that occur in known pairs.
     completion_ : Completion or None
@@ -121,17 +117,16 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     Notes
     -----
-    A sample that occurs in no known pair is placed by its similarities alone. The diagonal of the block needs no
-    labelling: a sample shares its own class.
+    A sample that occurs in no known pair is placed by its similarities alone.
 
     Which method? With a tenth of the pairs of a fifth of Citeseer's documents known, clusters have an NMI of .37 by
-    either. With few pairs (113 of 48 samples in three classes) the balanced accuracy over all pairs is 1.00 by the
-    direct fit and .68 by the completion; and where some pairs are wrong unknowingly, the exact completion honours them.
-    Hence the default. With plenty of pairs, or a noise rate, the completion is a little ahead.
+    both methods. With few pairs (113 pairs of 48 samples in three classes) the balanced accuracy over all pairs is 1.00
+    by the direct fit and .68 by the completion. The exact completion also keeps wrong pairs if no noise rate is given.
+    Hence "direct" is the default. With many pairs, or with a noise rate, the completion is slightly better.
 
-    A similarity in a Dask array, or the :class:`~kernelwise.spectral.GramFactor` of one, stays on the workers. The rows
-    of the basis at the labelled samples alone are brought here, where the core is found as in memory. ``basis_`` and
-    ``factor_`` are then Dask arrays that the workers hold. ``noise_rate="auto"`` is found from the labelled samples.
+    A similarity in a Dask array, or the :class:`~kernelwise.spectral.GramFactor` of a Dask array, stays on the workers.
+    Only the rows of the basis at the labelled samples are brought into memory, where the core is found. ``basis_`` and
+    ``factor_`` are then Dask arrays, and ``noise_rate="auto"`` uses the labelled samples alone.
 
     References
     ----------
@@ -195,10 +190,10 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             The similarity; its symmetric part is used. With ``kernels``, features of shape (n_samples, n_features).
             On a cluster: a Dask array of dense or sparse blocks, symmetric, or the GramFactor of a Dask array.
         y : array-like of shape (n_samples,), optional
-            Known classes, -1 for unknown, of which pairs are made if none are given.
+            Known classes, -1 for unknown; pairs are made from the classes if no pairs are given.
         pairs : Pairs or Dask frame, optional
-            What is known of pairs of samples. Of a frame, the columns row, col, label (+1 or -1) and, if there is one,
-            weight are brought here.
+            The known pairs. A frame has the columns row, col, label (+1 or -1) and perhaps weight, which are brought
+            into memory.
 
         Returns
         -------
@@ -244,7 +239,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return self
 
     def pair_scores(self, rows: Any, cols: Any) -> Any:
-        """Entries of the estimated label matrix: near 1 for pairs of one class, near 0 for others.
+        """Entries of the estimated label matrix: near 1 for pairs of one class, near 0 for other pairs.
 
         Parameters
         ----------
@@ -256,26 +251,38 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         ndarray, or a Dask array for pairs in a Dask collection
         """
         check_is_fitted(self)
-        return entries(self.factor_, rows, cols)
+        check = partial(check_ends, n_samples=len(self.factor_), remedy="; for new samples see transform")
+        if is_dask(self.factor_) or is_dask(rows) or is_dask(cols):
+            return pair_products(self.factor_, rows, cols, check)
+        return sample_product(self.factor_, self.factor_, *check(rows, cols))
 
     def predict_pairs(self, rows: Any, cols: Any) -> Any:
-        """Say +1 for pairs with a score of at least one half and -1 for others, as the labels of :class:`Pairs`."""
+        """Labels as in :class:`Pairs`: +1 for pairs with a score of at least one half, -1 for other pairs."""
         return np.where(self.pair_scores(rows, cols) >= 0.5, 1, -1)
 
     def predict_proba_pairs(self, rows: Any, cols: Any) -> Any:
         """Probabilities that pairs share a class.
 
-        Calibrated on pairs of samples held out, or on the known pairs themselves where these are too few or
-        ``calibrate`` is off.
+        The probabilities are calibrated on pairs of held-out samples, or on the known pairs themselves if there are too
+        few of them or ``calibrate`` is False.
         """
         scores = self.pair_scores(rows, cols)
         assert self.calibration_ is not None  # since fit
         return scores.map_blocks(self.calibration_) if is_dask(scores) else self.calibration_(scores)
 
     def label_matrix(self, *, max_gigabytes: float = 2.0) -> Any:
-        """The whole n x n matrix of scores, if it is no larger than allowed; a Dask array where ``factor_`` is one."""
+        """The whole n x n matrix of scores, unless it is too large; a Dask array where ``factor_`` is a Dask array."""
         check_is_fitted(self)
-        return all_entries(self.factor_, max_gigabytes)
+        n_samples = len(self.factor_)
+        needed = 8e-9 * n_samples**2
+        if needed > max_gigabytes:
+            raise ValueError(
+                f"the label matrix of {n_samples} samples takes {needed:.3g} GB, more than max_gigabytes="
+                f"{max_gigabytes:g}; use pair_scores(rows, cols), or factor_ @ factor_[some].T"
+            )
+        if not is_dask(self.factor_):
+            require(8 * n_samples**2, f"the label matrix of {n_samples} samples", "use pair_scores(rows, cols)")
+        return self.factor_ @ self.factor_.T
 
     def transform(self, X: Any) -> Any:
         """Rows of the factor for new samples, by Nystroem's formula; scores of pairs are their inner products.
@@ -283,8 +290,8 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Parameters
         ----------
         X : array, sparse matrix or Dask array of shape (n_new, n_samples)
-            Similarities of new samples to those of ``fit``, so that ``transform(X) @ factor_.T`` are the scores of new
-            with old samples. With ``kernels``, features of shape (n_new, n_features).
+            Similarities of new samples to the samples of ``fit``; with ``kernels``, features of shape (n_new,
+            n_features). ``transform(X) @ factor_.T`` are the scores of pairs of a new sample and a sample of ``fit``.
 
         Returns
         -------
@@ -294,13 +301,13 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return self._extended.extend(read_new(self, X)) @ self._root
 
     def _find_noise(self, basis: ExtendedBasis, labelled: Array, known: Pairs, rng: np.random.RandomState) -> float:
-        """The share of known pairs that is wrong: as given, or found by an audit of the pairs within the basis."""
+        """The share of wrong pairs among the known pairs: as given, or by an audit of the pairs within the basis."""
         if self.noise_rate != "auto":
             return 0.0 if self.noise_rate is None else float(self.noise_rate)
         scales = np.sqrt(np.maximum(basis.values, 0.0))
         if in_memory(basis.vectors):
             self.audit_ = audit_pairs(basis.vectors * scales, known, random_state=rng)
-        else:  # of the others nothing but their number is left out
+        else:  # samples without known pairs change nothing but the number of samples
             among = known.restrict(np.unique(np.concatenate([known.rows, known.cols])))
             self.audit_ = audit_pairs(labelled * scales, among, random_state=rng)
         precision = self.audit_.noise.precision_positive, self.audit_.noise.precision_negative

@@ -1,7 +1,7 @@
-"""How many eigenvectors carry the label matrix, and how likely a score makes one class: pairs held out tell both.
+"""Choose the number of eigenvectors, and learn probabilities from scores, both by pairs of held-out samples.
 
-What is predicted are mostly pairs of samples that were never labelled, so it is samples that are held out, not pairs:
-scores of pairs whose ends both helped to fit the core would look too good.
+Most pairs that users ask for are pairs of samples without any known pair. So samples are held out, not pairs: if both
+samples of a pair have helped to fit the core, the score of the pair looks too good.
 """
 
 from collections.abc import Sequence
@@ -18,20 +18,19 @@ from .known_block import KnownBlock
 from .matrix.observed import sample_product
 
 Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 #: Numbers of eigenvectors that n_components="auto" tries.
 GRID = (5, 10, 20, 50, 100, 200)
-#: More eigenvectors are not tried once the error exceeds the least one by this factor.
+#: More eigenvectors are not tried once the error is more than this many times the least error.
 WORSE = 1.05
 #: The fraction of the labelled samples that is held out.
 HELD_OUT = 1 / 3
-#: With fewer pairs than this on either side there is nothing to learn from holding them out.
+#: With fewer pairs than this to fit or to test, no sample is held out.
 LEAST_PAIRS = 20
 
 
 def check_components(n_components: Any) -> None:
-    """Refuse what cannot be a number of eigenvectors, whatever the data."""
+    """Refuse an ``n_components`` that is wrong for any data."""
     if isinstance(n_components, str):
         if n_components != "auto":
             raise ValueError(f'n_components must be an int, several, or "auto", got {n_components!r}')
@@ -58,7 +57,7 @@ def candidates(n_components: Any, n_labelled: int, n_samples: int) -> list[int]:
 
 
 class Calibration(NamedTuple):
-    """Probability of one class given a score: increasing, and linear between these points."""
+    """The probability of one class as a function of the score: increasing, and linear between these points."""
 
     scores: Array
     probabilities: Array
@@ -68,30 +67,11 @@ class Calibration(NamedTuple):
         r"""Isotonic regression of the given labels on the scores, corrected for flips: :math:`(p - e) / (1 - 2 e)`."""
         isotonic = IsotonicRegression().fit(scores, block.values, sample_weight=block.weights)
         corrected = (isotonic.y_thresholds_ - noise_rate) / (1.0 - 2.0 * noise_rate)
-        doubt = 1.0 / (len(scores) + 2.0)  # nothing is certain: one pair on either side may be the exception
+        doubt = 1.0 / (len(scores) + 2.0)  # no probability is 0 or 1, as if one more pair of either label were known
         return cls(isotonic.X_thresholds_, np.clip(corrected, doubt, 1.0 - doubt))
 
     def __call__(self, scores: Array) -> Array:
         return np.interp(scores, self.scores, self.probabilities)
-
-
-class ComponentChoice(NamedTuple):
-    """The number of eigenvectors, the errors of those tried, and probabilities from the pairs held out, if any."""
-
-    n_components: int
-    errors: dict[int, float]
-    calibration: Calibration | None
-
-
-def hold_out(block: KnownBlock, random_state: np.random.RandomState) -> tuple[Mask, Mask] | None:
-    """Known entries to fit and to test; None where there are too few of either.
-
-    A third of the samples is held out: entries of two such samples test, entries of two others fit.
-    """
-    held = random_state.permutation(len(block.index)) < HELD_OUT * len(block.index)
-    n_held = held[block.rows].astype(int) + held[block.cols]
-    fitting, testing = n_held == 0, n_held == 2
-    return (fitting, testing) if min(fitting.sum(), testing.sum()) >= LEAST_PAIRS else None
 
 
 def choose_components(
@@ -102,15 +82,19 @@ def choose_components(
     *,
     calibrate: bool,
     random_state: np.random.RandomState,
-) -> ComponentChoice:
-    """The number of eigenvectors of least error on pairs of samples held out; the first where none can be.
+) -> tuple[int, dict[int, float], Calibration | None]:
+    """The number of eigenvectors with the least error on pairs of held-out samples, all errors, and probabilities.
 
-    ``labelled`` are the rows of the basis at ``block.index``.
+    A third of the samples is held out. Entries of two held-out samples test, and entries of two other samples fit. If
+    there are too few entries, the first number is taken. ``labelled`` are the rows of the basis at ``block.index``.
     """
-    split = hold_out(block, random_state) if calibrate or len(counts) > 1 else None
-    if split is None:
-        return ComponentChoice(counts[0], {}, None)
-    rest, held = block.among(split[0]), block.among(split[1])
+    if not calibrate and len(counts) == 1:
+        return counts[0], {}, None
+    held_out = random_state.permutation(len(block.index)) < HELD_OUT * len(block.index)
+    n_held = held_out[block.rows].astype(int) + held_out[block.cols]
+    if min((n_held == 0).sum(), (n_held == 2).sum()) < LEAST_PAIRS:
+        return counts[0], {}, None
+    rest, held = block.among(n_held == 0), block.among(n_held == 2)
     fitting, testing = (labelled[np.searchsorted(block.index, part.index)] for part in (rest, held))
     completion = fitter.complete(rest, random_state)
     truth, scores = held.corrected(fitter.noise_rate).values, {}
@@ -120,6 +104,6 @@ def choose_components(
         scores[count] = sample_product(rows, rows, held.rows, held.cols)
         errors[count] = float(np.average((scores[count] - truth) ** 2, weights=held.weights))
         if errors[count] > WORSE * min(errors.values()):
-            break  # the cost grows with the square of their number
+            break  # the cost grows with the square of the number of eigenvectors
     best = min(errors, key=errors.__getitem__)
-    return ComponentChoice(best, errors, Calibration.fit(scores[best], held, fitter.noise_rate) if calibrate else None)
+    return best, errors, Calibration.fit(scores[best], held, fitter.noise_rate) if calibrate else None

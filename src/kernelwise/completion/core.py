@@ -1,7 +1,8 @@
 r"""The label matrix of all samples from known pairs of a few: ``Z' = U M U^T`` with a core matrix M of size s x s.
 
-The labelled samples are the m rows :math:`\hat U` of the basis :math:`U` (n x s); :math:`\hat Z` is their m x m label
-matrix, 1 for pairs of one class and 0 for others, known in the entries :math:`\Sigma`. Two ways to the core:
+The labelled samples have the m rows :math:`\hat U` of the basis :math:`U` (n x s). Their m x m label matrix
+:math:`\hat Z`, 1 for pairs of one class and 0 for other pairs, is known in the entries :math:`\Sigma`. There are two
+ways to find the core:
 
 .. math::
 
@@ -10,8 +11,9 @@ matrix, 1 for pairs of one class and 0 for others, known in the entries :math:`\
     \text{direct:} \quad & \min_{M \succeq 0}\ \tfrac12 \sum_{(i,j) \in \Sigma} w_{ij}
         (\hat u_i^\top M \hat u_j - \hat Z_{ij})^2 + c\, \mathrm{tr}(\hat U M \hat U^\top)
 
-The second is the penalised completion of :math:`\hat Z` within the span of the basis: its penalty is the nuclear norm
-of the fitted block. It is not in the paper; its cost is linear in the known pairs and nothing is of size m x m.
+The direct fit is the penalised completion of :math:`\hat Z` within the span of the basis: the penalty is the nuclear
+norm of the fitted block. The direct fit is not in the paper. Its cost is linear in the number of known pairs, and no
+matrix of size m x m is made.
 
 Both are solved in coordinates in which the labelled rows are orthonormal, :math:`\hat U = V \Sigma W^\top`,
 :math:`M = (W \Sigma^{-1}) C (W \Sigma^{-1})^\top`: (5) is then :math:`C = V^\top \hat Z V`, and the Hessian of the
@@ -46,6 +48,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..optim import Certificate, HistoryRow, SolverResult, Status
+from ..spectral.tall_arrays import with_signs
 from .known_block import KnownBlock, flip_variance
 from .matrix.observed import sample_product
 
@@ -64,24 +67,24 @@ Array = NDArray[np.float64]
 
 #: Singular values of the labelled rows below this fraction of the largest count as zero.
 RANK_TOLERANCE = 1e-8
-#: Share of the entries from which on whole rows are computed.
+#: If at least this share of the entries is known, whole rows are computed.
 MANY_KNOWN = 0.03
-#: Entries are evaluated in pieces of about this many numbers, so that memory does not grow with the pairs.
+#: Whole rows are computed in pieces of about this many numbers, so that memory does not grow with the pairs.
 CHUNK_VALUES = 2**21
-#: The norm of a symmetric matrix of independent noise is twice its standard deviation times the square root of its
-#: size. A penalty somewhat above removes every direction that is noise.
+#: The norm of a symmetric matrix of independent noise is twice the standard deviation of the noise times the square
+#: root of the size of the matrix. A penalty somewhat above this norm removes every direction that is noise.
 NOISE_MULTIPLE = 2.5
-#: With few pairs per unknown of the core, such a penalty would remove the classes too: the multiple is then lower, as
-#: many times the pairs per unknown as this, and at least the number below. Found by simulation.
+#: With few pairs per unknown of the core, such a penalty would remove the classes too. The multiple is then lower: the
+#: first number times the pairs per unknown, and at least the second number. Both numbers were found by simulation.
 PER_UNKNOWN, LEAST_MULTIPLE = 0.25, 0.8
 #: The refit in the directions found keeps this share of the penalty, because the dual bound needs a positive penalty.
 REFIT = 1e-3
-#: Rounds of the fit with an unknown noise level; where there is none it falls geometrically to its floor.
+#: Rounds of the fit with an unknown noise level; without noise the level falls geometrically to its floor.
 MAX_ROUNDS = 20
 
 
 class LabelledBasis(NamedTuple):
-    r"""The labelled rows of a basis, :math:`\hat U = V \Sigma W^\top`: V (m x k), and the way back W / Sigma."""
+    r"""The labelled rows of a basis, :math:`\hat U = V \Sigma W^\top`: ``left`` is V (m x k), ``lift`` is W / Sigma."""
 
     left: Array
     lift: Array
@@ -93,12 +96,8 @@ class LabelledBasis(NamedTuple):
 
 
 def labelled_basis(rows: Array) -> LabelledBasis:
-    """Orthonormal coordinates of the labelled rows; directions that they do not determine are left out (pinv).
+    """Orthonormal coordinates of the labelled rows, without directions that the rows do not determine (as in a pinv).
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.completion.core import labelled_basis
     >>> labelled_basis(np.array([[3.0, 0.0], [4.0, 0.0]])).rank
     1
     """
@@ -110,12 +109,7 @@ def labelled_basis(rows: Array) -> LabelledBasis:
 def reconstruct_core(labelled: LabelledBasis, completed_factor: Array) -> Array:
     r"""Equation (5) in orthonormal coordinates: :math:`C = V^\top L L^\top V` for a completed block :math:`L L^\top`.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.completion.core import labelled_basis, reconstruct_core
-    >>> rows = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
-    >>> labelled = labelled_basis(rows)
+    >>> labelled = labelled_basis(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]))
     >>> factor = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     >>> (labelled.lift @ reconstruct_core(labelled, factor) @ labelled.lift.T).round(6)
     array([[1.  , 0.  ],
@@ -126,12 +120,8 @@ def reconstruct_core(labelled: LabelledBasis, completed_factor: Array) -> Array:
 
 
 def symmetric_root(core: Array) -> Array:
-    """L with ``L L^T`` equal to a positive semi-definite matrix, of as many columns as its rank.
+    """L with ``L L^T`` equal to a positive semi-definite matrix; L has as many columns as the matrix has rank.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.completion.core import symmetric_root
     >>> symmetric_root(np.diag([4.0, 0.0]))
     array([[2.],
            [0.]])
@@ -139,8 +129,7 @@ def symmetric_root(core: Array) -> Array:
     values, vectors = scipy.linalg.eigh(core)
     kept = values > 1e-12 * max(float(values[-1]), 0.0)
     root = vectors[:, kept] * np.sqrt(values[kept])
-    peaks = np.take_along_axis(root, np.abs(root).argmax(axis=0)[None, :], axis=0)
-    return root[:, ::-1] * np.where(peaks < 0, -1.0, 1.0)[:, ::-1]
+    return with_signs(root[:, ::-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,25 +138,14 @@ class CoreProblem:
 
     .. math:: \min_{C \succeq 0} P(C) = \sum_t w_t (v_{i_t}^\top C v_{j_t} - z_t)^2 + c\, \mathrm{tr}\, C
 
-    (every known pair stands for two entries, hence no half). With ``A*(y)`` the symmetric part of
+    (every known pair stands for two entries, hence there is no factor one half). ``left`` is V, with orthonormal
+    columns, and ``penalty`` is c, which is positive. With ``A*(y)`` the symmetric part of
     :math:`\sum_t y_t v_{i_t} v_{j_t}^\top`, the dual is
 
     .. math:: \max_y\ \sum_t y_t z_t - \tfrac14 \sum_t y_t^2 / w_t \quad\text{s.t.}\quad A^*(y) \preceq c\, I
 
-    Parameters
-    ----------
-    left : array of shape (m, k)
-        V, with orthonormal columns.
-    block : KnownBlock
-    penalty : float
-        c, positive.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> from kernelwise import Pairs
     >>> from kernelwise.completion.known_block import known_block
-    >>> from kernelwise.completion.core import CoreProblem, fit_core
     >>> block = known_block(Pairs([0, 0], [1, 2], [1, -1], n_samples=3))
     >>> left = np.array([[0.6, 0.0], [0.8, 0.0], [0.0, 1.0]])
     >>> problem = CoreProblem(left, block, penalty=0.048)
@@ -183,7 +161,7 @@ class CoreProblem:
     def entries(self, core: Array) -> Array:
         """The values of ``V C V^T`` on the known entries."""
         rows, cols, moved = self.block.rows, self.block.cols, self.left @ core
-        if self._many_per_row:  # then whole rows at the speed of the BLAS cost less than gathering single entries
+        if self._many_per_row:  # then products of whole rows cost less than gathering single entries
             found, size = np.empty(len(rows)), max(1, CHUNK_VALUES // len(self.left))
             for first in range(0, len(self.left), size):
                 part = slice(*np.searchsorted(rows, [first, first + size]))
@@ -196,10 +174,9 @@ class CoreProblem:
         return self.block.share >= MANY_KNOWN and bool(np.all(np.diff(self.block.rows) >= 0))
 
     def with_penalty(self, penalty: float) -> "CoreProblem":
-        """The same problem with another penalty; what does not depend on it is not computed again."""
+        """The same problem with another penalty; values that do not depend on the penalty are not computed again."""
         other = replace(self, penalty=penalty)
-        kept = {name: value for name, value in vars(self).items() if name in ("curvature", "_many_per_row")}
-        vars(other).update(kept)
+        vars(other).update({name: vars(self)[name] for name in ("curvature", "_many_per_row") if name in vars(self)})
         return other
 
     def adjoint(self, multipliers: Array) -> Array:
@@ -218,7 +195,7 @@ class CoreProblem:
         return self.adjoint(2.0 * self.block.weights * residual)
 
     def dual_value(self, residual: Array, gradient: Array) -> float:
-        """The dual value of the residual, scaled to be feasible and then as well as possible."""
+        """The dual value of the best feasible multiple of the residual."""
         multipliers = -2.0 * self.block.weights * residual
         largest = float(scipy.linalg.eigvalsh(-gradient, subset_by_index=[len(gradient) - 1] * 2)[0])
         linear = float(multipliers @ self.block.values)
@@ -231,7 +208,7 @@ class CoreProblem:
 
     @cached_property
     def curvature(self) -> float:
-        """The largest eigenvalue of the Hessian of the loss, by power iteration, with a margin."""
+        """The largest eigenvalue of the Hessian of the loss, by power iteration, plus a margin of 5 %."""
         rank = self.left.shape[1]
         direction = np.eye(rank) + 0.1 * np.cos(np.add.outer(np.arange(rank), np.arange(rank)))
         length = 0.0
@@ -246,20 +223,9 @@ class CoreProblem:
 def fit_core(
     problem: CoreProblem, *, start: Array | None = None, tol: float = 1e-4, max_iter: int = 1000
 ) -> SolverResult[Array]:
-    """Solve the direct problem by accelerated projected gradients with restarts, to a relative duality gap.
+    """Find C by accelerated projected gradients with restarts, until the relative duality gap is at most ``tol``.
 
-    Parameters
-    ----------
-    problem : CoreProblem
-    start : array of shape (k, k), optional
-        A positive semi-definite matrix; zero by default.
-    tol : float, default=1e-4
-    max_iter : int, default=1000
-
-    Returns
-    -------
-    SolverResult
-        Its point is C; the certificate bounds the optimum of ``problem`` from both sides.
+    ``start`` is a positive semi-definite matrix, or None for the zero matrix.
 
     References
     ----------
@@ -304,29 +270,12 @@ def _shrink(matrix: Array, amount: float) -> Array:
 def fit_core_to_noise(
     left: Array, block: KnownBlock, *, noise_rate: float = 0.0, tol: float = 1e-4, max_iter: int = 1000
 ) -> tuple[SolverResult[Array], CoreProblem]:
-    r"""The direct fit with the penalty that goes with the noise it finds.
+    r"""The direct fit with a penalty for the noise level that is found; returns the result and the problem.
 
     Noise of variance :math:`\sigma^2` on a share p of the entries becomes, in k orthonormal coordinates, a symmetric
-    matrix of norm about :math:`2 \sigma \sqrt{p k}`. What the basis cannot express acts as noise too, so the level is
-    found together with the core, by alternating until it settles (the scaled lasso), and is never below what the flips
-    account for.
-
-    Parameters
-    ----------
-    left : array of shape (m, k)
-        V, with orthonormal columns.
-    block : KnownBlock
-        Already corrected for ``noise_rate``.
-    noise_rate : float, default=0.0
-        The fraction of flipped labels.
-    tol, max_iter
-        As in :func:`fit_core`.
-
-    Returns
-    -------
-    result : SolverResult
-    problem : CoreProblem
-        With the penalty that was found.
+    matrix of norm about :math:`2 \sigma \sqrt{p k}`. The part of the label matrix that the basis cannot express acts as
+    noise too. So the noise level and the core are found by turns until the level settles (the scaled lasso), and the
+    level is never below the level of the flips. The block must be corrected for ``noise_rate`` already.
 
     References
     ----------
@@ -352,20 +301,7 @@ def fit_core_to_noise(
 
 
 def refit_core(problem: CoreProblem, core: Array, *, tol: float = 1e-4, max_iter: int = 1000) -> Array:
-    """Undo the shrinkage: fit again, with hardly any penalty, within the directions that the penalised fit found.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise import Pairs
-    >>> from kernelwise.completion.known_block import known_block
-    >>> from kernelwise.completion.core import CoreProblem, fit_core, refit_core
-    >>> block = known_block(Pairs([0, 0], [1, 2], [1, -1], n_samples=3))
-    >>> problem = CoreProblem(np.array([[0.6, 0.0], [0.8, 0.0], [0.0, 1.0]]), block, penalty=0.048)
-    >>> refit_core(problem, fit_core(problem).point).round(3)
-    array([[2.083, 0.   ],
-           [0.   , 0.   ]])
-    """
+    """Undo the shrinkage: fit again, with hardly any penalty, within the directions that the penalised fit found."""
     values, vectors = scipy.linalg.eigh(core)
     kept = values > RANK_TOLERANCE * max(float(values[-1]), 0.0)
     if not kept.any():

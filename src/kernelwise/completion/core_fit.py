@@ -20,7 +20,7 @@ METHODS = ("completion", "direct")
 
 @dataclass(frozen=True, eq=False)
 class FittedCore:
-    """The core as ``root @ root.T``, rows of the factor, and what the solver has to say."""
+    """The core ``root @ root.T``, the factor at the labelled samples, and how the solver ended."""
 
     root: Array
     labelled_rows: Array
@@ -31,13 +31,13 @@ class FittedCore:
     converged: bool
 
     def factor(self, basis: Any, index: NDArray[np.intp]) -> Any:
-        """Rows of the factor for all samples: those of the labelled ones as they are, the others by the basis."""
+        """The factor of all samples: ``labelled_rows`` at the labelled samples, rows by the basis elsewhere."""
         return put_rows(basis @ self.root, index, self.labelled_rows)
 
 
 @dataclass(frozen=True)
 class CoreFitter:
-    """How to find the core: the options of the estimator that do not depend on data."""
+    """The options of the estimator for finding the core, and the two steps."""
 
     method: str
     noise_rate: float
@@ -54,7 +54,7 @@ class CoreFitter:
         return complete_block(block, noise_rate=self.noise_rate, **options)
 
     def fit(self, labelled: Array, block: KnownBlock, completion: Any, random_state: Any) -> FittedCore:
-        """Step 2, equation (5), or the direct fit; then the labelled rows by their own pairs, and the others again.
+        """Step 2, equation (5), or the direct fit; then refine the labelled rows by their own pairs.
 
         ``labelled`` are the rows of the basis at ``block.index``.
         """
@@ -64,8 +64,7 @@ class CoreFitter:
             return FittedCore(nothing, np.zeros((len(block.index), 0)), 0, 0.0, Certificate(0.0, 0.0), 0, True)
         if completion is not None:
             penalty = noise_penalty(block, self.noise_rate) if self.penalty is None else float(self.penalty)
-            core = reconstruct_core(coordinates, unshrunk_factor(completion, penalty, block.share))
-            solved = completion
+            core, solved = reconstruct_core(coordinates, unshrunk_factor(completion, penalty, block.share)), completion
         else:
             corrected = block.corrected(self.noise_rate)
             limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
@@ -80,8 +79,5 @@ class CoreFitter:
         if self.refine:
             rows = refined_rows(rows, block.corrected(self.noise_rate), random_state)
             root = coordinates.left.T @ rows
-        converged = bool(solved.status == "converged")
-        certificate = solved.certificate
-        return FittedCore(
-            coordinates.lift @ root, rows, coordinates.rank, penalty, certificate, solved.n_iter, converged
-        )
+        outcome = solved.certificate, solved.n_iter, bool(solved.status == "converged")
+        return FittedCore(coordinates.lift @ root, rows, coordinates.rank, penalty, *outcome)

@@ -1,4 +1,4 @@
-"""What known pairs say of the label matrix of the labelled samples, with or without flips."""
+"""The entries of the label matrix that known pairs give, with or without flipped labels."""
 
 from dataclasses import dataclass
 
@@ -15,23 +15,19 @@ IntArray = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class KnownBlock:
-    """What is known of the label matrix of the labelled samples.
+    """The known entries of the label matrix of the labelled samples; :func:`known_block` makes this object.
 
     Parameters
     ----------
     index : int array of shape (m,)
-        The labelled samples, those that occur in a pair, in ascending order.
+        The labelled samples, which are the samples that occur in a pair, in ascending order.
     rows, cols : int array of shape (n_known,)
-        Positions in ``index`` of known entries, ``rows < cols``, each once; the diagonal is known to be one.
+        Positions of the known entries in ``index``, ``rows < cols``, each entry once; the diagonal is known to be one.
     values : array of shape (n_known,)
-        1 same class, 0 different; in between where the evidence is contradictory.
+        1 for the same class, 0 for different classes, a number in between where pairs contradict each other.
     weights : array of shape (n_known,)
         Summed weights of the pairs, with a mean of one.
 
-    Examples
-    --------
-    >>> from kernelwise import Pairs
-    >>> from kernelwise.completion.known_block import known_block
     >>> block = known_block(Pairs([4, 7, 7, 9], [7, 4, 9, 4], [1, 1, -1, -1], n_samples=10))
     >>> block.index, block.values, block.share
     (array([4, 7, 9]), array([1., 0., 0.]), 1.0)
@@ -50,12 +46,12 @@ class KnownBlock:
         return 2.0 * len(self.rows) / (m * (m - 1))
 
     def corrected(self, noise_rate: float) -> "KnownBlock":
-        r"""Values whose mean is right though a fraction e of the labels is flipped: :math:`(z - e) / (1 - 2 e)`."""
+        r"""Values :math:`(z - e) / (1 - 2 e)`, which are right in the mean if a fraction e of the labels is flipped."""
         values = (self.values - noise_rate) / (1.0 - 2.0 * noise_rate)
         return KnownBlock(self.index, self.rows, self.cols, values, self.weights)
 
     def among(self, kept: NDArray[np.bool_]) -> "KnownBlock":
-        """The entries marked, of the samples that occur in them."""
+        """The block of some entries; samples that occur in none of these entries are left out."""
         present = np.zeros(len(self.index), dtype=bool)
         present[self.rows[kept]] = present[self.cols[kept]] = True
         position = np.cumsum(present) - 1
@@ -66,10 +62,6 @@ class KnownBlock:
 def known_block(pairs: Pairs) -> KnownBlock:
     """The known entries of the label matrix of the samples that occur in pairs; repeated evidence is averaged.
 
-    Examples
-    --------
-    >>> from kernelwise import Pairs
-    >>> from kernelwise.completion.known_block import known_block
     >>> known_block(Pairs([0, 0, 2], [1, 1, 1], [1, -1, 1], n_samples=3)).values
     array([0.5, 1. ])
     """
@@ -85,12 +77,5 @@ def known_block(pairs: Pairs) -> KnownBlock:
 
 
 def flip_variance(noise_rate: float) -> float:
-    r"""The variance that flips add to a corrected value: :math:`e (1 - e) / (1 - 2 e)^2`.
-
-    Examples
-    --------
-    >>> from kernelwise.completion.known_block import flip_variance
-    >>> round(flip_variance(0.1), 4)
-    0.1406
-    """
+    r"""The variance that flips add to a corrected value: :math:`e (1 - e) / (1 - 2 e)^2`."""
     return noise_rate * (1.0 - noise_rate) / (1.0 - 2.0 * noise_rate) ** 2

@@ -1,12 +1,12 @@
 """The fit of :class:`PairCompleter` where the similarity is in row blocks on the workers of a Dask cluster.
 
-The file has four parts: the fit, the similarity and its leading eigenvectors, the basis that is left on the workers,
-and products of rows of a factor that is a Dask array. A piece of the pairs gets the rows that it needs from every
-block: no worker has all rows of the factor, and what a worker holds grows with the number of pairs in the piece.
+The file has four parts: the fit, the basis that stays on the workers, the similarity and its leading eigenvectors, and
+products of rows of a factor that is a Dask array. Every piece of the pairs gets the rows of its samples from the
+blocks: no worker holds all rows of the factor, and the memory of a worker grows with the number of pairs in a piece.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -39,18 +39,18 @@ Index = NDArray[np.int64]
 IntArray = NDArray[np.intp]
 Check = Callable[[Any, Any], tuple[IntArray, IntArray]]
 
-#: Columns of a factor up to which the matrix of their products is decomposed as a whole.
+#: For a factor F with at most this many columns, ``F^T F`` is decomposed as a whole.
 FEW_COLUMNS = 2000
-#: Up to this many samples all eigenvectors are computed, and nothing is drawn.
+#: Up to this many samples, the fit in memory computes all eigenvectors and draws no random numbers.
 FULL = 200
-#: Random numbers that are drawn at a time.
+#: This many random numbers are drawn at a time.
 PIECE = 2**16
 #: Eigenvalues below this fraction of the largest are rounding.
 NEGLIGIBLE = 1e-10
 
 
 def fit_on_cluster(completer: Any, X: Any, y: Any, pairs: Any) -> Any:
-    """Fit the completer where the similarity is; errors in the pairs are reported before the similarity is made."""
+    """Fit the completer on the workers; errors in the pairs are reported before the similarity is computed."""
     n_samples = _n_samples(completer, X)
     rng = check_random_state(completer.random_state)
     with working_engine() as engine:
@@ -64,7 +64,7 @@ def fit_on_cluster(completer: Any, X: Any, y: Any, pairs: Any) -> Any:
 
 
 def _n_samples(estimator: Any, X: Any) -> int | None:
-    """Check what can be told of a similarity in blocks before any block is made; None: the number is not known yet."""
+    """Check a similarity in blocks before any block is computed; return the number of samples, None if unknown."""
     if not is_precomputed(estimator.kernels):
         raise ValueError(
             f"kernels={estimator.kernels!r} of features in a Dask array are not computed here; pass "
@@ -81,7 +81,7 @@ def _n_samples(estimator: Any, X: Any) -> int | None:
 
 
 def _read_similarity(estimator: Any, X: Any, engine: Engine) -> "BlockSimilarity":
-    """Validate a similarity in row blocks where the blocks are."""
+    """Validate a similarity in row blocks on the workers."""
     matrix = read_factor(engine, X.factor) if isinstance(X, GramFactor) else read_graph(engine, X)
     estimator.n_features_in_ = n_samples_of(matrix)
     return BlockSimilarity(matrix)
@@ -105,7 +105,7 @@ class BlockBasis(ExtendedBasis):
 
 
 class BasisOnWorkers(ExtendedBasis):
-    """The same basis as Dask arrays, for a fitted model."""
+    """Leading eigenvectors as Dask arrays, for a fitted model."""
 
     def extend(self, X: Any) -> Any:
         """Rows of the basis for new samples, computed block by block."""
@@ -125,7 +125,7 @@ class BlockSimilarity(Similarity):
         """Return leading eigenvectors in row blocks, of full accuracy where ``tol`` is zero."""
         own = np.random.RandomState(0)
         for start in range(0, self.n_samples if self.n_samples > FULL else 0, PIECE):
-            # In memory a start of the iteration is drawn: the generator moves on alike, so the same pairs are held out.
+            # The fit in memory draws a starting vector. The same draws here make both fits hold out the same pairs.
             random_state.uniform(size=min(PIECE, self.n_samples - start))
         return spectral_blocks(self.matrix, count, normalize=normalize, tol=tol, random_state=own)
 
@@ -135,7 +135,7 @@ def _itself(rows: Array) -> Array:
 
 
 def _scaled_by_last(rows: Array, *, least: float) -> Array:
-    """Return rows over the roots of their degrees, which are the last column."""
+    """Return rows divided by the roots of their degrees; the last column has the degrees."""
     return rows[:, :-1] * inverse_root(rows[:, -1], least)[:, None]
 
 
@@ -170,16 +170,7 @@ def spectral_blocks(
 ) -> SpectralBasis:
     """As :func:`kernelwise.spectral.spectral_basis`, with vectors and degrees in row blocks.
 
-    Parameters
-    ----------
-    matrix : GramFactor of a BlockArray, or BlockGraph
-    n_components : int
-        At most as many as samples; of a factor no more come back than it has columns.
-    normalize : {"none", "symmetric"}
-    tol : float
-        For a graph, or a factor of very many columns: residual relative to the largest eigenvalue; 0 for full
-        precision.
-    random_state : RandomState
+    ``matrix`` is a BlockGraph or the GramFactor of a BlockArray; a factor of few columns does not need ``tol``.
     """
     degrees: Any = None
     vectors: Any
@@ -227,7 +218,7 @@ def _scaled_rows(block: Any, weights: Array) -> Any:
 
 
 class _ColumnProducts:
-    """``F^T F``, known by its products: one pass over the rows each."""
+    """The operator ``F^T F``; every product is one pass over the rows of F."""
 
     def __init__(self, factor: BlockArray) -> None:
         self.factor, self.shape = factor, (factor.shape[1], factor.shape[1])
@@ -252,7 +243,7 @@ def _factor_eigenpairs(
     if not known.any():
         return values[:1], (factor @ np.zeros((n_columns, 1))).persist()
     vectors = persist(factor @ (turned[:, known] / np.sqrt(values[known])))
-    # Vectors of small eigenvalues have lost digits; the nearest orthonormal ones have them again.
+    # Vectors of small eigenvalues are not quite orthonormal any more; the nearest orthonormal vectors replace them.
     _, lengths, axes = scipy.linalg.svd(np.asarray(triangle(vectors)))
     return values[known], persist(with_signs(persist(vectors @ ((axes.T / lengths) @ axes))))
 
@@ -263,18 +254,10 @@ def _gram(block: Any) -> Array:
 
 
 def pair_products(factor: Any, rows: Any, cols: Any, check: Check) -> Any:
-    """Return ``f_i^T f_j`` for pairs of rows of a factor, where either is a Dask collection.
+    """Return ``f_i^T f_j`` for pairs (i, j), where the factor or the pairs are Dask collections.
 
-    Parameters
-    ----------
-    factor : Dask array, or array in memory, of shape (n, r)
-    rows, cols : array-like, or Dask array or series, of int
-    check : callable
-        ``check(rows, cols)`` validates a piece of the pairs and returns index arrays.
-
-    Returns
-    -------
-    Dask array if the pairs are one, otherwise ndarray
+    ``check(rows, cols)`` validates a piece of the pairs and returns index arrays. The result is a Dask array if the
+    pairs are a Dask collection, otherwise a NumPy array.
     """
     import dask
     import dask.array as da
@@ -296,18 +279,8 @@ def pair_products(factor: Any, rows: Any, cols: Any, check: Check) -> Any:
 def rows_times(X: Any, factor: Any, *, finish: Callable[[Array], Array], n_columns: int) -> Any:
     """Return ``finish(X @ factor)`` for a factor that is a Dask array with one row per column of X.
 
-    Parameters
-    ----------
-    X : array, sparse matrix or Dask array of shape (n_new, n)
-    factor : Dask array of shape (n, r)
-    finish : callable
-        Applied to rows of the product.
-    n_columns : int
-        The number of columns that it returns.
-
-    Returns
-    -------
-    Dask array if X is one, otherwise ndarray
+    ``finish`` is applied to blocks of rows of the product and returns ``n_columns`` columns. The result is a Dask array
+    if X is a Dask array, otherwise a NumPy array.
     """
     import dask
     import dask.array as da
@@ -328,7 +301,7 @@ def rows_times(X: Any, factor: Any, *, finish: Callable[[Array], Array], n_colum
 
 
 def _row_blocks(factor: Any) -> tuple[list[Any], list[int]]:
-    """Return the blocks of rows, and where they begin."""
+    """Return the blocks of rows, and the number of the first row of every block."""
     if not is_dask(factor):
         import dask
 
@@ -340,10 +313,11 @@ def _row_blocks(factor: Any) -> tuple[list[Any], list[int]]:
 
 
 def _pieces(rows: Any, cols: Any) -> tuple[list[tuple[Any, Any]], Sequence[float]]:
-    """Return pieces of both ends, cut alike, and their lengths."""
+    """Return pieces of ``rows`` and ``cols``, both cut at the same places, and the lengths of the pieces."""
     import dask.array as da
 
-    left, right = (_as_array(one) if is_dask(one) else da.asarray(np.asarray(one)) for one in (rows, cols))
+    given = (one if is_dask(one) else da.asarray(np.asarray(one)) for one in (rows, cols))
+    left, right = (one.to_dask_array() if hasattr(one, "to_dask_array") else one for one in given)
     for name, one in (("rows", left), ("cols", right)):
         if one.ndim != 1 or one.dtype.kind not in "iu":
             raise ValueError(f"{name} must be a list of sample indices, got shape {one.shape} of {one.dtype}")
@@ -358,12 +332,8 @@ def _pieces(rows: Any, cols: Any) -> tuple[list[tuple[Any, Any]], Sequence[float
     return list(zip(left.to_delayed(), right.to_delayed(), strict=True)), left.chunks[0]
 
 
-def _as_array(collection: Any) -> Any:
-    return collection.to_dask_array() if hasattr(collection, "to_dask_array") else collection
-
-
 def _distinct_ends(rows: Any, cols: Any, *, check: Check) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the samples that occur, in ascending order, and the places of both ends among them."""
+    """Return the samples that occur in pairs, in ascending order, and the positions of ``rows`` and ``cols`` there."""
     left, right = check(rows, cols)
     index, place = np.unique(np.concatenate([left, right]), return_inverse=True)
     return index, place[: len(left)], place[len(left) :]
@@ -384,7 +354,4 @@ def _product(rows: Any, block: Array) -> Array:
 
 
 def _finished(products: list[Array], *, finish: Callable[[Array], Array]) -> Array:
-    total = products[0]
-    for more in products[1:]:
-        total = total + more
-    return finish(total)
+    return finish(reduce(np.add, products))

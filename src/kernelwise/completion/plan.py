@@ -33,37 +33,38 @@ __all__ = ["LabellingPlan", "plan_labelling"]
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-#: Labelled samples tried, as multiples of the number of eigenvectors.
+#: The numbers of labelled samples to try, as multiples of the number of eigenvectors.
 MULTIPLES = (1.5, 2, 4, 8, 16)
-#: Pairs of either kind that an answer is judged by.
+#: The accuracy is measured on at most this many pairs of one class and this many pairs of different classes.
 N_QUESTIONS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class LabellingPlan:
-    """What :func:`plan_labelling` found.
+    """The result of :func:`plan_labelling`.
 
     Parameters
     ----------
     rows : tuple of dict
-        One for every number of labelled samples and share of their pairs:
+        One row for every number of labelled samples and share of their pairs:
 
-        * ``n_labelled``, ``share``, ``n_pairs``: what would be labelled;
-        * ``accuracy``: of the simulation, the mean of the accuracies on pairs of one and of different classes;
-        * ``reached``: whether that is what was asked for;
-        * ``theorem1_entries``, ``theorem2_labelled``: the sufficient numbers of known entries (a pair is two) and of
-          labelled samples, as printed in the paper;
-        * ``conditions_met``: whether both are met;
-        * ``probability``: with which Theorem 2 then holds;
-        * ``theorem3_bound``: on the error of the label matrix relative to its norm.
+        * ``n_labelled``, ``share``, ``n_pairs``: the numbers of samples and pairs to label;
+        * ``accuracy``: the mean of the accuracies on pairs of one class and of different classes in the simulation;
+        * ``reached``: whether the accuracy is as high as asked for;
+        * ``theorem1_entries``, ``theorem2_labelled``: the numbers of known entries (a pair is two entries) and of
+          labelled samples that are sufficient by the theorems of the paper;
+        * ``conditions_met``: whether the row has at least these numbers;
+        * ``probability``: the probability with which Theorem 2 then holds;
+        * ``theorem3_bound``: a bound on the error of the label matrix relative to its norm.
     recommended : dict or None
-        The row with the fewest pairs that reaches the accuracy, of these the one with the fewest samples.
+        The row with the fewest pairs that reaches the accuracy; among rows with equally many pairs, the row with the
+        fewest samples.
     coherence : float
     n_components : int
     class_shares : ndarray
-        Of the planted classes.
+        The shares of the planted classes.
     uncovered : float
-        What the basis misses of the planted classes, as a fraction of n.
+        The part of the indicators of the planted classes that lies outside the basis, as a fraction of n.
 
     Examples
     --------
@@ -97,27 +98,28 @@ def plan_labelling(
 ) -> LabellingPlan:
     """Answer "how many examples and pairs should I label?" by the paper's theorems and by simulation.
 
-    Classes are planted in the user's own basis, by spectral clustering of the similarity; samples and pairs are drawn,
-    the rest is hidden, and the label matrix is estimated as :class:`PairCompleter` would. The answer is an optimistic
-    one where true classes are not clusters of the similarity. The theorems ask for far more, and rarely can be met.
+    Spectral clustering of the similarity gives planted classes. Samples and pairs are drawn, all other labels are
+    hidden, and the label matrix is estimated as :class:`PairCompleter` does. The answer is too optimistic if the true
+    classes are not clusters of the similarity. The theorems ask for far more samples and pairs, often for more than
+    exist.
 
     Parameters
     ----------
     similarity : array, sparse matrix, LinearOperator or GramFactor of shape (n_samples, n_samples)
         Features where the completer has kernels.
     n_clusters : int
-        How many classes to expect.
+        The expected number of classes.
     completer : PairCompleter or None, default=None
-        Whose settings to plan for: number of eigenvectors, method, normalisation, noise rate. None: the defaults, with
+        The settings to plan for: number of eigenvectors, method, normalisation, noise rate. None: the defaults, with
         fewer eigenvectors where there are few samples.
     accuracy : float, default=0.95
-        To be reached, between 1/2 and 1: the mean of the accuracies on pairs of one and of different classes.
+        The accuracy to reach, between 1/2 and 1: the mean of the accuracies on pairs of one and of different classes.
     n_labelled : sequence of int, optional
         Numbers of labelled samples to try; by default 1.5 to 16 times the number of eigenvectors.
     shares : sequence of float, default=(0.02, 0.05, 0.1, 0.2, 0.5)
         Fractions of the pairs of labelled samples to try.
     n_repeats : int, default=3
-        Simulations to average for each.
+        Number of simulations to average for every row.
     random_state : int, RandomState or None, default=None
 
     Returns
@@ -150,8 +152,8 @@ def plan_labelling(
     if settings.noise_rate == "auto":
         raise ValueError('completer has noise_rate="auto", but there are no pairs yet to find it from; give a number')
     noise_rate = 0.0 if settings.noise_rate is None else float(settings.noise_rate)
-    limits = settings.penalty, settings.tol, settings.max_iter
-    fitter = CoreFitter(settings.method, noise_rate, *limits, settings.refine)
+    limits = settings.penalty, settings.tol, settings.max_iter, settings.refine
+    fitter = CoreFitter(settings.method, noise_rate, *limits)
     simulation = _Simulation(basis, planted, fitter, rng)
     theory = _Theory(basis, planted)
     rows = []
@@ -168,7 +170,7 @@ def plan_labelling(
 
 
 class _Simulation:
-    """Planted classes, hidden and estimated again."""
+    """Hide planted classes, and measure how well a few known pairs recover them."""
 
     def __init__(self, basis: Array, planted: IntArray, fitter: CoreFitter, rng: np.random.RandomState):
         self.basis, self.planted, self.fitter, self.rng = basis, planted, fitter, rng
@@ -179,7 +181,7 @@ class _Simulation:
     def accuracy(self, n_labelled: int, n_pairs: int) -> float:
         labelled = np.full(len(self.planted), -1)
         chosen = self.rng.choice(len(self.planted), n_labelled, replace=False)
-        labelled[chosen] = self.planted[chosen] + 2  # labels of -1 and 1 alone might be meant as two classes
+        labelled[chosen] = self.planted[chosen] + 2  # labels of -1 and 1 alone are refused: they may be two classes
         pairs = Pairs.from_labels(labelled, n_pairs=n_pairs, random_state=self.rng)
         block = known_block(pairs.flip(self.fitter.noise_rate, random_state=self.rng))
         core = self.fitter.fit(self.basis[block.index], block, self.fitter.complete(block, self.rng), self.rng)

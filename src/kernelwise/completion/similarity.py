@@ -1,4 +1,4 @@
-"""A similarity between samples, however it comes: as a matrix, sparse, as a factor or as an operator."""
+"""A similarity between samples, given as a dense or sparse matrix, a factor or a linear operator."""
 
 import warnings
 from typing import Any
@@ -12,15 +12,13 @@ from ..spectral import GramFactor
 
 __all__ = ["is_operator", "n_samples_of", "symmetric_part"]
 
-#: Differences between the two triangles below this fraction of the largest product are rounding.
+#: If products with S and with its transpose differ by less than this fraction of the largest product, S is symmetric.
 ROUNDING = 1e-8
 
 
 def is_operator(similarity: Any) -> bool:
-    """Whether a similarity is known by its products only: a LinearOperator or a GramFactor.
+    """Whether a similarity is a LinearOperator or a GramFactor, of which only products are known.
 
-    >>> import numpy as np
-    >>> from kernelwise.completion.similarity import is_operator
     >>> is_operator(np.eye(2)), is_operator(GramFactor(np.eye(2)))
     (False, True)
     """
@@ -28,36 +26,12 @@ def is_operator(similarity: Any) -> bool:
 
 
 def n_samples_of(similarity: Any) -> int:
-    """The number n of samples of an n x n similarity.
-
-    >>> import numpy as np
-    >>> from kernelwise.completion.similarity import n_samples_of
-    >>> n_samples_of(GramFactor(np.ones((5, 2))))
-    5
-    """
+    """The number n of samples of an n x n similarity."""
     return int((similarity.factor if isinstance(similarity, GramFactor) else similarity).shape[0])
 
 
 def symmetric_part(similarity: Any) -> Any:
-    r"""The similarity itself where it is symmetric; otherwise :math:`(S + S^\top) / 2`, with a warning.
-
-    Parameters
-    ----------
-    similarity : ndarray, sparse matrix, LinearOperator or GramFactor of shape (n, n)
-        Of a LinearOperator without a transposed product, symmetry is taken on trust.
-
-    Returns
-    -------
-    ndarray, csr_array, LinearOperator or GramFactor
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.completion.similarity import symmetric_part
-    >>> symmetric_part(np.array([[1.0, 0.5], [0.5, 1.0]]))
-    array([[1. , 0.5],
-           [0.5, 1. ]])
-    """
+    r"""The similarity itself where it is symmetric; otherwise :math:`(S + S^\top) / 2`, with a warning."""
     if isinstance(similarity, GramFactor):
         _check_finite(similarity.factor @ np.ones(similarity.factor.shape[1]))
         return similarity
@@ -80,7 +54,7 @@ def symmetric_part(similarity: Any) -> Any:
 
 
 def _is_symmetric(similarity: Any) -> bool:
-    """Compare products from both sides with one probe."""
+    """Compare the products of S and of its transpose with one vector; without a transpose, trust the user."""
     probe = np.cos(np.arange(similarity.shape[0]))
     right = similarity @ probe
     _check_finite(right)

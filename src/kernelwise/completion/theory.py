@@ -1,17 +1,18 @@
-r"""What the pair-completion paper proves, as functions: how many samples and pairs to label, and what error is left.
+r"""The theorems of the pair-completion paper: how many samples and pairs to label, and which error is left.
 
 =====================  =========================================================================
 here                   in the paper
 =====================  =========================================================================
-``class_shares``       :math:`p_1, \dots, p_r`, the share of every class
+``class_shares``       :math:`p_1, \dots, p_r`, the share of every class: positive, with a sum of one
 ``n_labelled``         m, samples that may occur in known pairs
 ``n_components``       s, eigenvectors of the similarity
 ``coherence``          :math:`\mu_s`, equation (6), :func:`kernelwise.metrics.coherence`
 ``uncovered``          :math:`\varepsilon = \sum_k \|g_k - P_U g_k\|^2` over the class indicators
 =====================  =========================================================================
 
-The conditions are sufficient and far from necessary: their constants stand here as printed, and even the paper's own
-experiments meet none of them. :func:`kernelwise.plan_labelling` sets them beside what a simulation says.
+The conditions are sufficient and far from necessary. The constants are those that the paper prints, and even the
+experiments of the paper do not meet the conditions. :func:`kernelwise.plan_labelling` compares the theorems with a
+simulation.
 
 References
 ----------
@@ -20,7 +21,7 @@ NIPS 2014, section 4.
 """
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,24 +36,12 @@ __all__ = [
 
 
 def entries_for_recovery(n_labelled: int, class_shares: ArrayLike) -> int:
-    r"""Theorem 1: so many known entries of the m x m block make its completion exact.
+    r"""Theorem 1: the number of known entries of the m x m block that makes the completion of the block exact.
 
     .. math:: |\Sigma| \ge \Big\lceil \frac{512}{\min_i p_i^2} \Big\rceil\, m \log^2 (2 m)
 
-    Parameters
-    ----------
-    n_labelled : int
-        m. The entries are drawn from all m^2; where the bound is larger than that, the theorem promises nothing.
-    class_shares : array-like
-        Positive numbers that sum to one.
+    If the number is larger than m^2, the number of all entries, the theorem promises nothing.
 
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> from kernelwise.completion.theory import entries_for_recovery
     >>> entries_for_recovery(160, [0.25] * 4) > 160**2
     True
     """
@@ -64,50 +53,31 @@ def entries_for_recovery(n_labelled: int, class_shares: ArrayLike) -> int:
 def labelled_for_recovery(coherence: float, n_components: int) -> int:
     r"""Theorem 2: the least m from which on the labelled rows determine the core, :math:`m \ge 8 \mu_s s \log(m^2 s)`.
 
-    Parameters
-    ----------
-    coherence : float
-        At least one.
-    n_components : int
+    If m is larger than n, the theorem promises nothing.
 
-    Returns
-    -------
-    int
-        It may exceed n; the theorem then promises nothing.
-
-    Examples
-    --------
-    >>> from kernelwise.completion.theory import labelled_for_recovery
     >>> labelled_for_recovery(2.0, 20)
     6586
     """
     _check_at_least_one(coherence, "coherence")
     _check_at_least_one(n_components, "n_components")
-    return _least(lambda m: m >= 8 * coherence * n_components * math.log(m**2 * n_components))
+
+    def holds(m: int) -> bool:
+        return m >= 8 * coherence * n_components * math.log(m**2 * n_components)
+
+    high = 2
+    while not holds(high) or not holds(2 * high):
+        high *= 2
+    return bisect_left(range(high), True, lo=high // 2 + 1, key=holds)
 
 
 def recovery_probability(n_labelled: int, class_shares: ArrayLike, *, theorem: int = 2) -> float:
-    r"""The probability with which Theorem 1, 2 or 3 holds where its conditions do.
+    r"""The probability with which Theorem 1, 2 or 3 holds if its conditions are met; 0 where the bound is negative.
 
     .. math:: 1 - \sum_i e^{-m p_i / 8} - 2 m^{-2}, \qquad 1 - \sum_i e^{-m p_i / 8} - 3 m^{-2}, \qquad
               1 - \sum_i e^{-m p_i} - 3 m^{-2}
 
-    As printed: the exponent of Theorem 3 lacks the 8, though its conditions are those of Theorem 2.
+    The paper prints the exponent of Theorem 3 without the 8, though Theorems 2 and 3 have the same conditions.
 
-    Parameters
-    ----------
-    n_labelled : int
-    class_shares : array-like
-    theorem : {1, 2, 3}, default=2
-
-    Returns
-    -------
-    float
-        0 where the bound is negative.
-
-    Examples
-    --------
-    >>> from kernelwise.completion.theory import recovery_probability
     >>> round(recovery_probability(400, [0.5, 0.5]), 6)
     0.999981
     """
@@ -120,24 +90,10 @@ def recovery_probability(n_labelled: int, class_shares: ArrayLike, *, theorem: i
 
 
 def uncovered_energy(labels: ArrayLike, basis: ArrayLike) -> float:
-    r"""What the basis misses of the class indicators: :math:`\varepsilon = \sum_k \|g_k - U U^\top g_k\|^2`.
+    r"""The part of the class indicators outside the basis: :math:`\varepsilon = \sum_k \|g_k - U U^\top g_k\|^2`.
 
-    Parameters
-    ----------
-    labels : array-like of shape (n,)
-        The classes.
-    basis : array-like of shape (n, s)
-        U, with orthonormal columns.
+    The columns of U are orthonormal. The result is 0 if the indicators lie in the span of U, and at most n.
 
-    Returns
-    -------
-    float
-        Between 0, where the classes lie in the span, and n.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.completion.theory import uncovered_energy
     >>> round(uncovered_energy([0, 0, 1], np.eye(3)[:, :1]), 6)
     2.0
     """
@@ -154,19 +110,6 @@ def reconstruction_bound(uncovered: float, n_samples: int, n_labelled: int) -> f
 
     .. math:: \varepsilon \Big( 1 + \frac{2 n}{m} + \frac{2 \sqrt 2\, n}{\sqrt{m \varepsilon}} \Big)
 
-    Parameters
-    ----------
-    uncovered : float
-        :math:`\varepsilon`, not negative.
-    n_samples, n_labelled : int
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from kernelwise.completion.theory import reconstruction_bound
     >>> reconstruction_bound(0.0, 1000, 100), reconstruction_bound(2.0, 100, 100)
     (0.0, 46.0)
     """
@@ -177,18 +120,6 @@ def reconstruction_bound(uncovered: float, n_samples: int, n_labelled: int) -> f
         raise ValueError(f"n_labelled={n_labelled} is more than n_samples={n_samples}")
     growth = uncovered * (1 + 2 * n_samples / n_labelled)
     return growth + 2 * math.sqrt(2 * uncovered / n_labelled) * n_samples
-
-
-def _least(holds: Callable[[int], bool]) -> int:
-    """The least integer above which a condition that is false somewhere and true from there on holds."""
-    high = 2
-    while not holds(high) or not holds(2 * high):
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
 
 
 def _check_at_least_one(value: float, name: str) -> None:

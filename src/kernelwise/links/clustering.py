@@ -1,4 +1,4 @@
-"""Clusters of documents that have words and links."""
+"""Cluster documents that have words and links."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, Self
@@ -22,6 +22,7 @@ from ..spectral.tall_arrays import with_signs
 from ..supervision import Pairs
 from .on_cluster import fit_clusters_on_cluster
 from .smoothing import LinkSmoother
+from .words import each_row
 
 __all__ = ["LinkedClustering"]
 
@@ -29,11 +30,12 @@ Array = NDArray[np.float64]
 
 
 class LinkedClustering(ClusterMixin, BaseEstimator):
-    r"""Cluster documents, or anything with features and links, of which some may be wrong.
+    r"""Cluster documents, or other samples with features and links; some of the links may be wrong.
 
     1. The features are smoothed over the links, :math:`Z = S^t Z_0`, by :class:`LinkSmoother`.
     2. The embedding is :math:`E = Z V = U \Sigma`, with V the leading right singular vectors of Z. It is neither
-       centred nor, by default, scaled to unit rows: documents on which words and links agree are long, and count.
+       centred nor, by default, scaled to unit rows: a document whose words agree with its links has a long row, and
+       long rows count more.
     3. k-means in its first ``n_clusters + 1`` coordinates, the best of ``n_init`` starts; from there Lloyd's
        iterations in all coordinates.
 
@@ -43,18 +45,16 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int, default=8
     depth : int or sequence of int, default=3
-        Steps of smoothing; 2 to 4 do much the same on citations. Of several, the kernels are added up.
+        Steps of smoothing; 2 to 4 steps give similar results on citations. The kernels of several depths are added.
     depth_weights : sequence of float, "learned" or None, default=None
-        Weights of the kernels of several depths, as in :class:`LinkSmoother`: equal by default, or learned from links.
     tfidf : {"auto"} or bool, default="auto"
-        As in :class:`LinkSmoother`.
     n_components : int or None, default=200
-        As in :class:`LinkSmoother`; fewer save memory.
+        These three parameters are as in :class:`LinkSmoother`; fewer components save memory.
     embedding_dim : int, default=40
-        Number of coordinates of the embedding; at least ``n_clusters + 1`` are taken.
+        Number of coordinates of the embedding, increased to ``n_clusters + 1`` if it is smaller.
     row_normalize : bool, default=False
-        Scale rows to unit length after smoothing. Worse on the citations of Cora and Citeseer; better where words tell
-        little, because long rows are then mostly those of documents with few links.
+        Scale rows to unit length after smoothing. This is worse on the citations of Cora and Citeseer. It is better if
+        words carry little information, because most long rows then belong to documents with few links.
     n_init : int, default=10
         Number of starts of k-means.
     random_state : int, RandomState or None, default=None
@@ -67,7 +67,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
     embedding_ : ndarray of shape (n_samples, embedding_dim)
         A Dask array where X is on a cluster.
     cluster_centers_ : ndarray of shape (n_clusters, embedding_dim)
-        In the embedding.
+        The centres in the embedding.
     singular_values_ : ndarray of shape (embedding_dim,)
     inertia_ : float
         Sum of the squared distances of the documents to their centres.
@@ -123,9 +123,8 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
         y : ignored
         pairs : Pairs, optional
-            The positive pairs are the links, such as those of ``Pairs.from_graph(edges, negatives=None)``; negative
-            pairs are not used, except to learn weights of depths. Without pairs, documents are clustered by their
-            features alone.
+            The positive pairs are the links, as from ``Pairs.from_graph(edges, negatives=None)``. Negative pairs are
+            used only to learn weights of depths. Without pairs, documents are clustered by their features alone.
 
         Returns
         -------
@@ -135,10 +134,11 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         -----
         On a Dask cluster, ``X`` and ``pairs`` are as in :meth:`LinkSmoother.fit`. ``labels_`` and ``embedding_`` are
         then Dask arrays whose blocks stay on the workers; ``compute()`` them, or delete them, before the model is
-        saved. The starts of k-means are tried on 20,000 rows (all, where there are no more: then the clusters are those
-        in memory), and Lloyd's iterations use sums over the blocks.
+        saved. The starts of k-means are tried on 20,000 rows, and Lloyd's iterations use sums over the blocks. Up to
+        20,000 rows the clusters are the same as in memory.
         """
-        self._check_options()
+        for name in ("n_clusters", "embedding_dim", "n_init"):
+            check_count(name, getattr(self, name))
         if is_dask(X) or is_dask(pairs):
             return fit_clusters_on_cluster(self, X, pairs)
         X = read_samples(self, X, ensure_min_samples=2)
@@ -165,7 +165,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         self.singular_values_, self._directions = leading_directions(
             smoothed, max(self.embedding_dim, self.n_clusters + 1)
         )
-        # Rows that are not centred have their mean along about one direction: one coordinate more than clusters.
+        # Rows are not centred, so about one direction is that of their mean: hence one coordinate more than clusters.
         options = {"n_clusters": self.n_clusters, "n_leading": self.n_clusters + 1, "n_init": self.n_init, "rng": rng}
         return persist(smoothed @ self._directions), options
 
@@ -181,8 +181,8 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         ----------
         X : array, sparse matrix or DataFrame of shape (n_new, n_features)
         links : array or sparse matrix of shape (n_new, n_samples), optional
-            Weights of links to the documents of ``fit``. Without them only the features count, which is less
-            certain; so documents of ``fit`` need not get the clusters they have in ``labels_``.
+            Weights of links to the documents of ``fit``. Without links, a document is assigned by its features alone,
+            so a document of ``fit`` may get another cluster than in ``labels_``.
 
         Returns
         -------
@@ -198,20 +198,12 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         return self._scaled(self.smoother_.transform(X, links=links)) @ self._directions
 
     def _scaled(self, rows: Array) -> Array:
-        return map_rows(rows, _unit_rows) if self.row_normalize else rows
-
-    def _check_options(self) -> None:
-        for name in ("n_clusters", "embedding_dim", "n_init"):
-            check_count(name, getattr(self, name))
+        return map_rows(rows, each_row, method=normalize) if self.row_normalize else rows
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _unit_rows(rows: Array) -> Array:
-    return normalize(rows) if rows.shape[0] else rows
 
 
 def leading_directions(rows: Any, count: int) -> tuple[Array, Array]:
@@ -228,11 +220,11 @@ def leading_directions(rows: Any, count: int) -> tuple[Array, Array]:
 def two_stage_k_means(
     embedding: Array, n_clusters: int, *, n_leading: int, n_init: int, rng: np.random.RandomState
 ) -> KMeans:
-    """k-means in the leading coordinates, where starts matter less, then Lloyd's iterations in all of them."""
+    """k-means in the leading coordinates, where starts matter less, then Lloyd's iterations in all coordinates."""
     few = np.ascontiguousarray(embedding[:, :n_leading])
     start = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(few)
     if few.shape[1] == embedding.shape[1]:
         return start
     members = sp.csc_array((np.ones(len(few)), start.labels_, np.arange(len(few) + 1)), shape=(n_clusters, len(few)))
-    counts = np.maximum(members.sum(axis=1), 1.0)  # of fewer distinct points than clusters, some stay empty
+    counts = np.maximum(members.sum(axis=1), 1.0)  # with fewer distinct points than clusters, some clusters are empty
     return KMeans(n_clusters, init=(members @ embedding) / counts[:, None], n_init=1, random_state=0).fit(embedding)

@@ -1,9 +1,10 @@
 r"""Weights of the kernels of several smoothing depths, learned from the links themselves.
 
-The kernel of depth t is :math:`k_t(i, j) = z_i^t \cdot z_j^t`. That a pair is linked is given the log-odds
+The kernel of depth t is :math:`k_t(i, j) = z_i^t \cdot z_j^t`. The log-odds that a pair is linked are
 :math:`\sum_t w_t k_t + b`, and :math:`w \ge 0` maximises the likelihood of the links and as many pairs without a link,
-as in :class:`~kernelwise.PairKernelLearner`. A link makes its own ends alike and must not vouch for itself:
-the links are divided into folds, and the kernel values of a fold come from rows smoothed over the other folds.
+as in :class:`~kernelwise.PairKernelLearner`. Smoothing over a link makes its two documents more alike, so a link must
+not be judged by rows that were smoothed over this link. Therefore the links are divided into folds, and the kernel
+values of a fold come from rows smoothed over the other folds.
 """
 
 import warnings
@@ -22,7 +23,7 @@ from ..supervision.graph import count_pairs
 Array = NDArray[np.float64]
 
 N_FOLDS = 5
-#: Of more pairs than this, so many are drawn to learn from: a handful of weights needs no more.
+#: At most this many pairs are drawn to learn from, because a few weights need no more pairs.
 MAX_PAIRS = 200_000
 #: The penalty of LKCnpc, times the number of pairs.
 PENALTY = 0.01
@@ -34,21 +35,17 @@ Smoothing = Callable[[Any], Iterator[Array]]
 def learned_depth_weights(
     smoothing: Smoothing, links: Any, depths: Sequence[int], negatives: Pairs | None, rng: np.random.RandomState
 ) -> Array:
-    """One weight per depth, summing to one; all equal, with a warning, where links teach nothing.
+    """One weight per depth, with a sum of one; the weights are equal, with a warning, if links teach nothing.
 
-    Parameters
-    ----------
-    smoothing : function
-        From symmetric link weights to the iterator of Z_0, Z_1, ...
-    links : sparse array of shape (n, n)
-        Symmetric weights of the links.
-    depths : sequence of int
-    negatives : Pairs or None
-        What to tell links from; None: pairs without a link, drawn at random, as many as links.
-    rng : RandomState
-        Draws these pairs and the folds.
+    ``links`` are symmetric weights. The links are compared with the pairs of ``negatives``, or with as many pairs
+    without a link, drawn at random. Every link counts once, whatever its weight.
     """
-    pairs = _links_and_others(links, negatives, rng)
+    if negatives is not None:
+        pairs = Pairs.from_graph(links, negatives=None) + negatives
+    else:
+        n_links = links.nnz // 2
+        n_negatives = min(n_links, count_pairs(links.shape[0]) - n_links)
+        pairs = Pairs.from_graph(links, negatives=n_negatives, random_state=rng)
     n_positive = int((pairs.labels > 0).sum())
     if n_positive < N_FOLDS or n_positive == len(pairs):
         return _equal(len(depths), f"{n_positive} links and {len(pairs) - n_positive} other pairs are too few to learn")
@@ -64,19 +61,10 @@ def learned_depth_weights(
     return weights / weights.sum()
 
 
-def _links_and_others(links: Any, negatives: Pairs | None, rng: np.random.RandomState) -> Pairs:
-    """Every link once, whatever its weight, and the pairs to tell links from."""
-    if negatives is not None:
-        return Pairs.from_graph(links, negatives=None) + negatives
-    n_links = links.nnz // 2
-    n_free = count_pairs(links.shape[0]) - n_links
-    return Pairs.from_graph(links, negatives=min(n_links, n_free), random_state=rng)
-
-
 def _values_out_of_fold(
     smoothing: Smoothing, links: Any, depths: Sequence[int], pairs: Pairs, rng: np.random.RandomState
 ) -> tuple[Array, NDArray[np.int64]]:
-    """Kernel values of pairs at all depths, from rows smoothed without the fold of the pair; and the labels."""
+    """Kernel values of pairs at all depths, from rows smoothed without the fold of the pair, and the labels."""
     positive = pairs.labels > 0
     weights = np.ones(len(pairs))
     weights[positive] = np.asarray(links[pairs.rows[positive], pairs.cols[positive]]).ravel()

@@ -23,7 +23,7 @@ Edges = tuple[NDArray[np.int64], NDArray[np.int64], Array]
 
 
 class BlockAdjacency:
-    r"""The matrix :math:`S = D^{-1/2} (A + I) D^{-1/2}` of a graph in row blocks, by its products; never formed."""
+    r"""The operator :math:`S = D^{-1/2} (A + I) D^{-1/2}` of a graph in row blocks; the matrix is never formed."""
 
     def __init__(self, links: BlockGraph | None, samples: BlockArray) -> None:
         self.links = links
@@ -38,7 +38,7 @@ class BlockAdjacency:
 
 
 def fit_smoother_on_cluster(smoother: Any, X: Any, pairs: Any) -> Any:
-    """Fit the smoother where the documents or the links are."""
+    """Fit the smoother on the workers."""
     if isinstance(smoother.depth_weights, str) and len(smoother._depths) > 1:
         raise ValueError(
             'depth_weights="learned" is for data in memory; learn them there on some of the documents, and give '
@@ -62,7 +62,7 @@ def fit_smoother_on_cluster(smoother: Any, X: Any, pairs: Any) -> Any:
 
 
 def fit_clusters_on_cluster(model: Any, X: Any, pairs: Any) -> Any:
-    """Cluster the documents where they are; labels and embedding stay there as Dask arrays."""
+    """Cluster the documents on the workers; labels and embedding stay there as Dask arrays."""
     with working_engine():
         embedding, options = model._embed_documents(X, pairs)
         labels, model.cluster_centers_, model.inertia_ = two_stage_block_k_means(embedding, **options)
@@ -74,7 +74,7 @@ def fit_clusters_on_cluster(model: Any, X: Any, pairs: Any) -> Any:
 
 
 def read_block_links(engine: Engine, pairs: Any, samples: BlockArray) -> BlockAdjacency:
-    """Return S of positive pairs (a frame or in memory), or of an adjacency whose rows are in blocks."""
+    """Return S from positive pairs, in a frame or in memory, or from an adjacency matrix in row blocks."""
     if pairs is None:
         return BlockAdjacency(None, samples)
     if is_dask(pairs) and hasattr(pairs, "chunks"):
@@ -89,7 +89,7 @@ def read_block_links(engine: Engine, pairs: Any, samples: BlockArray) -> BlockAd
 
 
 def fitted_tfidf(frequencies: Any, n_samples: int) -> TfidfTransformer:
-    """Return scikit-learn's tf-idf as fitted on samples with these document frequencies."""
+    """Return scikit-learn's tf-idf as if it were fitted on samples with these document frequencies."""
     counts = np.asarray(frequencies, dtype=np.float64)
     transformer = TfidfTransformer()
     transformer.n_features_in_ = len(counts)
@@ -98,7 +98,7 @@ def fitted_tfidf(frequencies: Any, n_samples: int) -> TfidfTransformer:
 
 
 def document_frequencies(X: Any) -> Array:
-    """Return in how many rows every column is not zero."""
+    """Return, for every column, the number of rows in which the column is not zero."""
     counts = np.count_nonzero(X, axis=0) if isinstance(X, np.ndarray) else np.diff(sp.csc_array(X).indptr)
     return np.asarray(counts, dtype=np.float64)
 

@@ -1,11 +1,11 @@
-r"""Features smoothed over links: every document becomes a mean of itself and those around it.
+r"""Features smoothed over links: every document becomes a mean of itself and its neighbours.
 
 With the link weights A, self-loops and degrees :math:`D = \mathrm{diag}((A + I) 1)`,
 
 .. math:: Z_t = \big(D^{-1/2} (A + I) D^{-1/2}\big)^t Z_0,
 
-where the rows of Z_0 are the documents. Smoothing acts on rows and a projection on columns, so they commute: a sparse
-matrix of words is projected first, and nothing larger than documents times dimensions is ever stored.
+where the rows of Z_0 are the documents. Smoothing acts on rows and a projection acts on columns, so their order does
+not matter: a sparse matrix of words is projected first, and no dense matrix of documents times words is ever stored.
 """
 
 import warnings
@@ -27,19 +27,20 @@ from ..cluster.prediction import on_blocks
 from ..rows import for_users, in_memory, is_dask, map_rows, reduce_rows
 from ..samples import check_magnitude, read_samples
 from ..spectral.randomised import randomised_svd
+from ..spectral.tall_arrays import beside
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from .depth_weights import learned_depth_weights
 from .on_cluster import fit_smoother_on_cluster
-from .words import are_counts, beside, count_signs, dense, each_row
+from .words import are_counts, count_signs, dense, each_row
 
 __all__ = ["LinkSmoother"]
 
 Array = NDArray[np.float64]
 
-#: Data with more than this fraction of non-zero entries is not taken for words.
+#: Data with a larger fraction of non-zero entries than this is not treated as words.
 DENSEST_TEXT = 0.5
-#: Power iterations of the randomised decomposition: more of them change no figure of the guide.
+#: Power iterations of the randomised decomposition; more iterations do not change the figures of the guide.
 POWER_ITERATIONS = 2
 
 
@@ -50,33 +51,33 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Z_t = S^t Z_0, \qquad S = D^{-1/2} (A + I) D^{-1/2}, \qquad D = \mathrm{diag}\big((A + I) 1\big)
 
     with A the weights of the links and Z_0 the (weighted and projected) features. Rows are not scaled to unit length
-    afterwards: their lengths tell how much a document agrees with those around it. A document without links keeps its
-    own features.
+    afterwards, because the length of a row shows how much a document agrees with its neighbours. A document without
+    links keeps its own features.
 
     Parameters
     ----------
     depth : int or sequence of int, default=3
-        Number of steps t. Several of them are put side by side, so that their kernels add up.
+        Number of steps t. The features of several depths are put side by side, so that their kernels add up.
     depth_weights : sequence of float, "learned" or None, default=None
-        Weights of the kernels of several depths; all 1 by default. "learned": those that best tell links from as many
-        pairs without a link (or from the negative pairs, if some are given), summing to 1. Links are left out of the
-        smoothing by folds for that, since a link makes its own ends alike: five more smoothings.
+        Weights of the kernels of several depths; all 1 by default. "learned": the weights, with a sum of 1, that best
+        separate links from as many pairs without a link (or from the negative pairs, if there are some). For this,
+        links are left out of the smoothing by folds, which takes five more smoothings.
     tfidf : {"auto"} or bool, default="auto"
-        Weight words by tf-idf, with rows of unit length. "auto": where X is non-negative with at least half of its
-        entries zero it is taken for words; counts, or counts scaled by row, get tf-idf, other values (weighted
-        already) unit rows. Anything else stays as it is, as with False.
+        Weight words by tf-idf, with rows of unit length. "auto": X is treated as words if it is non-negative and at
+        least half of its entries are zero. Counts, or counts scaled by row, then get tf-idf, and other values, which
+        are weighted already, get unit rows. All other data stays as it is, as with False.
     n_components : int or None, default=200
-        Project data with more columns on this many leading right singular vectors first, without which smoothing
-        would turn a sparse matrix into a dense one. None: never project.
+        First project data with more columns on this many leading right singular vectors, because smoothing would turn a
+        sparse matrix into a dense matrix. None: never project.
     random_state : int, RandomState or None, default=None
         Start of the randomised singular value decomposition.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_features, n_components) or None
-        What (weighted) features are multiplied with; None where they were few enough.
+        The (weighted) features are multiplied with this matrix; None if there were few enough features.
     idf_ : ndarray of shape (n_features,) or None
-        Inverse document frequencies, if they are used.
+        Inverse document frequencies, if tf-idf is used.
     adjacency_ : sparse array of shape (n_samples, n_samples)
         S; None where the documents are on a cluster.
     degrees_ : ndarray of shape (n_samples,)
@@ -88,8 +89,8 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     Notes
     -----
-    ``fit_transform(X, pairs=pairs)`` smooths; ``transform(X)`` treats its rows as new documents, which have no links
-    unless they are given, and so leaves them unsmoothed even if they were part of ``fit``.
+    ``fit_transform(X, pairs=pairs)`` smooths the documents. ``transform(X)`` treats all rows as new documents, even if
+    they were part of ``fit``, and new documents without given links are not smoothed.
 
     References
     ----------
@@ -139,8 +140,8 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         y : ignored
             Classes are not links.
         pairs : Pairs, optional
-            The positive pairs are the links, the weights of repeated ones added up; negative pairs are not used,
-            except to learn weights of depths. Without pairs no document has a link.
+            The positive pairs are the links; the weights of repeated links are added. Negative pairs are used only to
+            learn weights of depths. Without pairs no document has a link.
 
         Returns
         -------
@@ -150,10 +151,11 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         -----
         On a Dask cluster, ``X`` is a Dask array (of NumPy or SciPy sparse blocks) or DataFrame, and ``pairs`` a Dask
         DataFrame with the columns ``row`` and ``col``, and perhaps ``label`` (+1 for links) and ``weight``; or a Dask
-        array of the symmetric adjacency with blocks of all columns, sparse ones if it is large. Rows go from block to
-        block along links only, the projection is found by a randomised decomposition over the blocks, and
-        :meth:`fit_transform` returns a Dask array. ``adjacency_`` and ``degrees_`` are then None, weights of depths
-        must be given, and the rows of ``fit`` stay on the workers: a saved model is for new documents without links.
+        array of the symmetric adjacency matrix in blocks of whole rows, which should be sparse if the matrix is large.
+        Rows go from block to block along links only, the projection is found by a randomised decomposition over the
+        blocks, and :meth:`fit_transform` returns a Dask array. ``adjacency_`` and ``degrees_`` are then None, and
+        weights of depths cannot be learned. The rows of ``fit`` stay on the workers, so a saved model works for new
+        documents without links only.
         """
         self._check_options()
         if is_dask(X) or is_dask(pairs):
@@ -170,7 +172,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         rng = check_random_state(self.random_state)
         self.components_ = self._leading_directions(weighted, rng)
         rows = self._projected(weighted)
-        self._rows = rows.copy() if rows is X else rows  # whoever gave X may change it
+        self._rows = rows.copy() if rows is X else rows  # the caller may change X later
         self.depth_weights_ = self._choose_depth_weights(links, pairs, rng)
         self._n_features_out = rows.shape[1] * len(self._depths)
         return self
@@ -191,9 +193,9 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     @on_blocks(lambda model: (model._n_features_out,))
     def transform(self, X: Any, *, links: Any = None) -> Array:
-        r"""Features of new documents, smoothed over their links to those of ``fit``.
+        r"""Features of new documents, smoothed over their links to the documents of ``fit``.
 
-        Those of ``fit`` are left as they are, and the new document i with link weights a and degree d takes the steps
+        The documents of ``fit`` do not change. A new document with link weights a and degree d takes the steps
 
         .. math:: z^{t+1} = \frac{1}{d} z^t + \sum_j \frac{a_j}{\sqrt{d\, d_j}} z^t_j, \qquad d = 1 + \sum_j a_j.
 
@@ -201,7 +203,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         ----------
         X : array, sparse matrix or DataFrame of shape (n_new, n_features)
         links : array or sparse matrix of shape (n_new, n_samples), optional
-            Non-negative weights of links to the documents of ``fit``. Without them nothing is smoothed.
+            Non-negative weights of links to the documents of ``fit``. Without links nothing is smoothed.
 
         Returns
         -------
@@ -235,7 +237,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         )
 
     def _steps(self, adjacency: Any = None) -> Iterator[Array]:
-        """Z_0, Z_1, ... of the documents of ``fit``, over their links or other ones."""
+        """Z_0, Z_1, ... of the documents of ``fit``, smoothed over their links or over a given adjacency."""
         own = self._links if self.adjacency_ is None else self.adjacency_
         adjacency, rows = own if adjacency is None else adjacency, self._rows
         while True:
@@ -243,7 +245,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             rows = adjacency @ rows
 
     def _new_steps(self, rows: Array, links: Any) -> Iterator[Array]:
-        """The same of new documents, beside those of ``fit``, which do not know of them."""
+        """Z_0, Z_1, ... of new documents with links to the documents of ``fit``."""
         degrees = 1.0 + links.sum(axis=1)
         shares = links.multiply(1.0 / np.sqrt(degrees)[:, None]).multiply(1.0 / np.sqrt(self.degrees_)).tocsr()
         for old in self._steps():
@@ -251,7 +253,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             rows = rows / degrees[:, None] + shares @ old
 
     def _side_by_side(self, steps: Iterator[Any]) -> Any:
-        """The wanted depths of a sequence Z_0, Z_1, ..., times the roots of their weights."""
+        """The features of all depths, from a sequence Z_0, Z_1, ..., times the roots of the weights of the depths."""
         depths = self._depths
         scales = dict(zip(depths, np.sqrt(self.depth_weights_), strict=True))
         wanted = {}
@@ -261,7 +263,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             if t == max(depths):
                 break
         first, *others = (wanted[t] for t in depths)
-        return map_rows(first, beside, *others) if others else first
+        return beside(first, *others) if others else first
 
     def _choose_weighting(self, X: Any) -> Literal["tfidf", "unit", "none"]:
         if self.tfidf != "auto":
@@ -327,7 +329,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        if state.get("_links") is not None:  # what is on a cluster stays there; new documents do not need it
+        if state.get("_links") is not None:  # rows and links stay on the cluster; new documents do not need them
             state = {name: value for name, value in state.items() if name not in ("_links", "_rows")}
         return state
 
@@ -340,7 +342,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 def read_links(pairs: Pairs | None, n_samples: int) -> Any:
     """Return the symmetric weights of the positive pairs; warn where pairs are given but none is positive."""
     given = resolve_pairs(pairs, None, n_samples, random_state=None, required=False)
-    # Of a graph alone all pairs are positive; picking them would be a copy of all.
+    # If all pairs are positive, as in a graph, no copy of the pairs is needed.
     positive = given if given is None or (given.labels > 0).all() else given.positive
     if positive is not None and len(positive):
         return positive.to_sparse()

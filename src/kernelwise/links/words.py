@@ -1,4 +1,4 @@
-"""Rows of words: what they look like, and what is done to each of them."""
+"""Functions of rows of words, which also work on blocks of rows."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +13,6 @@ Array = NDArray[np.float64]
 def are_counts(X: Any) -> bool:
     """Whether each row of non-negative X is a multiple of whole numbers: counts or binary, perhaps scaled by row.
 
-    >>> import numpy as np
-    >>> from kernelwise.links.words import are_counts
     >>> are_counts(np.array([[0.25, 0.5, 0.0], [0.0, 3.0, 3.0]])), are_counts(np.array([[0.3, 0.71]]))
     (True, False)
     """
@@ -34,15 +32,10 @@ def count_signs(X: Any) -> Array:
 
 
 def each_row(X: Any, *, method: Callable[[Any], Any]) -> Any:
-    """A method of scikit-learn, which refuses to work on no rows at all."""
+    """Apply a method of scikit-learn, unless there are no rows, which scikit-learn refuses."""
     return method(X) if X.shape[0] else X
 
 
-def beside(*rows: Array) -> Array:
-    """Features side by side."""
-    return np.hstack(rows)
-
-
 def dense(rows: Any) -> Array:
-    """Rows as a plain array."""
+    """Rows as a NumPy array."""
     return rows if isinstance(rows, np.ndarray) else rows.toarray()

@@ -13,8 +13,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from ..checks import check_choice, check_count
 from ..kernels.combined import CombinedKernelTransformer
 from ..samples import tidy
-from ..spectral import GramFactor, SpectralBasis, assign_clusters, spectral_basis
-from ..spectral.embedding import ROUNDING, inverse_root, possible_normalization, unit_rows
+from ..spectral import GramFactor, SpectralBasis, spectral_basis
+from ..spectral.embedding import nystroem_rows, nystroem_weights, possible_normalization, settled_clusters, unit_rows
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from .learner import PairKernelLearner
@@ -22,9 +22,6 @@ from .learner import PairKernelLearner
 __all__ = ["PairKernelClustering"]
 
 Array = NDArray[np.float64]
-
-#: Rounds of means and nearest means after k-means; each lowers its objective, and a few are enough.
-MAX_SETTLING = 100
 
 
 class PairKernelClustering(ClusterMixin, BaseEstimator):
@@ -41,15 +38,15 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     learner : transformer, "precomputed" or None, default=None
-        Whatever has ``fit(X, y, pairs=pairs)`` and a ``transform`` whose inner products are the learned kernel:
-        :class:`PairKernelLearner` (the default), ``UniformKernel``, ``ITML`` and so on. A copy of it is fitted.
+        An object with ``fit(X, y, pairs=pairs)`` and a ``transform`` whose inner products are the learned kernel:
+        :class:`PairKernelLearner` (the default), ``UniformKernel``, ``ITML`` and so on. A copy is fitted.
         "precomputed": X is the kernel itself, (n, n) in ``fit`` and (n_new, n) in ``predict``, and nothing is learned.
     n_clusters : int, default=8
     n_components : int or None, default=None
         Number of eigenvectors; ``n_clusters`` by default. Fewer are used where the kernel has a lower rank.
     normalize : {"auto", "symmetric", "none"}, default="auto"
-        "symmetric" as above, which needs row sums that are not negative; "none" takes eigenvectors of K itself;
-        "auto" the first where it is possible.
+        "symmetric": the normalised affinity as above, which needs row sums that are not negative. "none": the
+        eigenvectors of K itself. "auto": "symmetric" where it is possible, otherwise "none".
     row_normalize : bool, default=True
         Scale the rows of the embedding to unit length, where it has more than one column.
     n_init : int, default=10
@@ -116,10 +113,10 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         ----------
         X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), optional
-            Known classes, -1 for unknown, of which pairs are made if none are given.
+            Known classes, -1 for unknown; pairs are made from the classes if no pairs are given.
         pairs : Pairs, optional
-            With neither ``pairs`` nor ``y``, the kernels of the learner get equal weights; also, with a warning,
-            where it finds that no kernel deserves a positive one.
+            With neither ``pairs`` nor ``y``, the kernels of the learner get equal weights. The weights are also equal,
+            with a warning, if all weights that the learner finds are zero.
 
         Returns
         -------
@@ -138,9 +135,10 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         # Of a single coordinate, unit length would leave nothing but the sign.
         self._unit_rows = self.row_normalize and len(basis.values) > 1
         self.embedding_ = basis.embedding(row_normalize=self._unit_rows)
-        labels = assign_clusters(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=rng)
-        self.labels_, self.cluster_centers_ = _settle(self.embedding_, labels, self.n_clusters)
-        self._keep_extension(features, basis)
+        self.labels_, self.cluster_centers_ = settled_clusters(
+            self.embedding_, self.n_clusters, n_init=self.n_init, random_state=rng
+        )
+        self._nystroem_weights = nystroem_weights(basis, None if self.learner_ is None else features)
         return self
 
     def predict(self, X: Any) -> NDArray[np.intp]:
@@ -149,7 +147,7 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
-            For learner="precomputed": kernel values between the new samples and those of ``fit``.
+            For learner="precomputed": kernel values between the new samples and the samples of ``fit``.
 
         Returns
         -------
@@ -158,16 +156,12 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         return pairwise_distances_argmin(self.embed(X), self.cluster_centers_).astype(np.intp)
 
     def embed(self, X: Any) -> Array:
-        """Place samples in the embedding; those of ``fit`` are placed where they were.
+        """Place samples in the embedding; a sample of ``fit`` gets its row of ``embedding_``.
 
-        A sample whose similarities to those of ``fit`` do not sum to a positive number is placed at the origin.
+        A sample whose similarities to the samples of ``fit`` do not have a positive sum is placed at the origin.
         """
         check_is_fitted(self)
-        features = self._features(self._read(X, fitting=False))
-        rows = features @ self._extension
-        if self._degree_weights is not None:
-            degrees = features @ self._degree_weights
-            rows *= inverse_root(degrees, self._least_degree)[:, None]
+        rows = nystroem_rows(self._features(self._read(X, fitting=False)), *self._nystroem_weights)
         return unit_rows(rows) if self._unit_rows else rows
 
     def _fit_learner(self, X: Any, y: Any, pairs: Pairs | None, n_samples: int) -> Any:
@@ -182,11 +176,11 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         return learner
 
     def _features(self, X: Any) -> Any:
-        """The rows F whose inner products with those of ``fit`` (or, precomputed, with unit vectors) are the kernel."""
+        """The rows F with ``K = F F^T``; for learner="precomputed", the rows of K itself."""
         return X if self.learner_ is None else self.learner_.transform(X)
 
     def _basis(self, features: Any, rng: np.random.RandomState) -> SpectralBasis:
-        """Leading eigenpairs of the affinity, those of eigenvalue zero left out."""
+        """Leading eigenpairs of the affinity that have a positive eigenvalue."""
         affinity = features if self.learner_ is None else GramFactor(features)
         n_samples = features.shape[0]
         normalize = self.normalize
@@ -195,8 +189,7 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
             degrees = features @ (ones if self.learner_ is None else features.T @ ones)
             normalize = possible_normalization(degrees)
         n_components = min(self.n_components or self.n_clusters, n_samples)
-        basis = spectral_basis(affinity, n_components, normalize=normalize, random_state=rng)
-        basis = basis.positive()
+        basis = spectral_basis(affinity, n_components, normalize=normalize, random_state=rng).positive()
         if not len(basis.values):
             raise ValueError(
                 "the kernel is zero on all samples, so there is nothing to cluster by; use kernels that are not, such "
@@ -204,18 +197,8 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
             )
         return basis
 
-    def _keep_extension(self, features: Any, basis: SpectralBasis) -> None:
-        """Keep ``F^T D^-1/2 U / lambda`` and ``F^T 1``: all that Nystroem's formula needs of the samples of ``fit``."""
-        rows, ones = basis.vectors / basis.values, np.ones(features.shape[0])
-        self._degree_weights, self._least_degree = None, 0.0
-        if basis.degrees is not None:
-            self._least_degree = ROUNDING * float(basis.degrees.max())
-            self._degree_weights = ones if self.learner_ is None else features.T @ ones
-            rows = rows * inverse_root(basis.degrees, self._least_degree)[:, None]
-        self._extension = rows if self.learner_ is None else features.T @ rows
-
     def _read(self, X: Any, *, fitting: bool) -> Any:
-        """Validate; a learner then gets what was given, so that it sees the names of the columns."""
+        """Validate X; for a learner return X as it was given, so that the learner sees the names of the columns."""
         tags = self.__sklearn_tags__().input_tags
         if tags.pairwise and not self._is_precomputed:  # a stack of kernels, which only the learner understands
             validate_data(self, X, reset=fitting, skip_check_array=True)
@@ -250,16 +233,3 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         tags.input_tags.sparse = self._is_precomputed or inner.sparse
         tags.input_tags.pairwise = self._is_precomputed or inner.pairwise
         return tags
-
-
-def _settle(embedding: Array, labels: NDArray[np.intp], n_clusters: int) -> tuple[NDArray[np.intp], Array]:
-    """Iterate means and nearest means to the end, so that ``predict`` gives back the labels; k-means stops before."""
-    centers = np.zeros((n_clusters, embedding.shape[1]))
-    for _ in range(MAX_SETTLING):
-        for cluster in np.unique(labels):
-            centers[cluster] = embedding[labels == cluster].mean(axis=0)
-        nearest = pairwise_distances_argmin(embedding, centers).astype(np.intp)
-        if np.array_equal(nearest, labels):
-            break
-        labels = nearest
-    return labels, centers

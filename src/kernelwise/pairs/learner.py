@@ -1,4 +1,4 @@
-"""LKCnpc: weights of kernels from pairs of which some are wrong."""
+"""LKCnpc: weights of kernels, learned from pairs some of which are wrong."""
 
 import logging
 import warnings
@@ -33,15 +33,15 @@ logger = logging.getLogger("kernelwise")
 
 CORRECTIONS = ("statistic", "none", "forward")
 
-#: The prior may differ by this much from the one that fits the precisions and the given labels.
+#: There is a warning if the prior differs by more than this from the prior that fits precisions and given labels.
 PRIOR_TOLERANCE = 0.1
 
 
 class PairKernelLearner(CombinedKernelTransformer):
     r"""Learn a non-negative combination of kernels from must-link and cannot-link pairs, some of them wrong (LKCnpc).
 
-    A pair shares a class with probability :math:`\sigma(w^\top k(x, x'))`, and the weights maximise the likelihood of
-    the *true* labels, whose statistic :math:`b^o \approx E[Y k]` is estimated from the noisy ones:
+    A pair shares a class with probability :math:`\sigma(w^\top k(x, x'))`. The weights maximise the likelihood of the
+    *true* labels, whose statistic :math:`b^o \approx E[Y k]` is estimated from the noisy labels:
 
     .. math::
         \max_{w \ge 0} \; \tfrac12 w^\top b^o - \tfrac\alpha2 \|w\|^2
@@ -57,31 +57,30 @@ class PairKernelLearner(CombinedKernelTransformer):
     alpha : float or None, default=None
         The penalty, lambda of the paper. None: 0.01 / n, as in the paper, with n the sum of the weights of the pairs.
     noise : PairNoise, "auto" or None, default=None
-        How far the labels can be trusted; from a few checked pairs by :meth:`PairNoise.estimate`. Its prior is that of
-        the pairs trained on, not of all pairs of samples. "auto": estimated by :func:`audit_pairs`, with nothing
-        checked. None: the labels are taken at their word.
+        The noise of the labels; :meth:`PairNoise.estimate` finds the noise from a few checked pairs. Its prior is that
+        of the pairs trained on, not of all pairs of samples. "auto": :func:`audit_pairs` estimates the noise, without
+        checked pairs. None: all labels are taken as right.
     correction : {"statistic", "none", "forward"}, default="statistic"
         How ``noise`` is used. "statistic": as in the paper, with the formula for :math:`b^o` corrected (see
-        :mod:`kernelwise.pairs.statistics`). "none": not at all. "forward": by the likelihood of the noisy
+        :mod:`kernelwise.pairs.statistics`). "none": the noise is ignored. "forward": by the likelihood of the noisy
         labels, :math:`\Pr(\hat y) = \sum_y T_{y \hat y} \Pr(y)`, which is **not convex**: the result is a stationary
         point and ``dual_gap_`` is infinite.
     feasible : float or None, default=0.9
-        With "statistic", keep :math:`|b^o_j|` below this fraction of the mean of :math:`k_j`, which true statistics
-        of non-negative kernels obey with fraction one. Without that, a few rare attributes can get weights of
-        :math:`10^4` and take over the kernel. None or False: as in the paper. With an intercept the condition is
-        necessary for such weights to be excluded, but no longer sufficient. Not applied to labels taken at their word,
-        whose statistic cannot break it.
+        With "statistic", keep :math:`|b^o_j|` below this fraction of the mean of :math:`k_j`. The true statistic of a
+        non-negative kernel is never above the mean. Without this limit, a few rare attributes can get weights of
+        :math:`10^4` and take over the kernel. None or False: no limit, as in the paper. With an intercept such weights
+        are possible even with the limit. The limit is not needed, and not used, where no noise is corrected.
     fit_intercept : bool, default=False
-        Add an unpenalised bias to the log-odds. Not in the paper, which trains on as many positive as negative pairs.
-        Non-negative kernels without a bias give every pair at least even odds, so where negative pairs prevail all
-        weights can become zero.
+        Add a bias without penalty to the log-odds. The paper has no bias and trains on as many positive as negative
+        pairs. With non-negative kernels and no bias, every pair gets at least even odds, so that all weights can become
+        zero if most pairs are negative.
     rank : None, int or float, default=None
         As in :func:`kernelwise.kernels.build_bank`: None for factors that are exact up to rounding.
     tol : float, default=1e-6
         Bound on the relative duality gap and on the relative residual of the optimality conditions.
     max_iter : int, default=500
     random_state : int, RandomState or None, default=None
-        Which pairs are drawn from ``y`` where no pairs are given; landmarks of large data.
+        Draws pairs from ``y`` where no pairs are given, and the landmarks of large data.
     verbose : int, default=0
         Log every iteration to the logger "kernelwise", at level INFO.
 
@@ -91,11 +90,11 @@ class PairKernelLearner(CombinedKernelTransformer):
     kernel_names_ : tuple of str
     intercept_ : float
     noise_ : PairNoise
-        The noise that was used; of clean pairs where none was given.
+        The noise that was used; if no noise was given, the noise of pairs that are all right.
     audit_ : PairAudit or None
-        The audit that the noise was taken from, with ``noise="auto"``.
+        The audit that estimated the noise, with ``noise="auto"``.
     statistic_ : ndarray of shape (n_kernels,)
-        :math:`b^o` as used; :math:`a^o` of the given labels where nothing was corrected.
+        :math:`b^o` as used, or :math:`a^o` of the given labels where no noise was corrected.
     alpha_ : float
     objective_ : float
         Minus the penalised likelihood, the minimum found.
@@ -168,10 +167,10 @@ class PairKernelLearner(CombinedKernelTransformer):
         X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
             With ``kernels="precomputed"``: Gram matrices, (n_samples, n_samples) or (n_samples, n_samples, n_kernels).
         y : array-like of shape (n_samples,), optional
-            Classes, of which pairs are made if none are given, as many positive as negative ones by weight; -1 is
-            unknown.
+            Classes, -1 for unknown; pairs are made from the classes if no pairs are given. Positive and negative pairs
+            then have the same total weight.
         pairs : Pairs, optional
-            What is known of pairs of rows of ``X``; ``y`` is not looked at then.
+            Pairs of rows of ``X``; ``y`` is then ignored.
 
         Returns
         -------
@@ -183,10 +182,10 @@ class PairKernelLearner(CombinedKernelTransformer):
         count differently, ``weight``, coded as in :class:`~kernelwise.Pairs`: positions of rows of ``X``, +1 for the
         same class and -1 for different ones, positive weights. ``X`` is a Dask array (of NumPy or SciPy sparse blocks)
         or DataFrame, or in memory; ``pairs`` may be a :class:`~kernelwise.Pairs` if ``X`` is a Dask collection. Rows
-        of ``X`` go only to the partitions whose pairs touch them; what stays on the workers is one row of kernel
-        values per pair, and what comes back are sums. The result is the one in memory, up to the order of additions.
-        ``noise="auto"`` audits up to 50,000 of the pairs, drawn from all partitions. Kernels other than one linear
-        kernel per attribute have landmarks chosen on 20,000 rows and checked on all.
+        of ``X`` go only to the partitions whose pairs need them. The workers keep one row of kernel values per pair and
+        return sums. The result equals the result in memory, up to the order of additions. ``noise="auto"`` audits up to
+        50,000 of the pairs, drawn from all partitions. Kernels other than one linear kernel per attribute use landmarks
+        that are chosen on 20,000 rows and checked on all rows.
         """
         self._check_options()
         if is_dask(X) or is_dask(pairs):
@@ -234,7 +233,7 @@ class PairKernelLearner(CombinedKernelTransformer):
     def _problem(
         self, values: Any, pairs: Any, noise: PairNoise | None, slack: Callable[[], float | Array]
     ) -> SeparableProblem:
-        """State the problem for the chosen correction; leave what it was made of in fitted attributes."""
+        """The problem for the chosen correction; its ingredients become fitted attributes."""
         means = PairMeans.of(pairs, values)
         self._fraction_positive = means.fraction_positive
         self.noise_ = PairNoise(means.fraction_positive, 1.0, 1.0) if noise is None else noise
@@ -319,7 +318,7 @@ class PairKernelLearner(CombinedKernelTransformer):
 
 
 def _largest_errors(bank: KernelBank) -> float | Array:
-    """How far off a value of each kernel can be: an entry of a positive matrix is below its largest diagonal entry."""
+    """The largest error of a value of each kernel; no entry of a positive matrix exceeds its largest diagonal entry."""
     if not isinstance(bank, FactorBank):
         return 0.0
     return bank.residuals * bank.diagonals().max(axis=1) / np.maximum(1.0 - bank.residuals, 0.1)

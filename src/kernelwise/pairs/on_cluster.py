@@ -23,17 +23,17 @@ from .problem import pair_value_matrix
 
 Array = NDArray[np.float64]
 
-#: Rows from which landmarks are chosen.
+#: Landmarks are chosen on this many rows.
 LANDMARK_ROWS = 20_000
 #: With ``noise="auto"``, at most this many pairs are audited.
 AUDITED_PAIRS = 50_000
-#: Pairs whose features are multiplied at once.
+#: Features are multiplied for this many pairs at a time.
 PAIRS_AT_ONCE = 2**14
 
 
 @dataclass(frozen=True)
 class PairDesign:
-    """Pairs, the samples that they are about, and how to value kernels on them."""
+    """Pairs, their samples, and the feature maps (None: attributes) that give the kernel values of pairs."""
 
     pairs: BlockPairs
     X: BlockArray
@@ -47,7 +47,7 @@ class PairDesign:
         return values_of_pairs(self.pairs, self.X, function, self.maps, self.n_kernels).persist()
 
     def slack(self) -> float | Array:
-        """Return how far off a value of each kernel can be."""
+        """Return the largest error of a value of each kernel."""
         if self.maps is None:
             return 0.0
         largest = self.X.reduce_rows(_largest_diagonals, np.maximum, maps=self.maps)
@@ -63,7 +63,7 @@ class PairDesign:
 
 
 def fit_on_cluster(learner: Any, X: Any, pairs: Any) -> Any:
-    """Fit the learner where the samples or the pairs are."""
+    """Fit the learner on the workers."""
     if learner._is_precomputed:
         raise ValueError('kernels="precomputed" has a column per sample and is for data in memory; give kernels')
     if pairs is None:

@@ -35,8 +35,8 @@ A pair of weight two is the same as the pair given twice. The bias, optional and
 kernels: without it every probability is at least one half.
 
 :class:`ForwardPairProblem` is the alternative that models how labels became noisy, :math:`\Pr(\hat y) = \sum_y
-T_{y \hat y} \Pr(y)`. It is smooth but **not convex**: what is found is a stationary point, and no duality gap says how
-good it is.
+T_{y \hat y} \Pr(y)`. This problem is smooth but **not convex**: a solver finds a stationary point, and no duality gap
+says how good this point is.
 """
 
 from dataclasses import dataclass
@@ -56,11 +56,11 @@ from ..supervision import PairNoise, Pairs
 
 Array = NDArray[np.float64]
 
-#: Probabilities below this are this.
+#: Probabilities are never taken to be smaller than this.
 TINY = 1e-300
-#: Pairs whose values are computed at once.
+#: Kernel values are computed for this many pairs at a time.
 PAIRS_AT_ONCE = 2**17
-#: A matrix with more than this fraction of non-zeros is kept as a dense one.
+#: A matrix with a larger fraction of non-zero entries than this is stored as a dense matrix.
 DENSE = 0.3
 
 
@@ -70,8 +70,9 @@ class ForwardPairProblem(SeparableProblem):
 
     .. math:: \ell(s) = -\log q(s), \qquad q(s) = T_{+\hat y}\, \sigma(s) + T_{-\hat y}\, \sigma(-s)
 
-    Its second derivative can be negative. The larger of it and Fisher's information stands in for it: never negative,
-    and never below what it models, so that steps are cautious. Made by :func:`forward_problem`.
+    The second derivative of the loss can be negative. The solver gets the second derivative or Fisher's information,
+    whichever is larger: never negative and never below the second derivative, so that steps are cautious.
+    :func:`forward_problem` makes this object.
     """
 
     weights: Array
@@ -106,12 +107,7 @@ def forward_problem(
     The transition matrix :math:`T_{y \hat y} = \Pr(\hat Y = \hat y \mid Y = y)` follows from the precisions and from
     the fractions of the given labels by Bayes' rule; the prior of ``noise`` is not used.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise import PairNoise, Pairs
     >>> from kernelwise.optim.bounded_newton import minimize_bounded
-    >>> from kernelwise.pairs.problem import forward_problem
     >>> pairs = Pairs([0, 0, 1, 2], [1, 2, 2, 3], [1, 1, -1, -1], n_samples=4)
     >>> problem = forward_problem(np.array([[2.0], [1.0], [1.0], [0.5]]), pairs, PairNoise(0.5, 0.9, 0.9), penalty=1e-3)
     >>> minimize_bounded(problem).converged
@@ -130,16 +126,11 @@ def forward_problem(
 
 
 def pair_value_matrix(bank: KernelBank, pairs: Pairs) -> Any:
-    """The values of all kernels on all pairs, (n_pairs, n_kernels): sparse where most of them are zero.
+    """The values of all kernels on all pairs, (n_pairs, n_kernels), as a sparse matrix where most values are zero.
 
-    Sparse ones are made piece by piece, since the rows of both ends of every pair take far more memory than the result.
+    A sparse matrix is made piece by piece, since the rows of both ends of every pair take far more memory than the
+    result.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise import Pairs
-    >>> from kernelwise.kernels import AttributeBank
-    >>> from kernelwise.pairs.problem import pair_value_matrix
     >>> bank = AttributeBank(np.array([[1.0, 2.0], [3.0, 1.0]]))
     >>> pair_value_matrix(bank, Pairs([0], [1], [1], n_samples=2))
     array([[3., 2.]])
@@ -148,8 +139,7 @@ def pair_value_matrix(bank: KernelBank, pairs: Pairs) -> Any:
         dense = np.ascontiguousarray(bank.pair_values(pairs.rows, pairs.cols))
         check_magnitude(dense, "the kernels", least=0.0)
         return dense
-    starts = range(0, len(pairs), PAIRS_AT_ONCE)
-    pieces = [slice(start, start + PAIRS_AT_ONCE) for start in starts]
+    pieces = [slice(start, start + PAIRS_AT_ONCE) for start in range(0, len(pairs), PAIRS_AT_ONCE)]
     values = sp.csr_array(sp.vstack([bank.pair_values(pairs.rows[piece], pairs.cols[piece]) for piece in pieces]))
     check_magnitude(values, "the kernels", least=0.0)
     return values.toarray() if values.nnz > DENSE * values.shape[0] * values.shape[1] else values
@@ -158,15 +148,11 @@ def pair_value_matrix(bank: KernelBank, pairs: Pairs) -> Any:
 def transition_matrix(noise: PairNoise, fraction_positive: float) -> Array:
     """Probabilities of the given label (columns +1, -1) for each true label (rows +1, -1).
 
-    Examples
-    --------
-    >>> from kernelwise import PairNoise
-    >>> from kernelwise.pairs.problem import transition_matrix
     >>> transition_matrix(PairNoise(0.5, 0.75, 0.75), 0.5)
     array([[0.75, 0.25],
            [0.25, 0.75]])
     """
     joint = noise.matrix * np.array([fraction_positive, 1.0 - fraction_positive])
     true = joint.sum(axis=1, keepdims=True)
-    # A true label that never occurs has no transitions; any row will do, since nothing is ever multiplied by it.
+    # A true label that never occurs has no transitions; nothing is ever multiplied by its row, so any row is good.
     return np.divide(joint, true, out=np.full((2, 2), 0.5), where=true > 0)

@@ -1,4 +1,4 @@
-r"""What the kernels would say of truly labelled pairs, estimated from noisily labelled ones: LKCnpc, section 2.
+r"""The mean kernel values of truly labelled pairs, estimated from noisily labelled pairs: LKCnpc, section 2.
 
 The log-likelihood of pairs depends on their labels only through the statistic :math:`E^o[k] = E[Y k(X^1, X^2)]`. Given
 labels :math:`\hat Y` mix the class means, (3) of the paper,
@@ -6,19 +6,20 @@ labels :math:`\hat Y` mix the class means, (3) of the paper,
 .. math:: (\hat E_+, \hat E_-) = (E_+, E_-) B, \qquad
           B = \begin{pmatrix} d_+ & 1 - d_- \\ 1 - d_+ & d_- \end{pmatrix},
 
-and the means over all pairs are known, (5): :math:`p_+ E_+ + p_- E_- = a`. The paper solves, for every kernel,
+and the means over all pairs are known, (5): :math:`p_+ E_+ + p_- E_- = a`. For every kernel, the paper solves
 
 .. math:: \min_b \| b B - \hat A \|^2 \quad \text{s.t.} \quad b\, p = a .
 
-With :math:`h = B^{-1} p`, the fractions of given labels that the noise implies, the constraint reads
-:math:`(b B) h = a`. So the solution moves the observed means to the nearest ones that satisfy it, and unmixes them:
+Let :math:`h = B^{-1} p` be the fractions of given labels that the noise implies. The constraint is then
+:math:`(b B) h = a`. So the solution moves the observed means to the nearest means that satisfy the constraint, and
+multiplies by :math:`B^{-1}`:
 
 .. math:: b = \Big( \hat A + \frac{(a - \hat A h)\, h^\top}{h^\top h} \Big) B^{-1} .
 
-This equals the paper's (6) with the transpose that is missing there:
+This equals equation (6) of the paper, with a transpose that is missing in the paper:
 :math:`b = (\hat A B^\top + (a - \hat A B^\top G p)\, p^\top / (p^\top G p))\, G`, :math:`G = (B B^\top)^{-1}`. If the
-prior is that of the pairs trained on, h are their observed fractions, the constraint holds by itself and
-:math:`b = \hat A B^{-1}`.
+prior is that of the pairs trained on, h are the observed fractions of their labels, the constraint holds without a
+move, and :math:`b = \hat A B^{-1}`.
 
 ============================  =========================================================================
 here                          in the paper
@@ -48,19 +49,14 @@ from ..supervision import PairNoise, Pairs
 
 Array = NDArray[np.float64]
 
-#: A kernel value that is negative by less than this fraction of the largest one is rounding.
+#: A negative kernel value is rounding if its size is below this fraction of the largest kernel value.
 ROUNDING = 1e-8
 
 
 @dataclass(frozen=True)
 class PairMeans:
-    """Weighted means of every kernel over the given pairs: what the labels say before they are corrected.
+    """Weighted means of every kernel over the given pairs, before any correction of the labels.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise import Pairs
-    >>> from kernelwise.pairs.statistics import PairMeans
     >>> pairs = Pairs([0, 0, 1], [1, 2, 2], [1, -1, -1], n_samples=3)
     >>> means = PairMeans.of(pairs, np.array([[0.9], [0.2], [0.4]]))
     >>> means.given_positive, means.given_negative.round(3), means.overall
@@ -95,19 +91,15 @@ class PairMeans:
 
     @property
     def given_statistic(self) -> Array:
-        """The statistic ``mean of y k`` of the given labels, :math:`a^o[k]` of the paper, with their noise."""
+        """The statistic ``mean of y k`` of the given, noisy labels: :math:`a^o[k]` of the paper."""
         return self.fraction_positive * self.given_positive - (1 - self.fraction_positive) * self.given_negative
 
 
 def implied_prior(noise: PairNoise, fraction_positive: float) -> float:
     r"""The prior that fits the precisions and the given labels, :math:`p_+ = d_+ \hat p_+ + (1 - d_-) \hat p_-`.
 
-    It is a property of the pairs trained on, not of all :math:`n^2` pairs of samples.
+    This is the prior of the pairs trained on, not of all :math:`n^2` pairs of samples.
 
-    Examples
-    --------
-    >>> from kernelwise import PairNoise
-    >>> from kernelwise.pairs.statistics import implied_prior
     >>> round(implied_prior(PairNoise(0.5, 0.74, 0.83), 0.5), 3)
     0.455
     """
@@ -115,12 +107,8 @@ def implied_prior(noise: PairNoise, fraction_positive: float) -> float:
 
 
 def check_informative(noise: PairNoise) -> None:
-    """Raise a ValueError unless the given labels carry information about the true ones.
+    """Raise a ValueError unless the given labels carry information about the true labels.
 
-    Examples
-    --------
-    >>> from kernelwise import PairNoise
-    >>> from kernelwise.pairs.statistics import check_informative
     >>> check_informative(PairNoise(0.5, 0.6, 0.4))
     Traceback (most recent call last):
         ...
@@ -138,28 +126,13 @@ def check_informative(noise: PairNoise) -> None:
 def true_class_means(means: PairMeans, noise: PairNoise) -> tuple[Array, Array]:
     r"""Mean kernel values over truly positive and truly negative pairs, the corrected (6) of LKCnpc.
 
-    Parameters
-    ----------
-    means : PairMeans
-    noise : PairNoise
-        With ``precision_positive + precision_negative != 1``.
-
-    Returns
-    -------
-    (positive, negative) : two arrays of shape (n_kernels,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise import PairNoise
-    >>> from kernelwise.pairs.statistics import PairMeans, true_class_means
     >>> means = PairMeans(np.array([0.75]), np.array([0.25]), np.array([0.5]), fraction_positive=0.5)
     >>> [mean.round(6).item() for mean in true_class_means(means, PairNoise(0.5, 0.75, 0.75))]
     [1.0, 0.0]
     """
     check_informative(noise)
     d_pos, d_neg = noise.precision_positive, noise.precision_negative
-    # d+ and d- around one half make this difference exact, and B^-1 is formed from it alone.
+    # For d+ and d- near one half, these differences are exact; B^-1 needs nothing but the determinant.
     determinant = (d_pos - 0.5) + (d_neg - 0.5)
     h_pos = (noise.prior - (1 - d_neg)) / determinant
     h_neg = ((1 - noise.prior) - (1 - d_pos)) / determinant
@@ -175,11 +148,6 @@ def true_class_means(means: PairMeans, noise: PairNoise) -> tuple[Array, Array]:
 def true_statistic(means: PairMeans, noise: PairNoise) -> Array:
     r"""The statistic of truly labelled pairs, :math:`b^o = p_+ b_+ - p_- b_-`, estimated from noisy labels.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise import PairNoise
-    >>> from kernelwise.pairs.statistics import PairMeans, true_statistic
     >>> means = PairMeans(np.array([0.75]), np.array([0.25]), np.array([0.5]), fraction_positive=0.5)
     >>> true_statistic(means, PairNoise(0.5, 0.75, 0.75)).round(6)
     array([0.5])
@@ -189,17 +157,14 @@ def true_statistic(means: PairMeans, noise: PairNoise) -> Array:
 
 
 def keep_feasible(statistic: Array, overall: Array, strength: float) -> Array:
-    r"""Move a statistic of non-negative kernels to where true ones can be: :math:`|b^o| \le s\, a`.
+    r"""Limit a statistic of non-negative kernels to the values that a true statistic can have: :math:`|b^o| \le s\, a`.
 
-    For :math:`k \ge 0`, :math:`|E[Y k]| \le E[k]`. The estimate for a rare attribute can break that, and then the
-    likelihood grows without end in its weight: the penalty alone stops it, at :math:`(b^o - a) / (2 \lambda)`, and a
-    few rare attributes take over. The paper does not say so. A strength s below one leaves room for the doubt that
-    remains after a few pairs; a lone kernel then has a weight of at most :math:`\log((1 + s) / (1 - s)) / k`.
+    For :math:`k \ge 0`, :math:`|E[Y k]| \le E[k]`. The estimate for a rare attribute can break this inequality. The
+    likelihood then grows without end in the weight of the attribute, the penalty alone stops the weight, at
+    :math:`(b^o - a) / (2 \lambda)`, and a few rare attributes take over. The paper does not discuss this. A strength s
+    below one leaves room for the doubt that remains after a few pairs; a kernel that is the only one then has a weight
+    of at most :math:`\log((1 + s) / (1 - s)) / k`.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.pairs.statistics import keep_feasible
     >>> keep_feasible(np.array([3.0, -0.1]), np.array([1.0, 1.0]), 0.9)
     array([ 0.9, -0.1])
     """
@@ -212,22 +177,8 @@ def check_not_negative(
 ) -> None:
     """Raise a ValueError that names a kernel with a negative value on some pair.
 
-    Parameters
-    ----------
-    values : array or CSR array of shape (n_pairs, n_kernels)
-    names : tuple of str
-        Of the kernels.
-    pairs : Pairs
-    strength : float
-        The condition that needs it, for the message.
-    slack : float or array of shape (n_kernels,), default=0.0
-        How far below zero a value may be: the error of kernels that are approximated.
+    ``slack`` is how far below zero a value may be: the error of kernels that are approximated.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise import Pairs
-    >>> from kernelwise.pairs.statistics import check_not_negative
     >>> check_not_negative(np.array([[-1.0]]), ("linear[0]",), Pairs([0], [3], [1], n_samples=4), 0.9)
     Traceback (most recent call last):
         ...
@@ -268,7 +219,7 @@ def pair_weight_bound(
     rarer_fraction: float = 0.5,
     risk: float = 0.05,
 ) -> float:
-    r"""Theorem 2 of LKCnpc: how far weights learned from noisy pairs are from those learned from true ones.
+    r"""Theorem 2 of LKCnpc: the distance between weights learned from noisy pairs and weights learned from true pairs.
 
     With probability at least :math:`1 - \delta`,
 
@@ -277,10 +228,10 @@ def pair_weight_bound(
         \Big( \sqrt{C \ln\tfrac{12 m}{\delta}} + \sqrt{\ln\tfrac{4 m}{\delta}} \Big), \qquad
         C = \frac{4 f^4}{\|p\|_2^2 e^4} + \frac{32 (e^6 f + f^7)}{\rho^2 e^8},
 
-    where :math:`e = d_+ + d_- - 1` and :math:`f = 1 + |d_+ - d_-|`. It is a statement about rates: the bound falls as
-    :math:`n^{-1/2}` for a fixed penalty, and is far above what is observed. The paper omits the proof of C; its
-    Lemma 1 holds with 1/(2 lambda) for 1/lambda, because the statistic enters the objective halved. It is about the
-    statistic as estimated, without :func:`keep_feasible`.
+    where :math:`e = d_+ + d_- - 1` and :math:`f = 1 + |d_+ - d_-|`. The theorem is a statement about rates: the bound
+    falls as :math:`n^{-1/2}` for a fixed penalty, and the bound is far above observed distances. The paper omits the
+    proof of C. Lemma 1 of the paper holds with 1/(2 lambda) in place of 1/lambda, because the statistic enters the
+    objective halved. The bound is for the statistic as estimated, without :func:`keep_feasible`.
 
     Parameters
     ----------
@@ -289,7 +240,7 @@ def pair_weight_bound(
     penalty : float
         lambda.
     noise : PairNoise
-        Gives p, d+ and d-; known, not estimated.
+        p, d+ and d-, which are taken as known, not as estimated.
     largest : float, default=1.0
         R, a bound on the absolute kernel values.
     rarer_fraction : float, default=0.5
@@ -316,19 +267,6 @@ def pair_weight_bound(
     >>> round(bound / pair_weight_bound(40_000, 10, penalty=0.1, noise=noise), 6)
     2.0
     """
-    _check_bound_arguments(n_pairs, n_kernels, penalty, largest, rarer_fraction, risk)
-    check_informative(noise)
-    d_pos, d_neg = noise.precision_positive, noise.precision_negative
-    e, f = d_pos + d_neg - 1, 1 + abs(d_pos - d_neg)
-    squared_prior = noise.prior**2 + (1 - noise.prior) ** 2
-    constant = 4 * f**4 / (squared_prior * e**4) + 32 * (e**6 * f + f**7) / (rarer_fraction**2 * e**8)
-    confidence = np.sqrt(constant * np.log(12 * n_kernels / risk)) + np.sqrt(np.log(4 * n_kernels / risk))
-    return float(np.sqrt(2 * n_kernels * largest**2 / n_pairs) * confidence / penalty)
-
-
-def _check_bound_arguments(
-    n_pairs: int, n_kernels: int, penalty: float, largest: float, rarer_fraction: float, risk: float
-) -> None:
     positive = {"n_pairs": n_pairs, "n_kernels": n_kernels, "penalty": penalty, "largest": largest}
     for name, value in positive.items():
         check_positive(name, value)
@@ -336,3 +274,10 @@ def _check_bound_arguments(
         raise ValueError(f"rarer_fraction must lie above 0 and be at most 0.5, got {rarer_fraction!r}")
     if not 0 < risk < 1:
         raise ValueError(f"risk must lie between 0 and 1, got {risk!r}")
+    check_informative(noise)
+    d_pos, d_neg = noise.precision_positive, noise.precision_negative
+    e, f = d_pos + d_neg - 1, 1 + abs(d_pos - d_neg)
+    squared_prior = noise.prior**2 + (1 - noise.prior) ** 2
+    constant = 4 * f**4 / (squared_prior * e**4) + 32 * (e**6 * f + f**7) / (rarer_fraction**2 * e**8)
+    confidence = np.sqrt(constant * np.log(12 * n_kernels / risk)) + np.sqrt(np.log(4 * n_kernels / risk))
+    return float(np.sqrt(2 * n_kernels * largest**2 / n_pairs) * confidence / penalty)

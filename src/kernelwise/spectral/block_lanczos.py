@@ -1,9 +1,9 @@
 r"""Lanczos iteration with blocks of vectors, for eigenvalues that are equal or nearly so.
 
-From one starting vector, Krylov spaces hold one eigenvector of every eigenvalue; more of a multiple one appear by
-rounding alone, late or not at all. From a block of k vectors they hold k of each. The basis Q of the space is kept
-orthonormal, and once it is full it is cut to its best half, its Ritz vectors of largest value; the space spanned by
-them and the next block is a Krylov space again.
+The Krylov space of one starting vector holds one eigenvector of every eigenvalue. Further eigenvectors of a multiple
+eigenvalue appear by rounding alone, late or not at all. The Krylov space of a block of k vectors holds k eigenvectors
+of every eigenvalue. The basis Q of the space is kept orthonormal. Once the basis is full, it is cut to its better half,
+the Ritz vectors of the largest Ritz values. These vectors and the next block span a Krylov space again.
 
 References
 ----------
@@ -28,15 +28,15 @@ __all__ = ["RitzPairs", "block_lanczos", "finds_larger"]
 
 FloatArray = NDArray[np.float64]
 
-#: Columns of a block beyond the number of eigenpairs: they speed up the last of these.
+#: A block has this many columns more than there are eigenpairs, because the last eigenpairs then converge faster.
 EXTRA_COLUMNS = 2
-#: The basis has room for this many vectors, or this many blocks.
+#: The basis has room for this many vectors or for this many blocks, whichever is more.
 BASIS_SIZE, BASIS_BLOCKS = 200, 10
-#: Residuals are brought below the first of these (or what rounding allows), relative to the largest eigenvalue; above
-#: the second there is a warning when products run out.
+#: The iteration ends when residuals, relative to the largest eigenvalue, are below the first number (or rounding).
+#: If the residuals are above the second number after the last product, there is a warning.
 RESIDUAL, TOLERABLE_RESIDUAL = 1e-12, 1e-6
 MAX_PRODUCTS = 20_000
-#: An eigenvalue is larger than another if it is so by this fraction of the largest.
+#: One eigenvalue counts as larger than another if they differ by this fraction of the largest eigenvalue.
 DISTINCT = 1e-9
 
 
@@ -53,26 +53,11 @@ def block_lanczos(product: Any, k: int, rng: Any, *, tol: float = 0.0) -> RitzPa
 
     .. math:: Q \leftarrow [Q, B], \qquad B \leftarrow \mathrm{orth}\big((I - Q Q^\top) A B\big)
 
-    Parameters
-    ----------
-    product : LinearOperator, matrix or graph in row blocks, of shape (n, n)
-        Anything with ``product @ block``.
-    k : int
-    rng : Generator or RandomState
-        Draws the first block.
-    tol : float, default=0.0
-        Bound on the relative residual, where it is above 1e-12.
+    ``product`` is anything with ``product @ block`` and ``shape``; ``rng`` draws the first block. The relative residual
+    is brought below ``tol`` or below 1e-12, whichever is larger. There is a warning if the residual is still above
+    1e-6 after 20,000 products.
 
-    Returns
-    -------
-    RitzPairs
-        With a warning where the residual is still above 1e-6 after 20,000 products.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> from scipy.sparse.linalg import aslinearoperator
-    >>> from kernelwise.spectral.block_lanczos import block_lanczos
     >>> matrix = np.diag(np.repeat([2.0, 1.0, 0.5], [3, 50, 50]))
     >>> block_lanczos(aslinearoperator(matrix), 4, np.random.default_rng(0)).values.round(9)
     array([2., 2., 2., 1.])
@@ -91,6 +76,7 @@ def block_lanczos(product: Any, k: int, rng: Any, *, tol: float = 0.0) -> RitzPa
         if block.shape[1] and basis.shape[1] + block.shape[1] <= room:
             continue
         values, basis, images = rayleigh_ritz(basis, images, max(k, room // 2))
+        images = persist(images)
         residual = relative_residual(values[:k], basis[:, :k], images[:, :k])
         if residual <= goal or n_products >= MAX_PRODUCTS or not block.shape[1]:
             break
@@ -107,16 +93,13 @@ def block_lanczos(product: Any, k: int, rng: Any, *, tol: float = 0.0) -> RitzPa
 def finds_larger(
     product: LinearOperator, values: FloatArray, vectors: FloatArray, rng: np.random.Generator, *, n_steps: int
 ) -> bool:
-    """Whether a few Lanczos steps among vectors orthogonal to these find an eigenvalue above the least of theirs.
+    """Whether a few Lanczos steps, orthogonal to the given vectors, find an eigenvalue above the least of ``values``.
 
-    That they find none is no proof, but more than likely: what single-vector Lanczos leaves out are further copies of
-    an eigenvalue it has resolved to full precision, in n steps say, and to notice one takes about n / 10.
+    If the steps find none, this is no proof, but it is likely that none is missing. Lanczos iteration from a single
+    vector leaves out further copies of an eigenvalue that it has resolved to full precision. If that took n steps,
+    about n / 10 steps are enough to notice another copy.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> from scipy.sparse.linalg import aslinearoperator
-    >>> from kernelwise.spectral.block_lanczos import finds_larger
     >>> matrix = aslinearoperator(np.diag([2.0, 2.0, 1.0, 0.0]))
     >>> finds_larger(matrix, np.array([2.0, 1.0]), np.eye(4)[:, [0, 2]], np.random.default_rng(0), n_steps=3)
     True
@@ -140,21 +123,21 @@ def finds_larger(
 
 
 def _beyond(vector: FloatArray, basis: FloatArray) -> FloatArray | None:
-    """The unit vector of what a vector has beyond a basis, or None if that is nothing but rounding."""
+    """The part of a vector that is orthogonal to a basis, at unit length; None if that part is rounding."""
     length = float(np.linalg.norm(vector))
     rest = vector
-    for _ in range(2):  # what is left by the first projection has lost digits
+    for _ in range(2):  # the result of the first projection has lost digits
         rest = rest - basis @ (basis.T @ rest)
     left = float(np.linalg.norm(rest))
     return rest / left if left > NEGLIGIBLE * length else None
 
 
-def rayleigh_ritz(basis: Any, images: Any, count: int) -> tuple[FloatArray, Any, Any]:
-    """The ``count`` largest Ritz values of the basis, their vectors, and the images of these."""
+def rayleigh_ritz(basis: Any, images: Any, count: int | None = None) -> tuple[FloatArray, Any, Any]:
+    """The ``count`` largest Ritz values (None: all) of an orthonormal basis, the Ritz vectors and their images."""
     projected = np.asarray(basis.T @ images)
     values, rotation = scipy.linalg.eigh(0.5 * (projected + projected.T))
     leading = rotation[:, ::-1][:, :count]
-    return values[::-1][:count], persist(basis @ leading), persist(images @ leading)
+    return values[::-1][:count], persist(basis @ leading), images @ leading
 
 
 def relative_residual(values: FloatArray, vectors: Any, images: Any) -> float:

@@ -1,4 +1,4 @@
-"""The leading eigenvectors of a symmetric matrix that need only be multiplied with."""
+"""The leading eigenvectors of a symmetric matrix of which only products with vectors are needed."""
 
 import inspect
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, aslinearoperator, e
 from sklearn.utils import check_random_state
 
 from ..checks import check_count
-from ..spectral.tall_arrays import with_signs
 from .block_lanczos import block_lanczos, finds_larger
+from .tall_arrays import with_signs
 
 __all__ = ["GramFactor", "top_eigenpairs"]
 
@@ -22,9 +22,10 @@ FloatArray = NDArray[np.float64]
 RandomState: TypeAlias = int | np.random.RandomState | None
 
 _DENSE_SIZE = 200  # up to here a full decomposition is quicker than Lanczos
-#: Restarts of the single-vector iteration, more than eigenvalues need that are not close to each other.
+#: Restarts of the iteration from a single vector; eigenvalues that are not close to each other need fewer.
 _MAX_RESTARTS = 50
-#: One product in this many more goes into the search for what the single-vector iteration left out.
+#: The search for eigenvalues that the iteration from a single vector left out takes one product for this many products
+#: of the iteration.
 _SEARCH_SHARE = 10
 #: Before SciPy 1.17 the iteration drew its random vectors from a state of its own, the same in every new process.
 _TAKES_GENERATOR = "rng" in inspect.signature(eigsh).parameters
@@ -99,9 +100,9 @@ def top_eigenpairs(
 
     Notes
     -----
-    Up to 200 samples the matrix is decomposed in full. Otherwise ARPACK iterates from one vector. Where eigenvalues are
-    so close that it does not end soon, or equal, so that a search beside its answer finds that copies are left out,
-    blocks of vectors take over (:mod:`kernelwise.spectral.block_lanczos`).
+    Up to 200 samples the matrix is decomposed in full. Otherwise ARPACK iterates from one vector. If ARPACK takes long,
+    because eigenvalues are close to each other, or leaves out copies of equal eigenvalues, the iteration is done with
+    blocks of vectors instead (:mod:`kernelwise.spectral.block_lanczos`).
 
     References
     ----------
@@ -146,7 +147,7 @@ def as_symmetric_operator(affinity: Any) -> LinearOperator:
 
 
 def _dense_operator(matrix: FloatArray) -> LinearOperator:
-    """Products that read one triangle only: they are bound by memory, so this nearly halves their time."""
+    """Products that read one triangle of the matrix only: memory limits their speed, so this nearly halves the time."""
     columns = np.asfortranarray(matrix.T)  # the BLAS wants columns; for the usual row-major matrix this is a view
     product = partial(dsymv, 1.0, columns)
     return LinearOperator(matrix.shape, matvec=lambda x: product(x.ravel()), matmat=matrix.dot, dtype=np.float64)
@@ -178,7 +179,7 @@ def _dense_eigenpairs(product: LinearOperator, k: int) -> tuple[FloatArray, Floa
 def _lanczos_eigenpairs(
     product: LinearOperator, k: int, start: FloatArray, tol: float
 ) -> tuple[FloatArray, FloatArray]:
-    """ARPACK, and where it does not get on or leaves out copies of an eigenvalue, Lanczos with blocks."""
+    """Use ARPACK; where ARPACK does not converge or leaves out copies of an eigenvalue, use blocks of vectors."""
     n_products = 0
 
     def counted(x: FloatArray) -> FloatArray:
@@ -186,7 +187,7 @@ def _lanczos_eigenpairs(
         n_products += 1
         return product.matvec(x)
 
-    more = np.random.default_rng(0)  # of another kind than what draws the start, so that they are not alike
+    more = np.random.default_rng(0)  # not the generator that drew the start: the vectors must differ
     options: Any = {"rng": more} if _TAKES_GENERATOR else {}
     operator = LinearOperator(product.shape, matvec=counted, dtype=np.float64)
     try:

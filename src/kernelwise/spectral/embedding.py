@@ -1,4 +1,4 @@
-"""Coordinates of spectral clustering, where new samples lie in them, and clusters of them."""
+"""Coordinates of spectral clustering, the coordinates of new samples, and clusters in these coordinates."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -7,14 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import diags_array
 from scipy.sparse.linalg import aslinearoperator
+from sklearn.cluster import KMeans
+from sklearn.metrics import pairwise_distances_argmin
 
 from ..checks import check_choice, check_count
+from ..rows import map_rows
 from .eigenpairs import FloatArray, RandomState, as_float, as_symmetric_operator, top_eigenpairs
 
 __all__ = ["SpectralBasis", "assign_clusters", "spectral_basis", "spectral_embedding"]
 
-#: Eigenvalues below this fraction of the largest are rounding, and their eigenvectors arbitrary; so are row sums.
+#: Eigenvalues and row sums below this fraction of the largest are rounding.
 ROUNDING = 1e-10
+#: Rounds of means and nearest means after k-means; each round lowers the objective, and a few rounds are enough.
+MAX_SETTLING = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +59,7 @@ class SpectralBasis:
         return SpectralBasis(self.values[kept], self.vectors[:, kept], self.degrees)
 
     def extend(self, cross: Any, *, row_normalize: bool = True) -> FloatArray:
-        r"""Place new samples by Nystroem's formula, which gives back the embedding of the old ones.
+        r"""Place new samples by Nystroem's formula; samples of the basis get the rows that they have in the embedding.
 
         .. math:: u(x) = \lambda^{-1} \sum_i \tilde k(x, x_i)\, u_i, \qquad
                   \tilde k(x, x_i) = k(x, x_i) / \sqrt{d(x)\, d_i}
@@ -105,7 +110,7 @@ def spectral_basis(
     n_components : int
         Number of eigenpairs, at most n.
     normalize : {"symmetric", "none"}, default="symmetric"
-        Whether to take those of N or of K itself.
+        Whether to take the eigenpairs of N or of K itself.
     random_state : int, RandomState or None, default=None
         Seed of the starting vector.
     tol : float, default=0.0
@@ -215,8 +220,6 @@ def assign_clusters(
     >>> assign_clusters(np.array([[0.0], [0.1], [5.0]]), 3, random_state=0).size
     3
     """
-    from sklearn.cluster import KMeans
-
     embedding = np.asarray(embedding, dtype=np.float64)
     if embedding.ndim != 2:
         raise ValueError(f"embedding must have one row per sample, got shape {embedding.shape}")
@@ -225,8 +228,50 @@ def assign_clusters(
     return k_means.fit(embedding).labels_.astype(np.intp)
 
 
+def settled_clusters(
+    embedding: FloatArray, n_clusters: int, *, n_init: int, random_state: RandomState
+) -> tuple[NDArray[np.intp], FloatArray]:
+    """Labels by :func:`assign_clusters` and the centres, iterated until every row has the label of the nearest centre.
+
+    k-means stops earlier; then the nearest centre of a row could be that of another cluster.
+    """
+    labels = assign_clusters(embedding, n_clusters, n_init=n_init, random_state=random_state)
+    centers = np.zeros((n_clusters, embedding.shape[1]))
+    for _ in range(MAX_SETTLING):
+        for cluster in np.unique(labels):
+            centers[cluster] = embedding[labels == cluster].mean(axis=0)
+        nearest = pairwise_distances_argmin(embedding, centers).astype(np.intp)
+        if np.array_equal(nearest, labels):
+            break
+        labels = nearest
+    return labels, centers
+
+
+def nystroem_weights(basis: SpectralBasis, factor: Any = None) -> tuple[Any, Any, float]:
+    r"""What :func:`nystroem_rows` needs of the samples of the basis.
+
+    These are :math:`F^\top D^{-1/2} U \Lambda^{-1}` and, if the similarity was normalised, :math:`F^\top 1` and the
+    degree up to which a sample is isolated. F is the factor of the similarity, or the identity for None.
+    """
+    rows, degree_weights, least = basis.vectors / basis.values, None, 0.0
+    if basis.degrees is not None:
+        least = ROUNDING * float(basis.degrees.max())
+        rows = rows * map_rows(basis.degrees, inverse_root, least)[:, None]
+        ones = np.ones_like(basis.degrees)
+        degree_weights = ones if factor is None else np.asarray(factor.T @ ones)
+    return rows if factor is None else np.asarray(factor.T @ rows), degree_weights, least
+
+
+def nystroem_rows(features: Any, projection: Any, degree_weights: Any, least: float) -> FloatArray:
+    """Rows of the basis for new samples; a sample whose degree is not above ``least`` gets zeros."""
+    rows = np.asarray(features @ projection)
+    if degree_weights is not None:
+        rows *= inverse_root(np.asarray(features @ degree_weights), least)[:, None]
+    return rows
+
+
 def checked_degrees(degrees: Any) -> Any:
-    """Row sums with rounding around zero removed; they may be in row blocks."""
+    """Row sums, in memory or in row blocks, with rounding around zero removed."""
     if not len(degrees):
         return degrees
     largest, least = float(np.abs(degrees).max()), float(degrees.min())
@@ -240,12 +285,12 @@ def checked_degrees(degrees: Any) -> Any:
 
 
 def possible_normalization(degrees: FloatArray) -> Literal["symmetric", "none"]:
-    """ "symmetric" where no row sum is negative, up to rounding."""
+    """Choose "symmetric" where no row sum is negative, up to rounding."""
     return "symmetric" if degrees.min() >= -ROUNDING * np.abs(degrees).max() else "none"
 
 
 def inverse_root(degrees: FloatArray, least: float = 0.0) -> FloatArray:
-    """``d^-1/2``, and 0 for isolated samples, whose degree is no more than ``least``: nothing, or rounding."""
+    """``d^-1/2``, and 0 for isolated samples, whose degree is not above ``least``."""
     return np.divide(1.0, np.sqrt(np.abs(degrees)), out=np.zeros_like(degrees), where=degrees > least)
 
 

@@ -1,14 +1,13 @@
 r"""Leading singular vectors and eigenvectors of arrays too large for one machine, from few passes over their rows.
 
-Singular vectors of a tall F (n x d, n large, d moderate): the subspace iteration runs among the d columns, so that one
-pass over the rows does one step and nothing of n rows is kept on the way,
+For the singular vectors of a tall F (n x d, n large, d moderate), the subspace iteration runs among the d columns. Each
+step is one pass over the rows, and no array of n rows is kept between steps:
 
 .. math:: Q \leftarrow \mathrm{orth}(F^\top F\, Q), \qquad Q_0 = \mathrm{orth}(\Omega).
 
-At the end the range of :math:`F Q` is the sketch, and the singular vectors are those of F projected on it.
-
-Everything is written with ``F @ small``, ``F.T @ rows`` and the few functions of :mod:`.tall_arrays`, so F may be a
-NumPy array, a sparse matrix, or an array in row blocks on the workers of a cluster.
+At the end F is projected on the range of :math:`F Q`, and the singular vectors of the projection are returned. The code
+uses ``F @ small``, ``F.T @ rows`` and the functions of :mod:`.tall_arrays` only, so F may be a NumPy array, a sparse
+matrix, or an array in row blocks on the workers of a cluster.
 
 References
 ----------
@@ -36,12 +35,12 @@ FloatArray = NDArray[np.float64]
 
 #: A direction whose singular value is smaller than this fraction of the largest is rounding.
 LEAST_SINGULAR_VALUE = 1e-13
-#: Columns of a sketch beyond the vectors that are asked for.
+#: The sketch has this many columns more than there are vectors to find.
 OVERSAMPLES = 10
 
 
 class SingularTriplets(NamedTuple):
-    """``F ~ left @ diag(values) @ right.T``; ``left`` is where the rows of F are, in blocks if they are in blocks."""
+    """``F ~ left @ diag(values) @ right.T``; ``left`` is in row blocks if F is."""
 
     left: Any
     values: FloatArray
@@ -53,28 +52,11 @@ def randomised_svd(factor: Any, k: int, *, n_power: int = 4, random_state: Rando
 
     .. math:: F \approx U \operatorname{diag}(\sigma) V^\top
 
-    Parameters
-    ----------
-    factor : ndarray, sparse matrix or array in row blocks, of shape (n, d)
-        F. A d x (k + :data:`OVERSAMPLES`) matrix is held here.
-    k : int
-        Number of triplets; fewer are returned where the rank is lower.
-    n_power : int, default=4
-        Steps of the iteration, one pass over the rows each. Where the singular values fall slowly, more of them give
-        more digits; with ``k + OVERSAMPLES >= d`` the result is exact without any.
-    random_state : int, RandomState or None, default=None
-        Draws the sketch, as :func:`sklearn.utils.extmath.randomized_svd` does.
+    There are ``n_power`` steps of the iteration, one pass over the rows each; more steps give more digits where the
+    singular values fall slowly. With ``k + OVERSAMPLES >= d`` the result is exact without any step. The largest value
+    comes first, fewer than k triplets are returned where the rank is lower, and the entry of largest magnitude of each
+    left vector is positive. ``random_state`` draws the sketch as :func:`sklearn.utils.extmath.randomized_svd` does.
 
-    Returns
-    -------
-    SingularTriplets
-        ``left`` (n, k), ``values`` (k,) largest first, ``right`` (d, k); the entry of largest magnitude of each left
-        vector is positive.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.spectral.randomised import randomised_svd
     >>> left, values, right = randomised_svd(np.diag([3.0, 1.0, 2.0]), 2, random_state=0)
     >>> values.round(9), abs(right).round(9).tolist()
     (array([3., 2.]), [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
@@ -87,7 +69,7 @@ def randomised_svd(factor: Any, k: int, *, n_power: int = 4, random_state: Rando
     for _ in range(n_power if width < d else 0):
         directions = np.linalg.qr(np.asarray(factor.T @ (factor @ directions)))[0]
     range_, upper = _orthonormal_range(factor, directions)
-    # range_^T F, from the columns: (F Q R^-1)^T F.
+    # range_^T F = R^T (F Q)^T F, from products with the columns of F.
     projected = upper.T @ np.asarray(factor.T @ (factor @ directions)).T
     rotation, values, right = scipy.linalg.svd(projected, full_matrices=False)
     count = min(k, int((values > LEAST_SINGULAR_VALUE * values[0]).sum())) if values.size and values[0] > 0 else 0
@@ -97,10 +79,10 @@ def randomised_svd(factor: Any, k: int, *, n_power: int = 4, random_state: Rando
 
 
 def _orthonormal_range(factor: Any, directions: FloatArray) -> tuple[Any, FloatArray]:
-    """Return an orthonormal basis of the range of ``F Q``, and the small matrix that takes ``F Q`` to it."""
+    """Return an orthonormal basis B of the range of ``F Q``, and the small matrix R with ``B = F Q R``."""
     rows = persist(factor @ directions)
     small: FloatArray = np.eye(directions.shape[1])
-    for _ in range(2):  # the first solution has lost the digits that R spans; of an orthonormal one nothing is lost
+    for _ in range(2):  # the first round loses digits; the second begins with nearly orthonormal rows and loses none
         _, lengths, turned = scipy.linalg.svd(np.asarray(triangle(rows @ small)), full_matrices=False)
         present = lengths > LEAST_SINGULAR_VALUE * lengths.max(initial=0.0)
         small = small @ (turned[present].T / lengths[present])
@@ -114,30 +96,9 @@ def randomised_eigenbasis(
 
     .. math:: K u_j = \lambda_j u_j, \qquad \lambda_1 \ge \dots \ge \lambda_k
 
-    Krylov spaces of blocks (:func:`~kernelwise.spectral.block_lanczos.block_lanczos`), which reach full precision, or
-    ``tol``, with far fewer products than powers of the matrix alone.
+    The vectors come from Krylov spaces of blocks (:func:`~kernelwise.spectral.block_lanczos.block_lanczos`), which need
+    far fewer products than powers of the matrix. The entry of largest magnitude of each vector is positive.
 
-    Parameters
-    ----------
-    matrix : ndarray, sparse matrix, or graph in row blocks, of shape (n, n)
-        Anything with ``matrix @ rows`` and ``shape``; symmetry is taken on trust.
-    k : int
-    tol : float, default=0.0
-        Bound on the residual relative to the largest eigenvalue, where it is above 1e-12.
-    random_state : int, RandomState or None, default=None
-        Draws the first block.
-
-    Returns
-    -------
-    values : ndarray of shape (k,)
-        Largest first.
-    vectors : array of shape (n, k)
-        In row blocks if the matrix is; the entry of largest magnitude of each is positive.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.spectral.randomised import randomised_eigenbasis
     >>> values, vectors = randomised_eigenbasis(np.diag([2.0, 5.0, 1.0, 2.0]), 3, random_state=0)
     >>> values.round(9)
     array([5., 2., 2.])

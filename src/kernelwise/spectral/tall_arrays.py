@@ -1,7 +1,7 @@
 """Operations of decompositions on arrays of many rows and few columns, wherever the rows are.
 
-The rows are in memory, or in row blocks on other machines (:mod:`kernelwise.rows`). Sums over rows, products
-``A @ small`` and ``A.T @ B``, and differences are written as NumPy expressions everywhere.
+The rows are in memory, or in row blocks on other machines (:mod:`kernelwise.rows`). Both kinds of arrays understand
+sums over rows, differences, and the products ``A @ small`` and ``A.T @ B``.
 """
 
 from typing import Any
@@ -16,28 +16,24 @@ __all__ = ["beside", "largest_entries", "orthonormal", "random_rows", "triangle"
 
 FloatArray = NDArray[np.float64]
 
-#: What remains of a unit vector after projection is rounding below this.
+#: If the rest of a unit vector after projection is shorter than this, the rest is rounding.
 NEGLIGIBLE = 1e-10
 
 
-def beside(left: Any, right: Any) -> Any:
-    """Return the columns of both arrays, side by side."""
-    return map_rows(left, _side_by_side, right)
+def beside(first: Any, *others: Any) -> Any:
+    """Return the columns of several arrays, side by side."""
+    return map_rows(first, _side_by_side, *others)
 
 
-def _side_by_side(left: FloatArray, right: FloatArray) -> FloatArray:
-    return np.hstack([left, right])
+def _side_by_side(*arrays: FloatArray) -> FloatArray:
+    return np.hstack(arrays)
 
 
 def triangle(rows: Any) -> Any:
-    """Return R of ``rows = Q R`` with orthonormal Q, up to the signs of its rows.
+    """Return R of ``rows = Q R`` with orthonormal Q, up to the signs of the rows of R.
 
-    The triangles of several blocks, stacked, have the triangle of all rows.
+    The stacked triangles of several blocks have the same triangle as all rows.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.spectral.tall_arrays import triangle
     >>> abs(triangle(np.array([[3.0], [4.0]]))).round(9)
     array([[5.]])
     """
@@ -73,10 +69,10 @@ def random_rows(like: Any, n_columns: int, rng: Any) -> Any:
 
 
 def orthonormal(block: Any, basis: Any = None) -> Any:
-    """Return an orthonormal basis of what the columns of the block have beyond the columns of the orthonormal basis.
+    """Project the block on the complement of an orthonormal basis, and return an orthonormal basis of the result.
 
-    The projection is done twice, because what is left by the first projection has lost digits. Columns of nothing but
-    rounding are dropped.
+    The projection is done twice, because the result of the first projection has lost digits. Columns that are nothing
+    but rounding are dropped.
     """
     if not in_memory(block):
         return _orthonormal_in_blocks(block, basis)

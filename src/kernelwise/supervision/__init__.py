@@ -1,4 +1,4 @@
-"""What the user knows, and how wrong it may be."""
+"""Labels and pairs that users give, how wrong they are, and the results of audits."""
 
 from .audit import LabelAudit, PairAudit
 from .noise import PairNoise, flip_labels

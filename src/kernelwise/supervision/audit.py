@@ -1,7 +1,7 @@
-r"""What an audit finds: how wrong the given labels or pairs are, and which of them to look at first.
+r"""The result of an audit: how wrong the given labels or pairs are, and which of them to check first.
 
-An audit gives every label or pair its quality :math:`q_i = \Pr(\text{right})`. The most suspect come first in
-``order``, and checking the first k of them should find :math:`\sum_{i \le k} (1 - q_i)` mistakes.
+An audit gives every label or pair a quality :math:`q_i = \Pr(\text{right})`. The most suspect labels or pairs come
+first in ``order``. A check of the first k of them should find :math:`\sum_{i \le k} (1 - q_i)` mistakes.
 """
 
 from collections.abc import Mapping
@@ -19,22 +19,22 @@ from .pairs import Pairs
 Array = NDArray[np.float64]
 Interval = tuple[float, float]
 
-#: Running means may miss the wanted precision by this much, which is rounding.
+#: A running mean may be below the wanted precision by this much, because of rounding.
 ROUNDING = 1e-12
 
 
 class _Suspects:
-    """What follows from the qualities alone."""
+    """The methods that need nothing but the qualities."""
 
     quality: Array
 
     @property
     def order(self) -> NDArray[np.intp]:
-        """Positions from the most to the least suspect; equals stay in the order in which they were given."""
+        """Positions from the most to the least suspect; equal qualities stay in the given order."""
         return np.argsort(self.quality, kind="stable")
 
     def worth_checking(self, precision: float = 0.5) -> int:
-        r"""How many to check if at least this fraction of those checked should turn out to be wrong.
+        r"""How many labels or pairs to check if at least this fraction of the checked ones should be wrong.
 
         The largest k with :math:`\frac1k \sum_{i \le k} (1 - q_i) \ge` ``precision``, over the k most suspect.
 
@@ -45,7 +45,7 @@ class _Suspects:
         """
         if not is_number(precision) or not 0 < precision <= 1:
             raise ValueError(f"precision must be a number above 0 and at most 1, got {precision!r}")
-        # Of values that fall, the running mean falls too: counting is enough.
+        # The values fall, so their running mean falls too, and counting is enough.
         wrong = 1.0 - np.sort(self.quality)
         means = wrong.cumsum() / np.arange(1, len(wrong) + 1)
         return int(np.count_nonzero(means >= precision - ROUNDING))
@@ -73,17 +73,17 @@ class LabelAudit(_Suspects):
     labels : array of shape (n_samples,)
         The labels as given.
     quality : array of shape (n_samples,)
-        :math:`q_i = \Pr(\text{label i is right})`, high where it can be trusted.
+        :math:`q_i = \Pr(\text{label i is right})`.
     suggested : array of shape (n_samples,)
         The most probable class.
     probabilities : array of shape (n_samples, n_classes)
-        Of the true class.
+        The probabilities of the true class.
     classes : array of shape (n_classes,)
         The classes that the columns of ``probabilities`` and ``transition`` belong to.
     noise_rate : float
         The fraction of wrong labels.
     noise_interval : pair of float
-        Between which the fraction lies with 95 % probability.
+        The fraction lies in this interval with 95 % probability.
     transition : array of shape (n_classes, n_classes)
         :math:`T_{cd} = \Pr(\text{given } d \mid \text{true } c)`; rows are true classes and sum to one.
 
@@ -133,7 +133,7 @@ class LabelAudit(_Suspects):
     def to_frame(self) -> Any:
         """A pandas DataFrame of label, quality and suggested label, one row per sample in the given order.
 
-        ``audit.to_frame().iloc[audit.order]`` has the most suspect first.
+        ``audit.to_frame().iloc[audit.order]`` has the most suspect label first.
         """
         columns = {"label": self.labels, "quality": self.quality, "suggested": self.suggested}
         return _pandas().DataFrame(columns)
@@ -152,14 +152,14 @@ class PairAudit(_Suspects):
     pairs : Pairs
         The pairs as given.
     quality : array of shape (n_pairs,)
-        :math:`q_t = \Pr(\text{the label of pair t is right})`, high where it can be trusted.
+        :math:`q_t = \Pr(\text{the label of pair t is right})`.
     suggested : array of +1 and -1 of shape (n_pairs,)
         The more probable label.
     noise : PairNoise
-        The fractions of right labels among those given as +1 and as -1, and the fraction of pairs that truly share a
-        class.
+        The fractions of right labels among the pairs given as +1 and as -1, and the fraction of pairs that truly share
+        a class.
     intervals : dict of str to pair of float
-        Between which values each field of ``noise`` lies with 95 % probability.
+        Each field of ``noise`` lies in its interval with 95 % probability.
 
     Examples
     --------
@@ -201,7 +201,7 @@ class PairAudit(_Suspects):
     def to_frame(self) -> Any:
         """A pandas DataFrame of both ends, label, weight, quality and suggested label, one row per pair.
 
-        The rows are in the given order; ``audit.to_frame().iloc[audit.order]`` has the most suspect first.
+        The rows are in the given order; ``audit.to_frame().iloc[audit.order]`` has the most suspect pair first.
         """
         columns: dict[str, Any] = {"row": self.pairs.rows, "col": self.pairs.cols, "label": self.pairs.labels}
         columns |= {"weight": self.pairs.weights, "quality": self.quality, "suggested": self.suggested}

@@ -4,9 +4,9 @@ The unordered pair :math:`i < j` has the key
 
 .. math:: \kappa(i, j) = j (j - 1) / 2 + i,
 
-which numbers the pairs of n samples :math:`0, \dots, n (n - 1) / 2 - 1` without gaps, whatever n. A set of links is a
-sorted array of keys, 8 bytes per link, and a uniform pair is a uniform integer: nothing here ever holds all n^2
-candidates.
+so that the pairs of n samples have the numbers :math:`0, \dots, n (n - 1) / 2 - 1` without gaps, for every n. A set of
+links is a sorted array of keys, 8 bytes per link, and a random pair is a random integer: no array of all n^2 pairs is
+ever made.
 """
 
 from numbers import Integral
@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from ..checks import IntArray, check_count, check_ends, is_number
 from .pair_checks import MAX_SAMPLES
 
-# All pairs of labels beyond this number (1.6 GB) are rarely what is wanted.
+# More pairs than this (1.6 GB) are not made from labels unless the user asks for a number of pairs.
 MAX_ALL_PAIRS = 50_000_000
 
 
@@ -59,7 +59,7 @@ def key_pairs(keys: IntArray) -> tuple[IntArray, IntArray]:
     root += 0.5
     cols = root.astype(np.int64)
     del root
-    # The root is rounded. Below MAX_SAMPLES this never makes it too small, but often one too large.
+    # Because of rounding, ``cols`` is often too large by one, but below MAX_SAMPLES it is never too small.
     cols -= cols * (cols - 1) // 2 > keys
     rows = cols - 1
     rows *= cols
@@ -101,8 +101,8 @@ def distinct_integers(total: int, count: int, rng: np.random.RandomState) -> Int
         sample = rng.permutation(total)[:count].astype(np.int64, copy=False)
         sample.sort()
         return sample
-    # Each round draws what is missing and no more, so this is one-by-one sampling with repetitions skipped; at most a
-    # quarter of the range is ever taken, so about three quarters of what is missing are found in every round.
+    # Each round draws as many integers as are missing, so this is sampling one by one, where repetitions are skipped.
+    # At most a quarter of the range is ever taken, so every round finds about three quarters of the missing integers.
     sample = np.empty(0, dtype=np.int64)
     while missing := count - sample.size:
         sample = sorted_distinct(np.concatenate([sample, rng.randint(total, size=missing, dtype=np.int64)]))
@@ -110,7 +110,7 @@ def distinct_integers(total: int, count: int, rng: np.random.RandomState) -> Int
 
 
 def keys_of_labelled(n_labelled: int, n_pairs: int | None, random_state: Any) -> IntArray:
-    """Keys of ``n_pairs`` distinct pairs of labelled samples, uniformly, sorted; of all of them for None.
+    """Sorted keys of ``n_pairs`` distinct pairs of labelled samples, drawn uniformly; None for all pairs.
 
     >>> keys_of_labelled(3, None, 0), len(keys_of_labelled(9, 4, 0))
     (array([0, 1, 2]), 4)
@@ -129,10 +129,10 @@ def keys_of_labelled(n_labelled: int, n_pairs: int | None, random_state: Any) ->
 
 
 def unlinked_keys(links: IntArray, n_samples: int, count: int, rng: np.random.RandomState) -> IntArray:
-    """Keys of ``count`` distinct pairs that are not among ``links``, uniformly, sorted.
+    """Sorted keys of ``count`` distinct pairs that are not among ``links``, drawn uniformly.
 
-    Ranks among the free pairs are drawn and then shifted past the links, so no draw is ever refused and a graph that
-    is nearly complete costs no more than an empty one.
+    Ranks among the unlinked pairs are drawn and then shifted past the links. So no draw is ever rejected, and a graph
+    that is nearly complete costs no more than an empty graph.
 
     >>> unlinked_keys(np.array([0, 2, 3]), 4, 3, np.random.RandomState(0))
     array([1, 4, 5])
@@ -151,7 +151,7 @@ def unlinked_keys(links: IntArray, n_samples: int, count: int, rng: np.random.Ra
 
 
 def count_negatives(negatives: str | float | None, n_links: int) -> int:
-    """Number of negative pairs meant by ``negatives``: "equal", a number (int), a ratio to the links (float), or none.
+    """The number of negative pairs: "equal" (as many as links), a number (int), a ratio to links (float), or None.
 
     >>> [count_negatives(negatives, 10) for negatives in ("equal", 3, 0.5, 0, None)]
     [10, 3, 5, 0, 0]

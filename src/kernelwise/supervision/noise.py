@@ -1,4 +1,4 @@
-r"""How wrong supervision is (:class:`PairNoise`), and how to make it wrong on purpose (:func:`flip_labels`)."""
+r"""The noise of pairs (:class:`PairNoise`), and functions that add noise to labels (:func:`flip_labels`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -14,7 +14,7 @@ from .pair_checks import check_pair_labels, class_codes
 if TYPE_CHECKING:
     from .pairs import Pairs
 
-# What is accepted as the amount of noise; see flip_labels.
+# The amount of noise; see flip_labels.
 Rate: TypeAlias = float | Mapping[Any, float] | ArrayLike
 RandomState: TypeAlias = int | np.random.RandomState | None
 
@@ -23,8 +23,7 @@ RandomState: TypeAlias = int | np.random.RandomState | None
 class PairNoise:
     r"""How far the labels of given pairs can be trusted.
 
-    With :math:`Y` the true and :math:`\hat Y` the given label of a pair of the constraint population (the pairs that
-    are trained on),
+    Let :math:`Y` be the true and :math:`\hat Y` the given label of one of the pairs that are trained on. Then
 
     .. math:: p_+ = \Pr(Y = +), \qquad d_y = \Pr(Y = y \mid \hat Y = y).
 
@@ -71,7 +70,7 @@ class PairNoise:
 
     @property
     def is_singular(self) -> bool:
-        r"""Whether :math:`\det B = d_+ + d_- - 1` vanishes: given labels then say nothing about true ones.
+        r"""Whether :math:`\det B = d_+ + d_- - 1` is zero: given labels then say nothing about true labels.
 
         >>> PairNoise(0.7, 0.7, 0.3).is_singular
         True
@@ -80,19 +79,19 @@ class PairNoise:
 
     @classmethod
     def estimate(cls, pairs: "Pairs", true_labels: ArrayLike, index: ArrayLike) -> Self:
-        r"""Noise of ``pairs`` as seen on a few of them whose truth is known.
+        r"""Estimate the noise of ``pairs`` from a few checked pairs, whose true labels are known.
 
-        The precisions are weighted fractions over the sample. The prior follows from them and from the given labels of
-        *all* pairs, :math:`p_+ = d_+ \Pr(\hat Y = +) + (1 - d_-) \Pr(\hat Y = -)`, so that it is the prior of the
-        pairs trained on even where the sample is not a uniform one.
+        The precisions are weighted fractions of the checked pairs. The prior follows from the precisions and from the
+        given labels of *all* pairs, :math:`p_+ = d_+ \Pr(\hat Y = +) + (1 - d_-) \Pr(\hat Y = -)`. So it is the prior
+        of the pairs trained on even if the checked pairs are not a uniform sample.
 
         Parameters
         ----------
         pairs : Pairs
             All given pairs.
         true_labels : array-like of +1 and -1
-            The true pair labels of ``pairs[index]``, in that order. With the true classes ``y`` of the samples they
-            are ``pairs[index].true_labels(y)``.
+            The true labels of ``pairs[index]``, in that order. With the true classes ``y`` of the samples, the true
+            labels are ``pairs[index].true_labels(y)``.
         index : array-like of int or bool
             Positions of the checked pairs, or a mask.
 
@@ -136,7 +135,7 @@ class PairNoise:
 
     @classmethod
     def from_flip_rates(cls, prior: float, rate_positive: float, rate_negative: float) -> Self:
-        r"""The noise that flipping makes, by Bayes' rule: the counterpart of :meth:`Pairs.flip`.
+        r"""The noise of pairs after :meth:`Pairs.flip`, by Bayes' rule.
 
         .. math:: d_+ = \frac{p_+ (1 - r_+)}{p_+ (1 - r_+) + p_- r_-}, \qquad
                   d_- = \frac{p_- (1 - r_-)}{p_- (1 - r_-) + p_+ r_+}
@@ -146,7 +145,7 @@ class PairNoise:
         prior : float
             :math:`p_+` before the flips.
         rate_positive, rate_negative : float
-            :math:`r_y`, the probability that a pair of true label y is given the other one.
+            :math:`r_y`, the probability that a pair of true label y gets the other label.
 
         Examples
         --------
@@ -176,19 +175,20 @@ def flip_labels(y: ArrayLike, rate: Rate, *, random_state: RandomState = None) -
     Parameters
     ----------
     y : array-like of shape (n,)
-        Labels: integers, booleans, strings, whatever can be sorted. Not changed.
+        Labels of any type that can be sorted, such as integers, booleans or strings. ``y`` is not changed.
     rate : float, dict, array of shape (n,) or array of shape (k, k)
-        A number: the probability that a label becomes wrong, to any other class alike. A dict ``{class: rate}``: the
-        same per true class; classes that it does not name stay as they are. An array of n probabilities: the same per
-        sample. A k x k array: the matrix T, rows for true and columns for noisy classes, both in sorted order, rows
-        summing to one.
+        A number: the probability that a label becomes wrong; all other classes are then equally likely. A dict
+        ``{class: rate}``: a probability per true class; labels of classes that are not in the dict stay as they are. An
+        array of n probabilities: one per sample. A k x k array: the matrix T, rows for true and columns for noisy
+        classes, both in sorted order; every row has a sum of one.
     random_state : int, RandomState or None
-        For a given seed the labels flipped at a low rate are flipped at every higher rate too (not with a matrix).
+        With the same seed, labels that are flipped at a low rate are also flipped at every higher rate, except with a
+        matrix.
 
     Returns
     -------
     ndarray of shape (n,)
-        Of the dtype of ``y``.
+        The dtype is that of ``y``.
 
     Examples
     --------
@@ -218,14 +218,14 @@ def flip_codes(
     uniform = rng.random_sample(len(codes))
     if rates.ndim == 2:
         cumulative = rates.cumsum(axis=1)
-        cumulative /= cumulative[:, -1:]  # ends at one exactly, so classes of probability zero are never drawn
+        cumulative /= cumulative[:, -1:]  # the end is exactly one, so classes of probability zero are never drawn
         noisy = np.empty_like(codes)
         for c in range(n_classes):
             noisy[codes == c] = np.searchsorted(cumulative[c], uniform[codes == c], side="right")
         return noisy
     if n_classes == 1 and rates.any():
         raise ValueError(f"y holds the single class {classes[0]!s}, so there is no other class to flip to")
-    # Drawn for every label, flipped or not: this is what nests the flips of growing rates.
+    # A jump is drawn for every label, flipped or not, so that a higher rate flips the same labels and more.
     jump = rng.randint(1, max(n_classes, 2), size=len(codes))
     return np.where(uniform < rates, (codes + jump) % n_classes, codes)
 

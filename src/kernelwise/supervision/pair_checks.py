@@ -1,4 +1,4 @@
-"""Checks of pairs and of labels: each returns a clean array, or says what is wrong and what to do."""
+"""Checks of pairs and of labels: each check returns a clean array, or says what is wrong and what to do."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def check_weights(weights: ArrayLike) -> NDArray[np.float64]:
 
 
 def check_subset(index: ArrayLike, n_samples: int) -> IntArray:
-    """Distinct indices of samples, from indices or from a mask."""
+    """Check that indices of samples, or the indices from a mask, are distinct and in range."""
     index = check_vector("index", index, "iub", "integer indices or booleans")
     if index.dtype.kind == "b":
         if len(index) != n_samples:
@@ -87,7 +87,7 @@ def class_codes(y: ArrayLike) -> tuple[NDArray[Any], IntArray]:
 
 
 def known_codes(y: ArrayLike) -> IntArray:
-    """A non-negative integer per class, and -1 where ``y`` is the number -1, unknown."""
+    """A non-negative integer for every class, and -1 where ``y`` is the number -1, which means unknown."""
     classes, codes = class_codes(y)
     if classes.tolist() == [-1, 1]:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Pairs of samples that are said to share a class (+1) or not (-1)."""
+"""Pairs of samples that are given as sharing a class (+1) or not (-1)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ from .pair_checks import MAX_SAMPLES, check_pair_labels, check_positions, check_
 class Pairs:
     r"""Labelled pairs of samples, validated once and then immutable.
 
-    Pair number t says :math:`y_t = +1`, samples ``rows[t]`` and ``cols[t]`` are of the same class, or :math:`y_t = -1`,
-    they are not, with weight :math:`w_t`. The order of the two ends means nothing. The same pair given twice, or with
-    both labels, is evidence and is kept; :meth:`merged` adds it up.
+    Pair number t has the weight :math:`w_t` and the label :math:`y_t = +1` if samples ``rows[t]`` and ``cols[t]`` are
+    given as samples of the same class, :math:`y_t = -1` otherwise. The order of the two samples has no meaning. A pair
+    may be given several times, even with both labels; :meth:`merged` adds up the weights.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Pairs:
     n_samples : int
         Number of samples that the indices refer to.
     weights : array-like of float, default=None
-        How much every pair counts, positive; one each by default.
+        Positive weights of the pairs; all weights are one by default.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Pairs:
     def _valid(
         cls, rows: IntArray, cols: IntArray, labels: IntArray, weights: NDArray[np.float64], n_samples: int
     ) -> Self:
-        """Pairs from arrays that are known to be valid and belong to nobody else."""
+        """Pairs from arrays that are known to be valid and that nobody else will change."""
         pairs = cls.__new__(cls)
         pairs._set(rows, cols, labels, weights, n_samples)
         return pairs
@@ -113,10 +113,10 @@ class Pairs:
         negatives: str | float | None = "equal",
         random_state: RandomState = None,
     ) -> Self:
-        """Links as positive pairs, and pairs drawn uniformly among the unlinked ones as negative pairs.
+        """Links as positive pairs, and pairs drawn uniformly among unlinked pairs as negative pairs.
 
-        Both directions of a link and its repetitions are one pair of weight one; self-links are dropped. First come the
-        links, then the drawn pairs, each sorted by ``cols``, then ``rows``, with ``rows < cols``.
+        Both directions of a link and its repetitions are one pair of weight one; self-links are dropped. Links come
+        before drawn pairs. Both parts are sorted by ``cols``, then ``rows``, with ``rows < cols``.
 
         Parameters
         ----------
@@ -125,10 +125,10 @@ class Pairs:
             or an object with ``edges`` and ``nodes`` (or ``number_of_nodes()``), such as a networkx graph, whose
             sample i is the i-th of its nodes.
         n_samples : int, default=None
-            Taken from the graph; for an edge array the largest index plus one, so give it if later samples may be
-            without links.
+            The default is the number of nodes of the graph, and for an edge array the largest index plus one. So
+            ``n_samples`` is needed for an edge array if the last samples may have no links.
         negatives : "equal", int, float or None, default="equal"
-            How many negative pairs to draw: as many as links, this number (int), this many per link (float), or none.
+            How many negative pairs to draw: as many as links, a number (int), a number per link (float), or none.
         random_state : int, RandomState or None
 
         Examples
@@ -153,8 +153,8 @@ class Pairs:
         Parameters
         ----------
         y : array-like of shape (n_samples,)
-            Classes, of any type. Entries equal to the number -1 are unknown, as in :mod:`sklearn.semi_supervised`, and
-            occur in no pair.
+            Classes, of any type. The number -1 means unknown, as in :mod:`sklearn.semi_supervised`; samples of unknown
+            class occur in no pair.
         n_pairs : int, default=None
             Number of distinct pairs, drawn uniformly; all pairs of known samples by default.
         random_state : int, RandomState or None
@@ -175,7 +175,7 @@ class Pairs:
 
     @classmethod
     def concatenate(cls, parts: Sequence["Pairs"]) -> Self:
-        """All pairs of ``parts``, in order; they must be over the same samples. ``a + b`` does the same for two.
+        """All pairs of ``parts``, in order; all parts must have the same ``n_samples``. ``a + b`` joins two parts.
 
         >>> Pairs.concatenate([Pairs([0], [1], [1], n_samples=3), Pairs([0], [2], [-1], n_samples=3)])
         Pairs(n_samples=3, n_pairs=2, positive=1, negative=1)
@@ -200,8 +200,9 @@ class Pairs:
         Parameters
         ----------
         rate : float, dict, array of shape (n_pairs,) or array of shape (2, 2)
-            One probability for all pairs; ``{+1: r, -1: s}`` per true label, zero where missing; one per pair; or the
-            transition matrix, rows for true and columns for noisy labels, in the order -1, +1.
+            One probability for all pairs; a dict ``{+1: r, -1: s}`` of probabilities per true label, zero for a label
+            that is missing; one probability per pair; or the transition matrix, rows for true and columns for noisy
+            labels, in the order -1, +1.
         random_state : int, RandomState or None
 
         See Also
@@ -218,9 +219,9 @@ class Pairs:
         return self._valid(self.rows, self.cols, 2 * codes - 1, self.weights, self.n_samples)
 
     def balanced(self) -> Self:
-        """The same pairs with weights scaled so that positive and negative ones weigh alike, and in all as much as now.
+        """The same pairs with other weights: equal total weights of positive and negative pairs, and the same sum.
 
-        Where there are pairs of one kind only, they stay as they are.
+        If all pairs have the same label, nothing changes.
 
         >>> Pairs([0, 0, 1], [1, 2, 2], [1, -1, -1], n_samples=3).balanced().weights
         array([1.5 , 0.75, 0.75])
@@ -233,7 +234,7 @@ class Pairs:
         return self._valid(self.rows, self.cols, self.labels, weights, self.n_samples)
 
     def merged(self) -> Self:
-        """Every unordered pair at most once per label, its weights added up; sorted, with ``rows < cols``.
+        """Every unordered pair at most once per label, with the sum of its weights; sorted, with ``rows < cols``.
 
         >>> pairs = Pairs([0, 1, 0], [1, 0, 1], [1, 1, -1], n_samples=2).merged()
         >>> pairs.labels, pairs.weights
@@ -244,7 +245,7 @@ class Pairs:
         return self._valid(rows, cols, 2 * (keys & 1) - 1, weights, self.n_samples)
 
     def restrict(self, index: ArrayLike) -> Self:
-        """The pairs with both ends in a subset of the samples, numbered as in that subset (as in ``X[index]``).
+        """The pairs with both samples in a subset; the samples are numbered as in ``X[index]``.
 
         Parameters
         ----------
@@ -265,7 +266,7 @@ class Pairs:
         return self._valid(rows[inside], cols[inside], self.labels[inside], self.weights[inside], len(index))
 
     def true_labels(self, y: ArrayLike) -> IntArray:
-        """What the labels should be given the classes ``y``: +1 or -1, and 0 where the class of an end is unknown (-1).
+        """The true labels by the classes ``y``: +1 or -1, and 0 where the class of a sample is unknown (-1).
 
         >>> Pairs([0, 0, 1], [1, 2, 3], [1, 1, 1], n_samples=4).true_labels([5, 5, 7, -1])
         array([ 1, -1,  0])
@@ -277,9 +278,9 @@ class Pairs:
         return np.where(np.minimum(row_codes, col_codes) < 0, 0, np.where(row_codes == col_codes, 1, -1))
 
     def agreement(self, y: ArrayLike) -> float:
-        """Weighted fraction of the pairs whose label is right given the classes ``y``.
+        """Weighted fraction of the pairs whose label is right by the classes ``y``.
 
-        Pairs with an end of unknown class (-1) are left out.
+        Pairs with a sample of unknown class (-1) are left out.
 
         >>> pairs = Pairs([0, 0, 1, 1], [1, 2, 2, 3], [1, -1, -1, -1], n_samples=4)
         >>> pairs.agreement(["a", "a", "b", "a"])
@@ -293,7 +294,7 @@ class Pairs:
     def to_sparse(self) -> sp.csr_array:
         r"""The symmetric n x n matrix of :math:`\sum_t w_t y_t` per pair.
 
-        Its pattern is the set of given pairs: where the evidence cancels, the zero is stored.
+        The matrix has an entry for every given pair: where +1 and -1 cancel, a zero is stored.
 
         >>> Pairs([0, 1, 1], [1, 0, 2], [1, 1, -1], n_samples=3).to_sparse().toarray()
         array([[ 0.,  2.,  0.],
@@ -302,7 +303,7 @@ class Pairs:
         """
         keys, sums = sum_by_key(pair_keys(self.rows, self.cols), self.labels * self.weights)
         rows, cols = key_pairs(keys)
-        # Summed before it is mirrored, so that the two halves are equal to the last bit.
+        # The sums are mirrored, not summed twice, so that the two halves are equal to the last bit.
         ends = np.concatenate([rows, cols]), np.concatenate([cols, rows])
         return sp.csr_array((np.concatenate([sums, sums]), ends), shape=(self.n_samples, self.n_samples))
 
@@ -356,7 +357,7 @@ class Pairs:
     def __getitem__(self, index: slice | ArrayLike) -> Self:
         if not isinstance(index, slice):
             index = check_positions(index, len(self))
-        # Slices are views of arrays that nobody can write to.
+        # Slices are views of read-only arrays.
         parts = self.rows[index], self.cols[index], self.labels[index], self.weights[index]
         return self._valid(*parts, self.n_samples)
 
@@ -364,7 +365,7 @@ class Pairs:
         return self.concatenate([self, other]) if isinstance(other, Pairs) else NotImplemented
 
     def __eq__(self, other: object) -> bool:
-        """Same pairs, ends, labels and weights in the same order; compare ``merged()`` for the same evidence."""
+        """Same samples, labels and weights in the same order; compare ``merged()`` to ignore order and repetitions."""
         if not isinstance(other, Pairs):
             return NotImplemented
         names = ("n_samples", "rows", "cols", "labels", "weights")

@@ -1,4 +1,4 @@
-"""One rule for every estimator that learns from pairs: given pairs are used, otherwise labels make them."""
+"""One rule for all estimators that learn from pairs: use given pairs, otherwise make pairs from labels."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,7 +9,7 @@ from .noise import RandomState
 from .pair_checks import known_codes
 from .pairs import Pairs
 
-#: Of labels, at most this many pairs per sample are drawn: n labels make n (n - 1) / 2 pairs, mostly redundant.
+#: At most this many pairs per sample are made from labels: n labels have n (n - 1) / 2 pairs, most of them redundant.
 PAIRS_PER_SAMPLE = 20
 
 
@@ -23,34 +23,12 @@ def resolve_pairs(
     both_kinds: bool = True,
     balance: bool = False,
 ) -> Pairs | None:
-    """The pairs to learn from.
+    """The pairs to learn from; if there are none, an error if pairs are ``required`` and None otherwise.
 
-    Given ``pairs`` are checked and returned, and ``y`` is not looked at. Otherwise pairs are drawn from the labels
-    ``y``, of which -1 means unknown, up to 20 per sample.
+    Given ``pairs`` are checked and returned, and ``y`` is ignored. Otherwise up to 20 pairs per sample are drawn from
+    the labels ``y``, where -1 means unknown. With ``both_kinds``, required pairs must be positive and negative. With
+    ``balance``, positive and negative pairs that are drawn from labels get the same total weight.
 
-    Parameters
-    ----------
-    pairs : Pairs or None
-        What the user gave.
-    y : array-like of shape (n_samples,) or None
-        Classes of the samples.
-    n_samples : int
-        Number of rows of the data.
-    random_state : int, RandomState or None
-        Draws the pairs.
-    required : bool, default=True
-        Whether to raise if there is nothing to learn from, or to return None.
-    both_kinds : bool, default=True
-        Whether required pairs must hold positive as well as negative ones.
-    balance : bool, default=False
-        Whether to weight pairs drawn from labels so that both kinds count alike. Given pairs keep their weights.
-
-    Returns
-    -------
-    Pairs, or None if there are none and they are not required
-
-    Examples
-    --------
     >>> resolve_pairs(None, ["a", "b", "a"], 3, random_state=0)
     Pairs(n_samples=3, n_pairs=3, positive=1, negative=2)
     >>> resolve_pairs(None, ["a", "b", "a"], 3, random_state=0, balance=True).weights.tolist()
@@ -58,11 +36,11 @@ def resolve_pairs(
     >>> resolve_pairs(None, None, 3, random_state=0, required=False) is None
     True
     """
-    if pairs is None and y is not None:
-        pairs = _draw_pairs(column_or_1d(y, warn=True), n_samples, random_state)
-        pairs = pairs.balanced() if balance and pairs is not None else pairs
     if pairs is not None:
         _check_samples(pairs, n_samples)
+    elif y is not None:
+        pairs = _draw_pairs(column_or_1d(y, warn=True), n_samples, random_state)
+        pairs = pairs.balanced() if balance and pairs is not None else pairs
     if pairs is None or not len(pairs):
         if required:
             raise ValueError(
@@ -101,8 +79,6 @@ def _check_samples(pairs: Pairs, n_samples: int) -> None:
 def check_both_kinds(n_positive: int, n_pairs: int) -> None:
     """Raise a ValueError unless there are positive as well as negative pairs.
 
-    Examples
-    --------
     >>> check_both_kinds(3, 3)
     Traceback (most recent call last):
         ...

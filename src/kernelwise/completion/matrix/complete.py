@@ -1,4 +1,4 @@
-"""The function that users call: checks the observations, solves, and hands back factors with a certificate."""
+"""The function for users: check the observations, solve, and return factors with a certificate."""
 
 from dataclasses import dataclass
 
@@ -18,20 +18,20 @@ Array = NDArray[np.float64]
 
 __all__ = ["Completion", "complete_matrix"]
 
-#: ``to_dense`` refuses to make a matrix that takes more than this.
+#: ``to_dense`` refuses to make a matrix that is larger than this.
 DENSE_BYTES = 2**31
-#: A debiased matrix may miss exact observations by this much, relatively, or by as much as the convex solution does.
+#: The relative error of a debiased matrix on exact observations may be this large, or as large as the error before.
 GOOD_FIT = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    r"""A completed matrix :math:`M = L R^\top` and how far it is from the optimum. Made by :func:`complete_matrix`.
+    r"""A completed matrix :math:`M = L R^\top` with bounds around the optimum; :func:`complete_matrix` returns it.
 
     Parameters
     ----------
     left, right : arrays of shapes (m, rank) and (n, rank)
-        The factors; one and the same array for a symmetric matrix.
+        The factors; for a symmetric matrix both are the same array.
     certificate : Certificate
         Bounds around the optimum of the convex problem.
     status : Status
@@ -77,23 +77,23 @@ class Completion:
 
     @property
     def converged(self) -> bool:
-        """Whether the gap that was asked for is reached."""
+        """Whether the solver reached the gap ``tol``."""
         return self.status is Status.CONVERGED
 
     @property
     def nuclear_norm(self) -> float:
-        """Nuclear norm of M: the factors are balanced, so half their squared norms."""
+        """Nuclear norm of M: half the sum of the squared norms of the factors, since the factors are balanced."""
         return 0.5 * float(np.sum(self.left**2) + np.sum(self.right**2))
 
     def entries(self, rows: ArrayLike, cols: ArrayLike) -> Array:
-        """Return ``M[rows, cols]``, in time proportional to the rank for each."""
+        """Return ``M[rows, cols]``; the time per entry is proportional to the rank."""
         rows, cols = check_indices("rows", rows, self.shape[0]), check_indices("cols", cols, self.shape[1])
         if len(rows) != len(cols):
             raise ValueError(f"rows and cols must be of equal length, got {len(rows)} and {len(cols)}")
         return sample_product(self.left, self.right, rows, cols)
 
     def to_dense(self) -> Array:
-        """Return M; refuse where it would take more than 2 GB."""
+        """Return M as one array; raise a MemoryError if M takes more than 2 GB."""
         n_bytes = 8 * self.shape[0] * self.shape[1]
         if n_bytes > DENSE_BYTES:
             raise MemoryError(
@@ -119,46 +119,46 @@ def complete_matrix(
     max_iter: int = 200,
     random_state: int | np.random.RandomState | None = None,
 ) -> Completion:
-    r"""Complete a matrix from some of its entries: the one of smallest nuclear norm.
+    r"""Complete a matrix from some of its entries: find the matrix with the smallest nuclear norm.
 
     .. math::
         \min_M \|M\|_* \;\; \text{s.t.} \; M_{ij} = v_{ij}
         \qquad \text{or, with a penalty,} \qquad
         \min_M \; \tfrac12 \sum w_{ij} (M_{ij} - v_{ij})^2 + c \, \|M\|_*
 
-    over the observed entries. Neither a dense matrix nor a full singular value decomposition is ever made: an
-    iteration takes time and memory linear in the number of observed entries, times the rank. The rank need not be
-    known. Rows and columns without any observation are zero in the solution.
+    over the observed entries. No dense matrix and no full singular value decomposition is ever made: an iteration takes
+    time and memory linear in the number of observed entries, times the rank. The rank need not be known. Rows and
+    columns without any observation are zero in the solution.
 
     Parameters
     ----------
     rows, cols : arrays of ints
-        Which entries are observed.
+        The indices of the observed entries.
     values : array
-        Their values.
+        The values of the observed entries.
     shape : tuple of two ints
         Shape of the matrix.
     symmetric : bool, default=False
-        Ask for a symmetric positive semi-definite matrix. An entry, given once, stands for both triangles, also in
-        the sum over errors; the diagonal is observed only where it is given.
+        Ask for a symmetric positive semi-definite matrix. An entry is given once and stands for both triangles, also in
+        the sum over errors. The diagonal counts as observed only where it is given.
     penalty : float, default=None
-        c. None for exact observations.
+        c; None for exact observations.
     weights : array, default=None
-        w, one per observation; 1 if None. A weight of zero is no observation; else, weights matter with a penalty only.
-        Repeated observations are merged: weights add up and values are averaged with them. Exact observations
-        must agree.
+        w, one weight per observation; all 1 if None. An observation of weight zero is left out. Other weights matter
+        with a penalty only. Repeated observations are merged: their weights add up, and the value is the weighted mean.
+        Repeated exact observations must agree.
     max_rank : int, default=None
-        Limit on the rank of the factors. One that is too small keeps the gap from closing.
+        Limit on the rank of the factors. If the limit is too small, the gap does not close.
     debias : bool, default=False
-        Fit exact observations once more at the rank found, where the spectrum falls sharply, without the norm:
-        recovers matrices of low rank from entries that are a little too few for the nuclear norm. The certificate is
-        still that of the convex problem, the result not its solution any more. Kept only if it fits as well.
+        Fit exact observations once more without the norm, at a rank where the spectrum falls sharply. This recovers
+        matrices of low rank from slightly fewer entries than the nuclear norm needs. The result is then no longer the
+        solution of the convex problem, to which the certificate belongs. The new fit is kept only if it is as good.
     tol : float, default=1e-4
         Relative duality gap to reach and, for exact observations, relative residual.
     max_iter : int, default=200
         Limit on iterations.
     random_state : int, RandomState or None, default=None
-        For the start vectors of Lanczos.
+        Draws the start vectors of the Lanczos iteration.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def complete_matrix(
 
     Examples
     --------
-    Who shares a class with whom, from a few pairs (0 and 2 are never compared) and the diagonal:
+    Which samples share a class, from a few pairs (0 and 2 are never compared) and the diagonal:
 
     >>> from kernelwise import complete_matrix
     >>> rows, cols, same = [0, 1, 0, 0, 1, 2, 3], [1, 2, 3, 0, 1, 2, 3], [1, 1, 0, 1, 1, 1, 1]
@@ -198,7 +198,7 @@ def complete_matrix(
         max_rank=limit,
         rng=check_random_state(random_state),
     )
-    if result.certificate.gap < -tol * result.certificate.primal:  # that bound takes for granted that there is one
+    if result.certificate.gap < -tol * result.certificate.primal:  # the bounds can cross only if no such matrix exists
         raise ValueError(
             "no positive semi-definite matrix has these entries: the trace would be"
             f" {result.certificate.primal:g} and at least {result.certificate.dual:g}; pass a penalty for noisy"

@@ -1,4 +1,4 @@
-"""Checks of observed entries at the door: each returns a clean value, or says what is wrong and what to do."""
+"""Checks of observed entries: each check returns a clean value, or says what is wrong and what to do."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +10,7 @@ from .observed import ObservedEntries
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-#: Exact observations of one entry may differ by this much, relative to the largest value: rounding.
+#: Exact observations of one entry may differ by this much, relative to the largest value, because of rounding.
 ROUNDING = 1e-12
 
 
@@ -23,7 +23,7 @@ def check_observations(
     weights: ArrayLike | None,
     exact: bool,
 ) -> ObservedEntries:
-    """Check what the user gave and merge it."""
+    """Check the observations of the user, and merge repeated observations."""
     size = _shape(shape, symmetric)
     row_index, col_index = check_indices("rows", rows, size[0]), check_indices("cols", cols, size[1])
     numbers = _numbers("values", values)
@@ -46,7 +46,7 @@ def check_observations(
 
 
 def _check_agreement(observed: ObservedEntries, rows: IntArray, cols: IntArray, values: Array, weight: Array) -> None:
-    """Exact observations of an entry must be equal; their mean then equals each of them."""
+    """Check that repeated exact observations of an entry are equal to their mean."""
     kept = weight > 0
     rows, cols, values = rows[kept], cols[kept], values[kept]
     if len(values) == observed.size:
@@ -64,7 +64,7 @@ def _check_agreement(observed: ObservedEntries, rows: IntArray, cols: IntArray, 
 
 
 def _check_minors(observed: ObservedEntries) -> None:
-    """A positive semi-definite matrix has no negative minor of one or two rows."""
+    """Check that no minor of one or two rows is negative, as in every positive semi-definite matrix."""
     if not observed.has_diagonal:
         return
     diagonal = np.full(observed.shape[0], np.inf)
@@ -100,7 +100,7 @@ def _shape(shape: tuple[int, int], symmetric: bool) -> tuple[int, int]:
 
 
 def check_indices(name: str, index: ArrayLike, size: int) -> IntArray:
-    """Indices of rows or columns, known to lie in the matrix."""
+    """Check that indices of rows or columns lie in the matrix."""
     array = check_vector(name, index, "iu", "integer indices")
     if array.size and (array.min() < 0 or array.max() >= size):
         wrong = array[(array < 0) | (array >= size)][0]

@@ -10,12 +10,13 @@ smooth:
 Every iteration
 
 1. descends on the factors (L-BFGS; values and gradients take time linear in the observed entries),
-2. asks the sparse residual :math:`Y = w (t - M)` for its largest singular values (Lanczos): those above c are the
-   directions in which a larger rank lowers the objective, and Y, scaled, is the dual point of the certificate,
-3. adds these directions and drops those that have vanished.
+2. finds the largest singular values of the sparse residual :math:`Y = w (t - M)` (Lanczos): singular vectors with a
+   value above c are directions in which a larger rank lowers the objective, and Y, scaled, is the dual point of the
+   certificate,
+3. adds these directions and drops directions whose singular value has vanished.
 
-For noisy observations t = v, and c comes down to the penalty in a few steps. For exact ones this is the method of
-multipliers: t = v + c y with y = Y / c from the iteration before, which converges for every c, the quicker the smaller.
+For noisy observations t = v, and c is lowered to the penalty in a few steps. For exact observations this is the method
+of multipliers: t = v + c y with y = Y / c from the iteration before. It converges for every c, faster for smaller c.
 """
 
 from dataclasses import dataclass, replace
@@ -32,14 +33,13 @@ from .problem import CompletionProblem, Factors
 
 Array = NDArray[np.float64]
 
-#: The first ridge c, as a share of the largest singular value of the data; a smaller one starts at a higher rank.
+#: The first ridge c, as a share of the largest singular value of the data; a smaller ridge starts at a higher rank.
 FIRST_RIDGE = 0.15
-#: The method of multipliers does not take c below this share of the first: factors are found slowly where c is small.
+#: The method of multipliers does not take c below this share of the first c: factors converge slowly for small c.
 LAST_RIDGE = 0.02
-#: L-BFGS steps per iteration, and how many of them it remembers.
-DESCENT_STEPS = 50
-MEMORY = 6
-#: Directions asked for at first.
+#: L-BFGS steps per iteration, and the number of steps that L-BFGS remembers.
+DESCENT_STEPS, MEMORY = 50, 6
+#: The number of directions in the first iteration.
 FIRST_DIRECTIONS = 8
 #: Singular values below this share of the largest one are dropped.
 LEAST_SINGULAR_VALUE = 1e-6
@@ -62,7 +62,7 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """Factors, what the certificate needs of them, and the directions in which their rank should grow."""
+    """Factors, their bounds and residual, and the directions in which their rank should grow."""
 
     factors: Factors
     residual: Array
@@ -79,9 +79,9 @@ def solve_by_factors(
     max_rank: int,
     rng: np.random.RandomState,
 ) -> SolverResult[Factors]:
-    """Solve until the gap, and the misfit of exact observations, are below ``tol``, relatively.
+    """Solve until the relative gap, and the relative misfit of exact observations, are below ``tol``.
 
-    The point returned is the best in this sense.
+    The point that is returned has the smallest gap and misfit of all iterations.
     """
     observed, exact = problem.observed, problem.penalty is None
     record, wanted = Record(problem, tol), min(FIRST_DIRECTIONS, max_rank)
@@ -127,11 +127,11 @@ class Record:
 
     @property
     def spectral_tol(self) -> float:
-        """Accuracy that singular values need: a hundredth of the gap so far, no more than the final gap asks for."""
+        """Accuracy of singular values: a hundredth of the gap so far, and not finer than a tenth of ``tol``."""
         return float(np.clip(0.01 * self.shortfall, 0.1 * self.tol, 1e-2))
 
     def add(self, iterate: Iterate) -> Status | None:
-        """Take the bounds of an iterate, and return why to stop, if so."""
+        """Add the bounds of an iterate, and return the reason to stop, or None to go on."""
         self.certificate = self.certificate.merge(iterate.certificate)
         primal, dual = self.certificate.primal, self.certificate.dual
         self.history.append(HistoryRow(len(self.history), perf_counter() - self.start, primal, dual))
@@ -144,9 +144,9 @@ class Record:
         return Status.STALLED if self.since >= PATIENCE else None
 
     def _shortfall(self, iterate: Iterate) -> float:
-        """Return the relative gap of an iterate, or its misfit of exact observations where that is larger.
+        """Return the relative gap of an iterate, or its misfit of exact observations if the misfit is larger.
 
-        Where infeasible factors cannot be repaired, their own value stands in for the bound.
+        If infeasible factors cannot be repaired, so that there is no upper bound, the norm of the factors is used.
         """
         primal = iterate.certificate.primal
         primal = primal if np.isfinite(primal) else iterate.factors.norm
@@ -155,7 +155,7 @@ class Record:
 
 
 def grow(observed: ObservedEntries, stage: Stage, iterate: Iterate, excess: Array, max_rank: int) -> Factors:
-    """Add the directions whose singular value exceeds the ridge, each with its best step, shared among them."""
+    """Add the directions whose singular value exceeds the ridge, each with its best step over the number of steps."""
     factors, triples = iterate.factors, iterate.triples
     chosen = np.flatnonzero(excess > 0)[: max_rank - factors.rank]
     left, right = triples.left[:, chosen], triples.right[:, chosen]
@@ -182,7 +182,7 @@ def descend(observed: ObservedEntries, stage: Stage, factors: Factors, accuracy:
         error = observed.sample(left, right) - stage.targets
         weighted = stage.weights * error
         T = observed.matrix(weighted)
-        share = 0.25 if observed.symmetric else 0.5  # of a symmetric matrix, L and R are one: half of everything
+        share = 0.25 if observed.symmetric else 0.5  # for a symmetric matrix L = R, so all terms are halved
         value = share * observed.inner(weighted, error) / (stage.ridge * unit**2) + 0.5 * float(x @ x)
         pull = T @ X + T.T @ X if observed.symmetric else np.vstack([T @ right, T.T @ left])
         return value, x + pull.ravel() / (stage.ridge * unit)
@@ -210,9 +210,9 @@ def balance(left: Array, right: Array) -> Factors:
 
 
 def refit(problem: CompletionProblem, factors: Factors, tolerance: float) -> Factors:
-    """Fit exact observations without the norm that shrinks, at the smallest sufficient rank where the spectrum falls.
+    """Fit exact observations without the norm, at the smallest rank where the spectrum falls and the fit is good.
 
-    The factors are returned as they are if no such rank fits within ``tolerance``.
+    If no such rank fits within ``tolerance``, the given factors are returned.
     """
     observed, spectrum = problem.observed, factors.spectrum
     falls = np.append(spectrum[:-1] > CLEAR_FALL * spectrum[1:], True)

@@ -1,7 +1,7 @@
-r"""Observed entries of a matrix: merged once, then products, spectra and samples in time linear in their number.
+r"""Observed entries of a matrix: products, spectra and samples in time linear in the number of entries.
 
-The entries are kept in the order of a CSR matrix, so a vector with one number per entry *is* a sparse matrix. Of a
-symmetric matrix the upper triangle is kept: with T the triangle and half its diagonal, :math:`S x = T x + T^\top x`.
+The entries are in the order of a CSR matrix, so a vector with one number per entry *is* a sparse matrix. Of a symmetric
+matrix S only the upper triangle is stored: with T the triangle and half its diagonal, :math:`S x = T x + T^\top x`.
 """
 
 from collections.abc import Callable
@@ -18,11 +18,11 @@ from ...spectral.eigenpairs import repeatable_eigsh
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-#: Entries computed at once: the gathered rows of both factors stay in the cache of the processor.
+#: This many entries are computed at a time, so that the rows of both factors stay in the cache of the processor.
 ENTRIES_AT_ONCE = 2**13
-#: Below this many rows or columns all eigenvalues cost less than a few of them by Lanczos.
+#: Up to this many rows or columns, all eigenvalues cost less than a few eigenvalues by Lanczos.
 SMALL = 100
-#: Lanczos is restarted so many times before less is asked of it.
+#: After this many restarts without convergence, Lanczos is asked for one eigenvalue only.
 RESTARTS = 100
 
 
@@ -30,8 +30,8 @@ RESTARTS = 100
 class Triples:
     """The largest singular triples (eigenpairs if symmetric) of a sparse matrix, and a bound on the largest value.
 
-    Lanczos sees the largest value from below. The bound adds the residual of its vector, within which an eigenvalue
-    must lie; that no larger one hides elsewhere is certain up to the random start.
+    Lanczos finds the largest value from below. The bound adds the norm of the residual of the vector, because an
+    eigenvalue lies within this distance. A larger eigenvalue could be missed only by an unlucky random start.
     """
 
     values: Array
@@ -42,7 +42,7 @@ class Triples:
 
 @dataclass(frozen=True, eq=False)
 class ObservedEntries:
-    """Distinct observed entries in CSR order, their values and weights. Made by :meth:`merge`."""
+    """Distinct observed entries in CSR order, with values and weights; :meth:`merge` makes this object."""
 
     rows: IntArray
     cols: IntArray
@@ -67,7 +67,7 @@ class ObservedEntries:
 
     @property
     def size(self) -> int:
-        """Number of distinct entries; of a symmetric matrix, in one triangle."""
+        """Number of distinct entries; for a symmetric matrix, of entries in one triangle."""
         return len(self.values)
 
     @cached_property
@@ -77,7 +77,7 @@ class ObservedEntries:
 
     @cached_property
     def multiplicity(self) -> Array:
-        """How often an entry stands in the matrix: twice off the diagonal of a symmetric one."""
+        """How often an entry occurs in the matrix: twice off the diagonal of a symmetric matrix, otherwise once."""
         return np.where(self.symmetric & (self.rows != self.cols), 2.0, 1.0)
 
     @cached_property
@@ -86,7 +86,7 @@ class ObservedEntries:
         return self.symmetric and bool(np.any(self.rows == self.cols))
 
     def inner(self, data: Array, other: Array) -> float:
-        """Return the inner product of the matrices with these entries."""
+        """Return the inner product of two matrices that are given by their entries."""
         return float(np.sum(self.multiplicity * data * other))
 
     def sample(self, left: Array, right: Array) -> Array:
@@ -94,10 +94,10 @@ class ObservedEntries:
         return sample_product(left, right, self.rows, self.cols)
 
     def matrix(self, data: Array) -> sp.csr_array:
-        """Return the sparse matrix with these entries; of a symmetric one, the triangle with half the diagonal."""
+        """Return the sparse matrix with these entries; if symmetric, the upper triangle with half the diagonal."""
         indices, indptr = self._pattern
-        if self.symmetric:
-            data = np.where(self.rows == self.cols, 0.5, 1.0) * data if self.has_diagonal else data
+        if self.has_diagonal:
+            data = np.where(self.rows == self.cols, 0.5, 1.0) * data
         return sp.csr_array((data, indices, indptr), shape=self.shape)
 
     def top(self, data: Array, count: int, rng: np.random.RandomState, tol: float) -> Triples:
@@ -124,7 +124,7 @@ class ObservedEntries:
 
 
 def sample_product(left: Array, right: Array, rows: IntArray, cols: IntArray) -> Array:
-    """Return ``(left @ right.T)[rows, cols]`` in time proportional to the rank per entry."""
+    """Return ``(left @ right.T)[rows, cols]``; the time per entry is proportional to the rank."""
     entries = np.empty(len(rows))
     for start in range(0, len(rows), ENTRIES_AT_ONCE):
         piece = slice(start, start + ENTRIES_AT_ONCE)
@@ -135,27 +135,20 @@ def sample_product(left: Array, right: Array, rows: IntArray, cols: IntArray) ->
 def _top_eigenpairs(
     product: Callable[[Array], Array], n: int, count: int, rng: np.random.RandomState, tol: float
 ) -> tuple[Array, Array, float]:
-    """Return the largest eigenvalues, descending, their vectors, and an upper bound on the largest.
+    """Return the largest eigenvalues, descending, their vectors, and an upper bound on the largest eigenvalue.
 
-    Where Lanczos fails there are none, and no bound.
+    If Lanczos fails, no eigenvalue is returned and the bound is infinite.
     """
     if n <= max(SMALL, 2 * count):
         values, vectors = np.linalg.eigh(product(np.eye(n)))
         values, vectors = values[: -count - 1 : -1], vectors[:, : -count - 1 : -1]
         return values, vectors, float(values[0] + 1e-13 * abs(values[0]))
     operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
-    attempts = (count, tol, max(2 * count + 1, 20)), (1, 10 * tol, 100)  # many nearly equal values: ask for less
+    attempts = (count, tol, max(2 * count + 1, 20)), (1, 10 * tol, 100)  # with many nearly equal values ask for one
     for asked, accuracy, space in attempts:
         try:
-            values, vectors = repeatable_eigsh(
-                operator,
-                k=asked,
-                which="LA",
-                tol=accuracy,
-                v0=rng.standard_normal(n),
-                ncv=min(n, space),
-                maxiter=RESTARTS,
-            )
+            options = {"tol": accuracy, "v0": rng.standard_normal(n), "ncv": min(n, space), "maxiter": RESTARTS}
+            values, vectors = repeatable_eigsh(operator, k=asked, which="LA", **options)
             break
         except ArpackError:
             continue

@@ -17,14 +17,14 @@ Noisy observations with weights :math:`w` and a penalty :math:`c`:
 A symmetric M is also positive semi-definite: the norm is the trace and the dual asks for
 :math:`\lambda_{\max}(Y) \le 1` (or c) only. Its sums run over both triangles.
 
-**The lower bound.** Any sparse Y is made feasible by a number, its norm (see :class:`.observed.Triples`).
+**The lower bound.** Any sparse Y becomes feasible if it is divided by its norm (see :class:`.observed.Triples`).
 
-**The upper bound.** Of noisy observations any M will do. Exact ones are missed by :math:`E = v - M_\Omega`, so the
-bound is that of a matrix that agrees with them. In general this is :math:`M + E`, whose norm is at most
-:math:`\|M\|_*` plus the sum of the row norms of E (or of the column norms). A symmetric M without observed diagonal
-entries becomes :math:`M + E + D`, where D is just large enough a diagonal to make :math:`E + D` positive semi-definite.
-With the diagonal of every observed row known, the trace of every solution is known. With a part of the diagonal known
-there is no such repair: the bound is infinite, and the trace of M and its residual have to do.
+**The upper bound.** For noisy observations the value of any M is an upper bound. Exact observations are missed by
+:math:`E = v - M_\Omega`, so the bound is the norm of a matrix that agrees with them. In general this matrix is
+:math:`M + E`, whose norm is at most :math:`\|M\|_*` plus the sum of the row norms of E (or of the column norms). A
+symmetric M without observed diagonal entries becomes :math:`M + E + D`, where the diagonal matrix D is just large
+enough to make :math:`E + D` positive semi-definite. If the diagonal entry of every observed row is known, all solutions
+have the same known trace. If only a part of the diagonal is known, there is no such repair and the bound is infinite.
 """
 
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class Factors:
 
 @dataclass(frozen=True, eq=False)
 class CompletionProblem:
-    """The objective, its dual and what makes a certificate of them; ``penalty=None`` for exact observations."""
+    """Bounds on the optimum by the objective and by its dual; ``penalty`` is None for exact observations."""
 
     observed: ObservedEntries
     penalty: float | None

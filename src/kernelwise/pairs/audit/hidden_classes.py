@@ -1,17 +1,17 @@
-r"""Classes behind noisy pairs: a model that counts the wrong pairs by how pairs contradict each other.
+r"""A model of hidden classes behind noisy pairs, which estimates the number of wrong pairs from contradictions.
 
-Sample i is of class :math:`z_i`, and pairs given as + and as - occur at random, at rates that only depend on whether
-both ends are of one class:
+Sample i is of class :math:`z_i`. Pairs given as + and as - occur at random, at rates that depend only on whether both
+samples are of one class:
 
 .. math:: \lambda^\pm_{ij} = \theta^\pm_i \theta^\pm_j \,
     \bigl(\omega^\pm_= [z_i = z_j] + \omega^\pm_{\ne} [z_i \ne z_j]\bigr),
 
-with :math:`\theta` proportional to how often a sample occurs. True labels are transitive, so that a - which closes two
-+ shows that one of the three is wrong: the rates are identified without any checked pair, even where no score is ever
-certain. That pairs of one class may be given more often than others, as links are, is part of the model.
+with :math:`\theta` proportional to the number of pairs of a sample. True labels are transitive: if i, j are given as +,
+j, k as + and i, k as -, one of the three labels is wrong. So the rates can be estimated without any checked pair, even
+if no single pair is certain. Pairs of one class may be given more often than other pairs, as links are.
 
 Belief propagation gives the chance that a pair shares a class *without its own label*, from the messages between its
-ends; features enter as class probabilities, predicted for samples that they were not fitted to.
+two samples. Features enter as class probabilities, predicted for samples that the prediction was not fitted to.
 
 References
 ----------
@@ -33,38 +33,43 @@ from ...supervision.graph import pair_keys
 
 Array = NDArray[np.float64]
 
-#: Rounds of features and messages, and steps of messages in each and after the last one.
+#: Rounds of features and messages, the steps of messages in each round, and the steps in one more round at the end.
 N_ROUNDS, N_STEPS, N_LAST_STEPS = 3, 10, 30
-#: Trust in the clusters that messages start from.
+#: At the start, a sample is in its cluster with about this probability.
 START_TRUST = 0.8
-#: Folds of samples for predicting classes by features, and samples these are fitted to.
+#: Folds of samples for predicting classes by features, and the largest number of samples to fit to.
 N_FOLDS, MAX_FITTED = 3, 5000
-#: Least chance of any class by the features, and least number of samples of a class.
+#: The least chance of any class by the features, and the number of samples from which on a class counts.
 LEAST_CHANCE, LEAST_MEMBERS = 1e-3, 5
-#: Standard errors by which a number of classes may tell less of the labels than the best one.
+#: A number of classes is likely if it predicts the labels as well as the best number up to this many standard errors.
 MARGIN = 1.5
-#: Mean squared length of the features of a sample, which the ridge of logistic regression is measured against.
+#: Features are scaled to this mean squared length, because the ridge of logistic regression depends on their length.
 SQUARED_LENGTH = 20.0
 
 
 class Rates(NamedTuple):
-    """Rates at which pairs of one kind, + or -, are given: of one class, of two classes."""
+    """Rates at which pairs of one kind, + or -, are given: within a class and between classes."""
 
     same: float
     other: float
 
 
 class ClassFit(NamedTuple):
-    """What the model with one number of classes says."""
+    """The result of the model for one number of classes."""
 
     n_classes: int
     same: Array  # Pr(one class) of every pair, its own label included
     score: Array  # log-odds of one class, without the own label
     log_chance: Array  # log Pr(given label | pair is given), without the own label
 
+    @property
+    def likelihood(self) -> float:
+        """The mean log-probability of the given labels, each predicted without itself."""
+        return float(self.log_chance.mean())
+
 
 class PairGraph:
-    """The distinct pairs, and messages along them: number t from the first end of pair t to the other, m + t back."""
+    """The m distinct pairs; message t goes from the first to the second sample of pair t, message m + t back."""
 
     def __init__(self, pairs: Pairs) -> None:
         keys = pair_keys(pairs.rows, pairs.cols)
@@ -79,12 +84,12 @@ class PairGraph:
         self.activity = [self._activity(count) for count in self.counts]
 
     def _activity(self, count: Array) -> Array:
-        """Pairs of one kind at every sample, relative to their mean."""
+        """The number of pairs of one kind at every sample, relative to the mean number."""
         degree = np.asarray(self.gather @ np.tile(count, 2))
         return degree / max(float(degree.mean()), 1e-12)
 
     def start_rates(self) -> list[Rates]:
-        """Positive pairs four times as frequent within classes, negative ones less frequent."""
+        """Positive pairs four times as frequent within classes as between classes, negative pairs less frequent."""
         density = [float(count.sum()) / (0.5 * self.n_samples**2) for count in self.counts]
         return [Rates(2.0 * density[0], 0.5 * density[0]), Rates(0.7 * density[1], 1.1 * density[1])]
 
@@ -94,30 +99,30 @@ class PairGraph:
         for count, theta in zip(self.counts, self.activity, strict=True):
             within = 0.5 * float(((theta @ classes) ** 2).sum())
             between = 0.5 * float(theta.sum()) ** 2 - within
-            # Half a pair more of each, so that no rate is zero.
+            # Half a pair is added to each number, so that no rate is zero.
             expected = float(count @ same) + 0.5, float(count @ (1.0 - same)) + 0.5
             rates.append(Rates(expected[0] / max(within, 1e-9), expected[1] / max(between, 1e-9)))
         return _sided(*rates)
 
     def odds(self, rates: list[Rates]) -> Array:
-        """How many times likelier the labels of each pair are within a class."""
+        """How many times likelier the labels of each pair are within a class than between classes."""
         logs = [count * np.log(rate.same / rate.other) for count, rate in zip(self.counts, rates, strict=True)]
         return np.asarray(np.exp(np.clip(logs[0] + logs[1], -30.0, 30.0)))
 
     def absences(self, rates: list[Rates], classes: Array) -> Array:
-        """Log-chance, per sample and class and up to a constant, that all other pairs of the sample are not given."""
+        """Log-chance, for every sample and class up to a constant, that the missing pairs of the sample are missing."""
         kinds = zip(rates, self.activity, strict=True)
         logs = [np.outer(theta, (rate.other - rate.same) * (theta @ classes)) for rate, theta in kinds]
         return np.asarray(logs[0] + logs[1])
 
     def together(self, messages: Array) -> Array:
-        """Pr(one class) by the messages between both ends, which know nothing of the labels of the pair."""
+        """Pr(one class) by the messages between both samples, which do not depend on the labels of the pair."""
         chance = (messages[: self.n_pairs] * messages[self.n_pairs :]).sum(axis=1)
         return np.asarray(np.clip(chance, 1e-9, 1.0 - 1e-9))
 
 
 def _sided(positive: Rates, negative: Rates) -> list[Rates]:
-    """The rates, or where + does not speak for one class or - for two, rates that say nothing."""
+    """The rates; where + is not more frequent within classes, or - not between classes, two equal rates."""
     if positive.same < positive.other:
         positive = Rates(positive.other, positive.other)
     if negative.same > negative.other:
@@ -140,7 +145,7 @@ def fit_classes(
     features: Array | None,
     rng: np.random.RandomState,
 ) -> ClassFit:
-    """Learn classes and rates by turns, from ``clusters`` on; ``labels`` are those of all pairs."""
+    """Learn classes and rates by turns, starting from ``clusters``; ``labels`` are the labels of all pairs."""
     n_classes = int(clusters.max()) + 1
     classes = START_TRUST * np.eye(n_classes)[clusters] + (1.0 - START_TRUST) / n_classes
     beliefs = Beliefs(classes, graph.start_rates(), np.empty(0))
@@ -178,39 +183,39 @@ def send(graph: PairGraph, prior: Array, odds: Array, messages: Array) -> tuple[
 
 
 def with_labels(apart: Array, odds: Array) -> Array:
-    """Pr(one class) given the labels too."""
+    """Pr(one class) that takes the labels of the pair into account."""
     return odds * apart / (odds * apart + 1.0 - apart)
 
 
 def best_count(fits: Sequence[ClassFit]) -> int:
-    """The number of classes that tells the given labels best."""
-    return max(fits, key=lambda fit: float(fit.log_chance.mean())).n_classes
+    """The number of classes that predicts the given labels best."""
+    return max(fits, key=lambda fit: fit.likelihood).n_classes
 
 
 def likely_fits(fits: Sequence[ClassFit]) -> list[ClassFit]:
-    """The fits that tell the given labels as well as the best one up to 1.5 standard errors, fewest classes first."""
-    best = max(fits, key=lambda fit: float(fit.log_chance.mean()))
+    """The fits that predict the labels as well as the best fit up to 1.5 standard errors, fewest classes first."""
+    best = max(fits, key=lambda fit: fit.likelihood)
     losses = [best.log_chance - fit.log_chance for fit in fits]
     likely = [
         fit for fit, loss in zip(fits, losses, strict=True) if loss.mean() <= MARGIN * loss.std() / np.sqrt(len(loss))
     ]
-    return sorted(likely, key=lambda fit: (fit.n_classes, -float(fit.log_chance.mean())))
+    return sorted(likely, key=lambda fit: (fit.n_classes, -fit.likelihood))
 
 
 def fits_of_fewer(fits: Sequence[ClassFit], n_classes: int) -> list[ClassFit]:
-    """Of every number of classes up to ``n_classes`` the fit that tells the given labels best."""
+    """For every number of classes up to ``n_classes``, the fit that predicts the given labels best."""
     counts = {fit.n_classes for fit in fits if fit.n_classes <= n_classes}
     alike = ([fit for fit in fits if fit.n_classes == count] for count in sorted(counts))
-    return [max(group, key=lambda fit: float(fit.log_chance.mean())) for group in alike]
+    return [max(group, key=lambda fit: fit.likelihood) for group in alike]
 
 
 def scaled_features(rows: Array) -> Array:
-    """Features of a length that suits the ridge of the logistic regression."""
+    """Features, scaled to a length that suits the ridge of the logistic regression."""
     return rows * np.sqrt(SQUARED_LENGTH / max(float((rows**2).sum(axis=1).mean()), 1e-300))
 
 
 def _predicted(features: Array | None, classes: Array, rng: np.random.RandomState) -> Array:
-    """Class probabilities by the features of samples that were not fitted to, or the shares of classes."""
+    """Class probabilities of every sample, predicted from features by a fit to other samples; else class shares."""
     nearest = classes.argmax(axis=1)
     members = np.bincount(nearest, minlength=classes.shape[1])
     if features is None or (members >= LEAST_MEMBERS).sum() < 2:

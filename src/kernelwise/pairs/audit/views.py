@@ -1,7 +1,7 @@
-r"""What features and pairs together say of samples and of pairs.
+r"""Scores of pairs and embeddings of samples, from features and pairs together.
 
-Clusters of the features smoothed over the positive pairs judge every pair without its own fold. The embeddings are of
-samples, and only where the model of classes starts from.
+Features are smoothed over the positive pairs and clustered, and the clusters give every pair a score; the fold of the
+pair itself is left out. The embeddings of samples are the starting points of the model of classes.
 """
 
 import warnings
@@ -22,28 +22,29 @@ from ...supervision import Pairs
 
 Array = NDArray[np.float64]
 
-#: Steps of smoothing and numbers of clusters that the view of classes is averaged over.
+#: The scores of pairs are averages over these steps of smoothing and numbers of clusters.
 DEPTHS = (1, 2, 3, 4)
 CLUSTER_COUNTS = (3, 4, 5, 6, 8, 10, 12, 16, 20)
-#: Of these the hard clusters are counted, to estimate how many pairs cross classes.
+#: With these numbers of clusters, the pairs within a cluster are counted, to estimate how many pairs cross classes.
 COUNTED = (4, 6, 8, 12)
 #: Temperature of memberships, in squared distances of rows of unit length.
 TEMPERATURE = 0.25
-#: A cluster of share pi counts by pi to this power: between the chance to share it, 0, and its lift over chance, -1.
+#: The weight of a cluster of share pi is pi to this power. Power 0 gives the chance to share the cluster, power -1 the
+#: ratio of this chance to that of random pairs.
 SHARE_POWER = -0.25
-#: Rows that k-means is fitted to.
+#: k-means is fitted to at most this many rows.
 MAX_FITTED = 5000
-#: Leading coordinates of the features that the core is fitted in, and penalties relative to the number of pairs.
+#: The core is fitted in this many leading coordinates of the features, with penalties relative to the number of pairs.
 CORE_DIM = 30
 CORE_PENALTIES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
-#: Rank, pull towards the features and rounds of the factors.
+#: Rank of the factors, the strength of the pull towards the embedding, and the number of rounds.
 FACTOR_RANK, FACTOR_PULL, FACTOR_ROUNDS = 4, 3.0, 6
 #: Number of eigenvectors of the signed matrix.
 GRAPH_RANK = 8
 
 
 class Fold(NamedTuple):
-    """Pairs to learn from and pairs to judge."""
+    """Pairs to learn from, and positions and samples of the pairs to judge."""
 
     train: Pairs
     judged: NDArray[np.intp]
@@ -52,14 +53,14 @@ class Fold(NamedTuple):
 
 
 class ClassView(NamedTuple):
-    """Score of every pair, and the fraction of clusterings that join it, by number of clusters."""
+    """The score of every pair, and for some numbers of clusters the fraction of clusterings that join the pair."""
 
     score: Array
     joined: Array  # (len(COUNTED), n_pairs)
 
 
 def split_folds(pairs: Pairs, fold_of: NDArray[np.intp]) -> Iterator[Fold]:
-    """The folds; ``fold_of`` is that of each pair."""
+    """All folds in turn; ``fold_of`` is the number of the fold of every pair."""
     for fold in np.unique(fold_of):
         index = np.flatnonzero(fold_of == fold)
         yield Fold(pairs[fold_of != fold], index, pairs.rows[index], pairs.cols[index])
@@ -86,8 +87,8 @@ def class_view(rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.ran
 def core_embedding(rows: Array, pairs: Pairs, fold_of: NDArray[np.intp]) -> Array:
     r"""An embedding E with :math:`E E^\top` near Z M Z^T, where :math:`z_i^\top M z_j` is fitted to the labels.
 
-    M solves a ridge regression of the centred labels on the products of coordinates, with the penalty of the least
-    out-of-fold error; the normal equations of a fold are those of all pairs minus its own.
+    M solves a ridge regression of the centred labels on the products of coordinates, with the penalty that has the
+    least out-of-fold error. The normal equations without a fold are those of all pairs minus those of the fold.
     """
     Z = rows @ leading_directions(rows, CORE_DIM)[1]
     Z = Z / np.sqrt(max(float((Z**2).sum(axis=1).mean()), 1e-300))
@@ -108,7 +109,7 @@ def pair_factors(start: Array, pairs: Pairs) -> Array:
 
     .. math:: \sum_{(i, j)} (y_{ij} - \bar y - v_i^\top v_j)^2 + \lambda \sum_i \|v_i - e_i\|^2
 
-    Damped rounds of least squares, one row at a time given all others.
+    Each round solves the least squares problem of every row, given all other rows, and takes half of the step.
     """
     n_samples, rank = start.shape
     ends, others = np.concatenate([pairs.rows, pairs.cols]), np.concatenate([pairs.cols, pairs.rows])
@@ -120,7 +121,7 @@ def pair_factors(start: Array, pairs: Pairs) -> Array:
         squares = gather @ (near[:, :, None] * near[:, None, :]).reshape(len(ends), -1)
         normal = squares.reshape(n_samples, rank, rank) + FACTOR_PULL * np.eye(rank)
         target = gather @ (near * labels[:, None]) + FACTOR_PULL * start
-        # Half a step: all rows move at once, and whole steps could swing.
+        # All rows move at once, and whole steps could oscillate.
         V = 0.5 * (V + np.linalg.solve(normal, target[:, :, None])[:, :, 0])
     return V
 
@@ -148,7 +149,7 @@ def smoothed_embedding(rows: Array, pairs: Pairs) -> Array:
 
 
 def activity(pairs: Pairs, fold_of: NDArray[np.intp]) -> Array:
-    """How much more positive than negative pairs the ends have in other folds: true of hubs, whatever their class."""
+    """How many more positive than negative pairs both samples have in other folds; hubs of any class have many."""
     score = np.zeros(len(pairs))
     for fold in split_folds(pairs, fold_of):
         ends = np.concatenate([fold.train.rows, fold.train.cols])
@@ -174,7 +175,9 @@ def _memberships(smoothed: Array, rng: np.random.RandomState) -> Iterator[tuple[
             break
         points = normalize(embedding[:, : 2 * count])
         centers = _centers(points[fitted], count, rng)
-        near = 2.0 * points @ centers.T - (centers**2).sum(axis=1)  # minus the squared distance, up to the row
+        near = 2.0 * points @ centers.T - (centers**2).sum(
+            axis=1
+        )  # minus the squared distance, up to a constant per row
         near -= near.max(axis=1, keepdims=True)
         members = np.exp(near / TEMPERATURE)
         yield count, members / members.sum(axis=1, keepdims=True)
@@ -194,7 +197,7 @@ def _centers(points: Array, count: int, rng: np.random.RandomState) -> Array:
 
 
 def _products(Z: Array, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> Array:
-    """The symmetric products of coordinates, such that ``z_i' M z_j`` is linear and the norm of M is kept."""
+    """Symmetric products of coordinates, in which ``z_i' M z_j`` is linear with coefficients of the norm of M."""
     first, second = np.triu_indices(Z.shape[1])
     scale = np.where(first == second, 0.5, np.sqrt(0.5))
     left, right = Z[rows], Z[cols]
@@ -202,7 +205,7 @@ def _products(Z: Array, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> Arr
 
 
 def _embedding(Z: Array, core: Array) -> Array:
-    """The leading positive part of Z M Z', as factors of centred rows."""
+    """Factors of the leading positive part of Z M Z', with centred rows of Z."""
     first, second = np.triu_indices(Z.shape[1])
     M = np.zeros((Z.shape[1], Z.shape[1]))
     M[first, second] = core * np.where(first == second, 1.0, np.sqrt(0.5))

@@ -1,4 +1,4 @@
-"""Which pairs are wrong, and how many of them, with nothing checked."""
+"""Find wrong pairs and estimate how many pairs are wrong, without any checked pair."""
 
 from typing import Any, Literal, NamedTuple
 
@@ -37,22 +37,23 @@ __all__ = ["audit_pairs"]
 
 Array = NDArray[np.float64]
 
-#: Columns of features of which pairs are judged.
+#: Features are reduced to this many columns.
 ROWS_DIM = 200
-#: Sparse data, or with at most this fraction of non-zero entries, is used as it is or as words.
+#: Sparse data, and dense data with at most this fraction of non-zero entries, is treated as words.
 DENSEST_WORDS = 0.2
-#: Dense features become those of a Gaussian kernel of median width on this many landmarks.
+#: Other features become features of a Gaussian kernel of median width on this many landmarks.
 N_LANDMARKS = 300
 #: Standardised features are cut at this many standard deviations.
 LARGEST_DEVIATION = 4.0
 #: Numbers of classes that are tried.
 CLASS_COUNTS = (2, 3, 4, 5, 6, 8, 10, 14)
-#: Links follow more than classes if similarity adds this fraction to what the model of classes tells of the labels,
-#: and this much to the log-likelihood, which is beyond chance.
+#: Links follow more than classes if similarity improves the prediction of the labels by at least this fraction of the
+#: improvement by classes, and the log-likelihood by at least this much, which is beyond chance.
 FOLLOWS_MORE, BEYOND_CHANCE = 0.05, 5.0
-#: Weight of the model of classes beside the clusters where links follow more, and its largest log-odds there.
+#: Where links follow more than classes: the weight of the model of classes beside the clusters, and the limit of its
+#: log-odds.
 CLASSES_WEIGHT, LARGEST_ODDS = 0.1, 6.0
-#: Pairs needed to learn from.
+#: The least number of pairs.
 LEAST_PAIRS = 10
 
 
@@ -64,25 +65,26 @@ def audit_pairs(
     n_folds: int = 10,
     random_state: Any = None,
 ) -> PairAudit:
-    r"""Find the wrong ones among given pairs, and estimate how many are wrong, without any checked pair.
+    r"""Find wrong pairs among given pairs, and estimate how many pairs are wrong, without any checked pair.
 
-    Every sample is taken to be of an unknown class. Pairs given as + or - occur within and between classes at four
-    unknown rates, and features tell of the classes. Classes and rates are learned together, by belief propagation:
-    true labels are transitive, so that pairs which contradict each other show how many are wrong. The number of
-    classes is the least that tells the given labels, each left out, as well as the best up to 1.5 standard errors.
+    Every sample has an unknown class. Pairs given as + or - occur within and between classes at four unknown rates, and
+    features carry information about the classes. Classes and rates are learned together, by belief propagation: true
+    labels are transitive, so that contradictions between pairs show how many pairs are wrong. The number of classes is
+    the smallest number that predicts the given labels, each label left out, as well as the best number up to 1.5
+    standard errors.
 
-    Links of real graphs follow more than classes: near samples are linked within a class and across. That shows, as
-    features then tell more of the labels than classes do. Links are then ranked by clusters of the features smoothed
-    over the links, with the own fold of a link left out, and look worse where the other links of their ends do. How
-    many are wrong is still told by the model if it finds the number of classes, that is, if the largest number that was
-    tried tells less than the best. Otherwise the fraction of wrong links is taken to be that of links between clusters,
-    averaged over numbers of clusters.
+    Links of real graphs do not follow classes alone: samples with similar features are linked within a class and across
+    classes. Then similarity predicts the labels better than classes do. In this case links are ranked by clusters of
+    the features smoothed over the links, where the fold of the link itself is left out. A link also looks worse if the
+    other links of its two samples look bad. The model of classes still gives the number of wrong links if it finds the
+    number of classes, that is, if the largest number that was tried is not among the likely ones. Otherwise the
+    fraction of wrong links is the fraction of links between clusters, averaged over numbers of clusters.
 
     Parameters
     ----------
     X : array, sparse matrix or DataFrame of shape (n_samples, n_features), or None
-        Features; words may be sparse counts. None: the pairs are judged by each other alone, which takes many pairs
-        per sample.
+        Features; words may be sparse counts. None: pairs are compared with each other only, which needs many pairs per
+        sample.
     pairs : Pairs
         Links with non-links drawn at random (:meth:`Pairs.from_graph`), links alone, must-link and cannot-link pairs,
         or known pairs of a completion.
@@ -94,19 +96,19 @@ def audit_pairs(
     Returns
     -------
     PairAudit
-        ``quality`` per pair, ``order``, ``suggested`` labels, ``noise`` (a :class:`PairNoise`), its ``intervals``.
+        ``quality`` of every pair, ``order``, ``suggested`` labels, ``noise`` (a :class:`PairNoise`) and ``intervals``.
         The prior is that of the given pairs, :math:`p_+ = d_+ \Pr(\hat Y = +) + (1 - d_-) \Pr(\hat Y = -)`.
 
     Notes
     -----
-    The intervals span twice the standard error around every number of classes that is as likely in this sense. Where
-    links follow more than classes, groups within a class can look like classes, so that the intervals also span all
-    smaller numbers of classes, and numbers of clusters from 4 to 12.
+    The intervals include twice the standard error around the estimates of all likely numbers of classes. Where links
+    follow more than classes, groups within a class can look like classes, so the intervals also include the estimates
+    of all smaller numbers of classes, and of 4 to 12 clusters.
 
-    Nothing but checked pairs can tell wrong links between classes which neither features nor links separate: among the
-    citations of Citeseer 26 % are wrong, and 20 % are found to be. If some of the pairs of such a graph are flipped in
-    addition, its clusters blur and too many links look wrong, by up to a tenth of them. The same holds for the model of
-    classes where features are weak and links are few.
+    If neither features nor links separate two classes, only checked pairs can find wrong links between these classes:
+    among the citations of Citeseer 26 % are wrong, and 20 % are found to be wrong. If some of the pairs of such a graph
+    are flipped in addition, its clusters blur, and too many links look wrong, by up to a tenth of all links. The same
+    happens to the model of classes where features are weak and links are few.
 
     Time and memory grow linearly with samples and pairs.
 
@@ -123,7 +125,8 @@ def audit_pairs(
     True
     """
     n_samples = pairs.n_samples if X is None and isinstance(pairs, Pairs) else n_rows(X)
-    _check_options(metric, n_folds)
+    check_choice("metric", metric, ("features", "precomputed"))
+    check_count("n_folds", n_folds, least=2)
     given = resolve_pairs(pairs, None, n_samples, random_state=None, both_kinds=False)
     assert given is not None
     rng = check_random_state(random_state)
@@ -144,13 +147,13 @@ class Judgement(NamedTuple):
 
 
 def _judge(rows: Array | None, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.random.RandomState) -> Judgement:
-    """By a model of classes, unless links follow more than these."""
+    """Judge pairs by the model of classes, or by clusters if links follow more than classes."""
     fits = _fits(rows, pairs, fold_of, rng)
     likely = likely_fits(fits)
     by_classes = _judge_by_classes(likely, pairs)
     if rows is None or not _follows_more(likely[0], rows, activity(pairs, fold_of), pairs):
         return by_classes
-    # Where the largest number that was tried is likely, so might be any larger one.
+    # If the largest number of classes that was tried is likely, larger numbers might be likely too.
     found = max(fit.n_classes for fit in likely) < max(fit.n_classes for fit in fits)
     by_clusters = _judge_by_clusters(rows, pairs, fold_of, likely[0], found, rng)
     by_fewer = _judge_by_classes(fits_of_fewer(fits, likely[0].n_classes), pairs)
@@ -172,14 +175,14 @@ def _fits(rows: Array | None, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.r
     for count in CLASS_COUNTS:
         clusters = [nearest_clusters(start[:, : 2 * count], count, rng) for start in starts]
         fits += [fit_classes(graph, pairs.labels, start, features, rng) for start in clusters]
-        # No more classes if three numbers of them in a row told less.
+        # Stop when three numbers of classes above the best number predict the labels worse.
         if 6 * count > pairs.n_samples or len({fit.n_classes for fit in fits if fit.n_classes > best_count(fits)}) > 2:
             break
     return fits
 
 
 def _follows_more(fit: ClassFit, rows: Array, hubs: Array, pairs: Pairs) -> bool:
-    """Whether similarity tells of the labels what neither classes nor the activity of both ends do."""
+    """Whether similarity improves the prediction of the labels by classes and by the activity of both samples."""
     unit = normalize(rows)
     similarity = np.einsum("td,td->t", unit[pairs.rows], unit[pairs.cols])
     chance = np.clip(np.exp(fit.log_chance), 1e-6, 1.0 - 1e-6)
@@ -200,7 +203,7 @@ def _loss(columns: list[Array], pairs: Pairs) -> float:
 def _judge_by_classes(likely: list[ClassFit], pairs: Pairs) -> Judgement:
     precisions = np.array([_precisions(fit.same, pairs) for fit in likely])
     n_kinds = np.array([(pairs.labels > 0).sum(), (pairs.labels < 0).sum()])
-    # One pair more of each kind, right and wrong, so that no error is zero.
+    # As if there were one more right and one more wrong pair of each kind, so that no error is zero.
     margins = 2.0 * np.sqrt((precisions * (1.0 - precisions) + 1.0 / n_kinds) / n_kinds)
     low, high = (precisions - margins).min(axis=0), (precisions + margins).max(axis=0)
     return Judgement(likely[0].same, tuple(low), tuple(high))
@@ -209,7 +212,7 @@ def _judge_by_classes(likely: list[ClassFit], pairs: Pairs) -> Judgement:
 def _judge_by_clusters(
     rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], fit: ClassFit, found: bool, rng: np.random.RandomState
 ) -> Judgement:
-    """Ranks by clusters, and rates by the model of classes if it found these, by clusters otherwise."""
+    """Rank pairs by clusters; take rates from the model of classes if ``found``, otherwise from clusters."""
     classes = class_view(rows, pairs, fold_of, rng)
     told, same = fit.same if found else classes.joined.mean(axis=0), np.zeros(len(pairs))
     positive = pairs.labels > 0
@@ -231,12 +234,12 @@ def _precisions(same: Array, pairs: Pairs) -> tuple[float, float]:
 
 
 def _summary(judged: Judgement, pairs: Pairs, learned: Pairs) -> PairAudit:
-    """The audit of the given pairs; non-links that were drawn come last and are left out."""
+    """The audit of the given pairs; drawn non-links are the last of the learned pairs and are left out."""
     d_pos, d_neg = _precisions(judged.same, learned)
     same = judged.same[: len(pairs)]
     share = float(np.average(pairs.labels > 0, weights=pairs.weights))
     quality = np.where(pairs.labels > 0, same, 1.0 - same)
-    # The point belongs to its interval, also where that spans numbers of clusters.
+    # The estimate must lie in its interval, also if the interval comes from numbers of clusters.
     low = np.clip(np.minimum(judged.low, (d_pos, d_neg)), 0.0, 1.0)
     high = np.clip(np.maximum(judged.high, (d_pos, d_neg)), 0.0, 1.0)
     priors = [share * d[0] + (1.0 - share) * (1.0 - d[1]) for d in ((low[0], high[1]), (high[0], low[1]))]
@@ -251,7 +254,7 @@ def _summary(judged: Judgement, pairs: Pairs, learned: Pairs) -> PairAudit:
 
 
 def _with_non_links(pairs: Pairs, rng: np.random.RandomState) -> Pairs:
-    """The pairs, and where all are positive as many drawn among the others, without which there is no contrast."""
+    """The pairs; if all pairs are positive, with as many negative pairs drawn among pairs without a link."""
     if (pairs.labels < 0).all():
         raise ValueError("all pairs are negative (-1), so nothing tells what pairs of one class look like; add some")
     if (pairs.labels < 0).any():
@@ -262,13 +265,13 @@ def _with_non_links(pairs: Pairs, rng: np.random.RandomState) -> Pairs:
 
 
 def _folds(pairs: Pairs, n_folds: int, rng: np.random.RandomState) -> NDArray[np.intp]:
-    """Random folds of about equal size; repetitions of a pair are in the same one."""
+    """Random folds of about equal size; repetitions of a pair are in the same fold."""
     distinct, inverse = np.unique(pair_keys(pairs.rows, pairs.cols), return_inverse=True)
     return (rng.permutation(len(distinct)) % min(n_folds, len(distinct)))[inverse]
 
 
 def _rows(X: Any, metric: str, rng: np.random.RandomState) -> Array:
-    """At most 200 columns for every sample, whose inner products tell how alike samples are."""
+    """At most 200 columns for every sample; inner products of rows are similarities of samples."""
     X = tidy(check_array(X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2))
     if metric == "precomputed":
         if X.shape[0] != X.shape[1]:
@@ -287,7 +290,7 @@ def _rows(X: Any, metric: str, rng: np.random.RandomState) -> Array:
 
 
 def soft_logistic(score: Array, target: Array, weights: Array) -> Array:
-    r"""Probabilities :math:`\sigma(a l + b)`, a >= 0, nearest in cross-entropy to soft targets; their means agree."""
+    r"""Probabilities :math:`\sigma(a l + b)`, a >= 0, with the least cross-entropy to soft targets; the means agree."""
 
     def objective(parameters: Array) -> tuple[float, Array]:
         slope, shift = parameters
@@ -306,10 +309,10 @@ def standardised(score: Array) -> Array:
 
 
 def add_context(score: Array, links: Pairs) -> Array:
-    r"""Scores of links, with what the other links of both ends look like.
+    r"""Standardised scores of links plus a score that the other links of both samples predict.
 
-    A sample between classes has many wrong links. Let c be the mean over both ends of the (shrunken) mean score of
-    their other links: what is added is the score that c predicts by linear regression, nothing if they do not agree.
+    A sample between classes has many wrong links. Let c be the mean over both samples of the (shrunken) mean score of
+    their other links. The score that c predicts by linear regression is added, unless the slope is negative.
     """
     deviation = standardised(score)
     ends = np.concatenate([links.rows, links.cols])
@@ -321,8 +324,3 @@ def add_context(score: Array, links: Pairs) -> Array:
         return deviation
     slope = float(np.mean((context - context.mean()) * deviation) / context.var())
     return deviation + max(slope, 0.0) * context
-
-
-def _check_options(metric: str, n_folds: int) -> None:
-    check_choice("metric", metric, ("features", "precomputed"))
-    check_count("n_folds", n_folds, least=2)
