@@ -14,7 +14,7 @@ from ..files.errors import FileError
 from .importance import column_importances
 from .inputs import Data, IdOption, KindOption, OutputOption, ReportOption, check_files, load
 from .review import label_review
-from .session import Session, command
+from .session import Session
 from .show import (
     SHOWN,
     csv_text,
@@ -28,22 +28,9 @@ from .show import (
     table,
 )
 
-__all__ = ["register"]
+__all__ = ["audit_labels", "classify", "predict"]
 
 LabelOption = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
-
-
-def register(app: typer.Typer, audit: typer.Typer) -> None:
-    """Add the commands of this file."""
-    audit.command("labels", epilog="Example: kernelwise audit labels people.csv --label approved --report review.html")(
-        command(audit_labels)
-    )
-    app.command("classify", epilog="Example: kernelwise classify people.csv --label approved --model people.skops")(
-        command(classify)
-    )
-    app.command("predict", epilog="Example: kernelwise predict people.skops new-people.csv -o predictions.csv")(
-        command(predict)
-    )
 
 
 def audit_labels(
