@@ -140,6 +140,7 @@ def predict(
 
 
 def _labels(loaded: Data, label: str) -> list[str]:
+    """The labels of all rows; a column that cannot hold the labels of classes is refused."""
     labels = loaded.table.required(label)
     counts = Counter(labels)
     if len(counts) < 2:
@@ -164,7 +165,7 @@ def _fit(session: Session, loaded: Data, labels: list[str]) -> Any:
 
 
 def _what_tells(session: Session, estimator: Any, loaded: Data) -> dict[str, dict[str, float]]:
-    """Weights of the kernels and importances of the columns, largest first."""
+    """The weights of the kernels and the importances of the columns, the largest first."""
     with session.step("finding the columns that matter"):
         columns = column_importances(estimator.predict_proba, loaded.matrix, loaded.features.feature_columns)
     kernels = zip(estimator.kernel_names_, map(float, estimator.kernel_weights_), strict=True)

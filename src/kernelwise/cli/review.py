@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 from ..files.delimited import csv_line
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ..supervision import LabelAudit, PairAudit
 
 __all__ = ["label_review", "link_review"]
@@ -29,8 +31,7 @@ def label_review(audit: "LabelAudit", ids: Sequence[str], column: str) -> str:
     1,'=b,kind,spam,ham,skip,0.2000
     0,a,kind,ham,ham,skip,0.9000
     """
-    whose = [[name, column] for name in ids]
-    return _csv(["id", "column"], audit, whose, audit.labels)
+    return _csv(["id", "column"], audit, [[name, column] for name in ids], audit.labels)
 
 
 def link_review(audit: "PairAudit", ids: Sequence[str]) -> str:
@@ -39,7 +40,7 @@ def link_review(audit: "PairAudit", ids: Sequence[str]) -> str:
     return _csv(["id", "other_id"], audit, ends, audit.pairs.labels)
 
 
-def _csv(names: list[str], audit: "LabelAudit | PairAudit", whose: Sequence[list[str]], given: Sequence[Any]) -> str:
+def _csv(names: list[str], audit: "LabelAudit | PairAudit", whose: list[list[str]], given: "NDArray[Any]") -> str:
     """The table of suspects; ``whose`` holds the cells of the columns ``names`` for every label or pair."""
     from ..report.corrections import neutralise
 

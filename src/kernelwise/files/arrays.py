@@ -181,7 +181,8 @@ def _checked_block(path: Path, matrix: Any) -> Any:
     """The matrix in float64; a matrix that is empty, too large or not finite is refused."""
     if matrix.ndim != 2 or not all(matrix.shape):
         raise FileError(f"{path} has shape {matrix.shape}; a matrix must have rows and columns")
-    widest = MAX_SPARSE_COLUMNS if sp.issparse(matrix) else MAX_COLUMNS
+    sparse = sp.issparse(matrix)
+    widest = MAX_SPARSE_COLUMNS if sparse else MAX_COLUMNS
     if matrix.shape[0] > MAX_SAMPLES or matrix.shape[1] > widest:
         raise FileError(
             f"{path} is {matrix.shape[0]} x {matrix.shape[1]}, which is more than is read: {MAX_SAMPLES} rows and"
@@ -190,9 +191,9 @@ def _checked_block(path: Path, matrix: Any) -> Any:
     if matrix.dtype.kind not in "biuf":
         raise FileError(f"{path} holds {matrix.dtype} entries; a matrix must hold real numbers")
     matrix = matrix.astype(np.float64)
-    finite = np.isfinite(matrix.data if sp.issparse(matrix) else matrix)
+    finite = np.isfinite(matrix.data if sparse else matrix)
     if not finite.all():
-        if sp.issparse(matrix):
+        if sparse:
             entries, first = matrix.tocoo(), np.argmin(finite)
             row, column = entries.row[first], entries.col[first]
         else:

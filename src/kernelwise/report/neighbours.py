@@ -48,7 +48,8 @@ def trusted_neighbours(audit: LabelAudit, X: Any, rows: ArrayLike, *, n_neighbor
     array([[2, 3]])
     """
     check_count("n_neighbors", n_neighbors)
-    points: Any = normalize(csr_array(X, dtype=np.float64)) if issparse(X) else _standardised(X)
+    sparse = issparse(X)
+    points: Any = normalize(csr_array(X, dtype=np.float64)) if sparse else _standardised(X)
     if points.shape[0] != len(audit.labels):
         raise ValueError(f"X has {points.shape[0]} rows, but the audit is of {len(audit.labels)}")
     rows = np.asarray(rows, dtype=np.intp)
