@@ -4,8 +4,9 @@ Each public name is loaded on its first use, together with the modules that the 
 kernelwise`` stays quick, and a program that uses one estimator loads the package of one situation.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from .first_use import loaders
 
 __version__ = "0.1.0"
 
@@ -45,51 +46,34 @@ if TYPE_CHECKING:
 
 #: The module that each public name is loaded from; None for a public module.
 _HOME = {
-    "datasets": None,
-    "kernels": None,
-    "metrics": None,
-    "LabelAudit": "supervision",
-    "PairAudit": "supervision",
-    "PairNoise": "supervision",
-    "Pairs": "supervision",
-    "flip_labels": "supervision",
-    "NoisyLabelClassifier": "labels.classifier",
-    "audit_labels": "labels.audit",
-    "estimate_label_noise": "labels.audit",
-    "RobustMKLClassifier": "mkl.classifiers",
-    "SimpleMKLClassifier": "mkl.classifiers",
-    "BestCaseMKLClassifier": "mkl.best_case",
-    "RobustMKLClassifierCV": "mkl.paths",
-    "SimpleMKLClassifierCV": "mkl.paths",
-    "LinkSmoother": "links.smoothing",
-    "LinkedClustering": "links.clustering",
-    "PairKernelClustering": "pairs.clustering",
-    "PairKernelLearner": "pairs.learner",
-    "audit_pairs": "pairs.audit.wrong_pairs",
-    "PairCompleter": "completion.completer",
-    "PairCompletionClustering": "completion.clustering",
-    "plan_labelling": "completion.plan",
-    "complete_matrix": "completion.matrix.complete",
-    "UniformKernel": "baselines.uniform_kernel",
-    "ITML": "baselines.itml",
-    "ConstrainedSpectralClustering": "baselines.constrained_spectral",
-    "MMC": "baselines.mmc",
-    "MPCKMeans": "baselines.mpckmeans",
-    "NonparametricKernelLearner": "baselines.nonparametric_kernel",
-    "SpectralKernelLearner": "baselines.spectral_kernel",
+    name: home
+    for home, names in {
+        None: ["datasets", "kernels", "metrics"],
+        "supervision": ["LabelAudit", "PairAudit", "PairNoise", "Pairs", "flip_labels"],
+        "labels.classifier": ["NoisyLabelClassifier"],
+        "labels.audit": ["audit_labels", "estimate_label_noise"],
+        "mkl.classifiers": ["RobustMKLClassifier", "SimpleMKLClassifier"],
+        "mkl.best_case": ["BestCaseMKLClassifier"],
+        "mkl.paths": ["RobustMKLClassifierCV", "SimpleMKLClassifierCV"],
+        "links.smoothing": ["LinkSmoother"],
+        "links.clustering": ["LinkedClustering"],
+        "pairs.clustering": ["PairKernelClustering"],
+        "pairs.learner": ["PairKernelLearner"],
+        "pairs.audit.wrong_pairs": ["audit_pairs"],
+        "completion.completer": ["PairCompleter"],
+        "completion.clustering": ["PairCompletionClustering"],
+        "completion.plan": ["plan_labelling"],
+        "completion.matrix.complete": ["complete_matrix"],
+        "baselines.uniform_kernel": ["UniformKernel"],
+        "baselines.itml": ["ITML"],
+        "baselines.constrained_spectral": ["ConstrainedSpectralClustering"],
+        "baselines.mmc": ["MMC"],
+        "baselines.mpckmeans": ["MPCKMeans"],
+        "baselines.nonparametric_kernel": ["NonparametricKernelLearner"],
+        "baselines.spectral_kernel": ["SpectralKernelLearner"],
+    }.items()
+    for name in names
 }
 
 __all__ = sorted(_HOME)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = _HOME[name]
-    value = import_module(f".{name}", __name__) if home is None else getattr(import_module(f".{home}", __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(__all__))
+__getattr__, __dir__ = loaders(__name__, _HOME)

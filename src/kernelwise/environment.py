@@ -1,4 +1,4 @@
-"""What results depend on besides the data: the versions of Python and of the packages."""
+"""The versions of Python and of the packages, on which results depend besides the data."""
 
 import platform
 from importlib import import_module
@@ -9,9 +9,6 @@ __all__ = ["versions"]
 def versions() -> dict[str, str]:
     """Return the versions that results may depend on.
 
-    Examples
-    --------
-    >>> from kernelwise.environment import versions
     >>> sorted(versions())
     ['kernelwise', 'numpy', 'python', 'scipy', 'sklearn']
     """

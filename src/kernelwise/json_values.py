@@ -1,4 +1,4 @@
-"""Values of numpy as JSON holds them."""
+"""Values of numpy as values that JSON can hold."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,10 +13,6 @@ def plain(value: Any, *, finite: bool = True) -> Any:
 
     JSON has no infinite numbers: with ``finite`` they are a ValueError, otherwise None takes their place.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.json_values import plain
     >>> plain({"gap": np.array([0.5, 0.25]), "rounds": np.int64(3)})
     {'gap': [0.5, 0.25], 'rounds': 3}
     >>> plain((np.inf, 1.0), finite=False)

@@ -1,9 +1,9 @@
 """Files that are whole at every moment, and folders that one process holds at a time.
 
-A process may be killed, a disk may be full, and two processes may write the same file. Content goes to a temporary name
-beside the file, is synced, and is renamed; so readers see the old content or the new one, never a part. A temporary
-file is locked while its writer lives: one that is not is litter of a process that was killed, and the next writer of
-the same file removes it.
+A process may be killed, a disk may be full, and two processes may write the same file. So the content goes to a
+temporary file beside the file, which is synced and renamed: readers see the old content or the new content, never a
+part. A temporary file is locked while its writer lives. A temporary file without a lock is the litter of a process that
+was killed, and the next writer of the same file removes it.
 """
 
 import errno
@@ -18,30 +18,26 @@ from typing import BinaryIO
 
 try:
     import fcntl
-except ImportError:  # Windows, where an open file can be neither renamed nor removed: that is lock enough
-    fcntl = None  # type: ignore[assignment]  # asked for before every use
+except ImportError:  # On Windows an open file can be neither renamed nor removed, which serves as a lock.
+    fcntl = None  # type: ignore[assignment]  # checked before every use
 
 __all__ = ["alone_in", "whole_file", "write_together", "write_whole"]
 
-#: A file name has at most 255 bytes, and a character up to four.
+#: A file name has at most 255 bytes, and a character takes up to four bytes.
 NAME_CHARACTERS = 50
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all; an OSError names the file and the reason, and leaves what was there before."""
+    """Write a file whole or not at all; an OSError names the file and the reason, and the old file stays."""
     write_together({path: content})
 
 
 def write_together(contents: Mapping[Path, bytes], *, replace: bool = True) -> None:
-    """Write several files, none of which gets its name before all of them are on the disk.
+    """Write several files; no file gets its name before all of them are on the disk.
 
-    Without ``replace``, a file that is there already is a FileExistsError.
+    Without ``replace``, a file that exists is a FileExistsError.
 
-    Examples
-    --------
     >>> import tempfile
-    >>> from pathlib import Path
-    >>> from kernelwise.whole_files import write_together
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_together({Path(folder, "a"): b"1", Path(folder, "b"): b"2"})
     ...     sorted(path.name for path in Path(folder).iterdir())
@@ -57,9 +53,9 @@ def write_together(contents: Mapping[Path, bytes], *, replace: bool = True) -> N
 
 @contextmanager
 def whole_file(path: Path, *, replace: bool = True) -> Iterator[BinaryIO]:
-    """Give a stream whose content becomes that of ``path`` at the end, or is dropped if anything is raised.
+    """Give a stream whose content becomes the file ``path`` at the end, or is dropped if an error is raised.
 
-    The file behind a link is replaced, not the link, and keeps its permissions.
+    If ``path`` is a link, the file behind the link is replaced. The file keeps its permissions.
     """
     with _blaming(path):
         target = path.resolve()
@@ -69,7 +65,7 @@ def whole_file(path: Path, *, replace: bool = True) -> Iterator[BinaryIO]:
         yield stream
         with _blaming(path):
             _sync(stream)
-            with suppress(OSError):  # there is no file yet, or no permissions on this file system
+            with suppress(OSError):  # there is no file yet, or the file system has no permissions
                 shutil.copymode(target, temporary)
             if fcntl is None:
                 stream.close()
@@ -77,15 +73,15 @@ def whole_file(path: Path, *, replace: bool = True) -> Iterator[BinaryIO]:
                 temporary.replace(target)
     finally:
         for tidy in (stream.close, temporary.unlink):
-            with suppress(OSError):  # what could not be flushed was blamed above; the name may be gone
+            with suppress(OSError):  # an error of writing was raised above; the temporary file may be gone
                 tidy()
 
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Hold a folder until the end, or until this process dies: others who ask for it get a BlockingIOError.
+    """Hold a folder until the end, or until this process dies: meanwhile, other processes get a BlockingIOError.
 
-    The folder itself is locked, so nothing is left in it. Systems that cannot lock folders let everybody in.
+    The folder itself is locked, so that no file is left in it. Where folders cannot be locked, no process has to wait.
     """
     if fcntl is None:
         yield
@@ -94,7 +90,7 @@ def alone_in(folder: Path) -> Iterator[None]:
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:  # somebody holds it; or a network file system without locks
+        except OSError as error:  # another process holds the folder, or the network file system has no locks
             if isinstance(error, BlockingIOError):
                 raise
         yield
@@ -103,12 +99,12 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 
 def _open_locked(target: Path) -> tuple[Path, BinaryIO]:
-    """Make a temporary file beside ``target`` and lock it, again if somebody took it for litter before it was."""
+    """Make and lock a temporary file beside ``target``; again, if another process removed it before it was locked."""
     while True:
         temporary = target.with_name(f".{target.name[:NAME_CHARACTERS]}.{secrets.token_hex(8)}.kernelwise-tmp")
         stream = temporary.open("xb")
         if fcntl is not None:
-            with suppress(OSError):  # no locks here: then nobody takes it for litter either
+            with suppress(OSError):  # a file system without locks: there no process removes litter either
                 fcntl.flock(stream, fcntl.LOCK_EX)
         if os.fstat(stream.fileno()).st_nlink:
             return temporary, stream
@@ -116,11 +112,12 @@ def _open_locked(target: Path) -> tuple[Path, BinaryIO]:
 
 
 def _remove_litter(target: Path) -> None:
-    """Remove what writers of ``target`` left behind who were killed, where files can be locked."""
+    """Remove the temporary files of writers of ``target`` that were killed, where files can be locked."""
     litter = re.compile(rf"\.{re.escape(target.name[:NAME_CHARACTERS])}\.[0-9a-f]{{16}}\.kernelwise-tmp")
     for name in os.listdir(target.parent) if fcntl is not None else ():
         if litter.fullmatch(name):
-            # Network file systems lock what can be written only. An error: the writer lives, or the file is gone.
+            # Network file systems lock only files that are open for writing. On an error the writer lives, or the file
+            # is gone.
             with suppress(OSError), target.with_name(name).open("r+b") as stream:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 target.with_name(name).unlink()
@@ -128,7 +125,7 @@ def _remove_litter(target: Path) -> None:
 
 @contextmanager
 def _blaming(path: Path) -> Iterator[None]:
-    """Errors of the system name the file that the caller knows, not the temporary one."""
+    """Make errors of the system name the file that the caller knows, and not the temporary file."""
     try:
         yield
     except OSError as error:

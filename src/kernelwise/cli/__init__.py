@@ -1,7 +1,4 @@
-"""kernelwise for people with files: parse, call, print.
-
-``kernelwise --help`` shows the commands.
-"""
+"""The command line: parse, call, print. ``kernelwise --help`` shows the commands."""
 
 import sys
 from collections.abc import Sequence

@@ -1,6 +1,7 @@
-"""The commands, and the one place where what a user did wrong becomes a sentence and an exit status.
+"""The table of commands, and the one place that turns an error into a sentence and an exit status.
 
-Commands load what they need when they run: ``--help`` and mistakes in the command line are answered at once.
+Each command imports its estimators when it runs, so that ``--help`` and mistakes in the command line are answered at
+once.
 """
 
 import contextlib
@@ -17,13 +18,14 @@ import typer
 from .. import __version__
 from ..files.errors import explain
 from . import completion, data, experiments, labels, pairs
+from .session import command
 
 __all__ = ["app", "run"]
 
-#: Errors that say what the user can do; all others are mistakes of ours and keep their traceback.
+#: The messages of these errors say what the user can do. Any other error is our mistake and keeps its traceback.
 USER_ERRORS = (ValueError, OSError, ImportError, MemoryError)
 
-#: The exit status after Ctrl-C, as shells have it.
+#: The exit status after Ctrl-C, as in shells.
 STOPPED = 130
 
 app = typer.Typer(
@@ -37,11 +39,20 @@ app = typer.Typer(
 audit = typer.Typer(help="Which labels, or which pairs, are probably wrong.", no_args_is_help=True)
 app.add_typer(audit, name="audit")
 
-labels.register(app, audit)
-pairs.register(app, audit)
-completion.register(app)
-data.register(app)
-experiments.register(app)
+for group, function, example in (
+    (audit, labels.audit_labels, "audit labels people.csv --label approved --report review.html"),
+    (app, labels.classify, "classify people.csv --label approved --model people.skops"),
+    (app, labels.predict, "predict people.skops new-people.csv -o predictions.csv"),
+    (audit, pairs.audit_pairs, "audit pairs papers.csv citations.csv --report review.html"),
+    (app, pairs.cluster, "cluster papers.csv --links citations.csv -k 7 -o topics.csv"),
+    (app, completion.complete, "complete S.npy known.csv --query asked.csv -o answers.csv"),
+    (app, completion.plan, "plan S.npy -k 4 --accuracy 0.9"),
+    (app, data.apply, "apply people.csv corrections.csv -o people-corrected.csv"),
+    (app, experiments.demo, "demo"),
+    (app, experiments.reproduce, "reproduce lkcnpc-table2 --quick"),
+):
+    name = function.__name__.removeprefix("audit_")
+    group.command(name, epilog=f"Example: kernelwise {example}")(command(function))
 
 
 def _show_version(asked: bool) -> None:
@@ -62,10 +73,10 @@ def _options(
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit status."""
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever called us
+        if getattr(sys, name) is None:  # the program that called us has closed the stream
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # The name of a file may hold bytes that are no characters; it is shown all the same.
+        # The name of a file may hold bytes that are no characters; the name is shown all the same.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings():
@@ -79,7 +90,7 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _stopped()
     except BrokenPipeError:
-        _drop_output()  # whoever read it has seen enough
+        _drop_output()  # the program that read our output has seen enough
         return 0
     except USER_ERRORS as error:
         try:
@@ -94,16 +105,18 @@ def run(arguments: Sequence[str]) -> int:
         message = error.format_message()
         if not message:  # no arguments at all: the help was shown
             return 0
-        return _refuse(f"{explain(ValueError(message))}{_help_hint(error)}")
+        context = getattr(error, "ctx", None)
+        hint = f" (see: {context.command_path} --help)" if context is not None else ""
+        return _refuse(f"{explain(ValueError(message))}{hint}")
 
 
 def _drop_output() -> None:
-    """Forget what could not be written to the standard output: Python would complain once more when it closes."""
+    """Drop the output that could not be written: Python would complain again when it closes the stream."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _refuse(sentence: str) -> int:
-    with contextlib.suppress(OSError):  # where there is no place to complain, the status remains
+    with contextlib.suppress(OSError):  # where the sentence cannot be printed, the status remains
         print(f"kernelwise: {sentence}", file=sys.stderr)
     return 2
 
@@ -121,11 +134,6 @@ def _sentence(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):  # files have names
         return f"the output could not be written ({error.strerror}); make room for it"
     return explain(error)
-
-
-def _help_hint(error: Any) -> str:
-    context = getattr(error, "ctx", None)
-    return f" (see: {context.command_path} --help)" if context is not None else ""
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

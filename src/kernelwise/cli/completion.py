@@ -9,10 +9,10 @@ from rich.console import Console
 
 from .. import files
 from .inputs import OutputOption, check_files
-from .session import Session, command
+from .session import Session
 from .show import csv_text, print_list
 
-__all__ = ["register"]
+__all__ = ["complete", "plan"]
 
 SimilarityArgument = Annotated[
     Path, typer.Argument(help="A square, symmetric matrix: CSV, .npy, .npz or .mtx, with names or without.")
@@ -20,14 +20,6 @@ SimilarityArgument = Annotated[
 ComponentsOption = Annotated[
     int, typer.Option("--components", min=0, help="Eigenvectors of the similarity to use; 0 lets the data choose.")
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("complete", epilog="Example: kernelwise complete S.npy known.csv --query asked.csv -o answers.csv")(
-        command(complete)
-    )
-    app.command("plan", epilog="Example: kernelwise plan S.npy -k 4 --accuracy 0.9")(command(plan))
 
 
 def complete(

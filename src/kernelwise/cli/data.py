@@ -8,16 +8,9 @@ import typer
 from .. import files
 from ..files.errors import FileError
 from .inputs import OutputOption, check_files
-from .session import Session, command
+from .session import Session
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("apply", epilog="Example: kernelwise apply people.csv corrections.csv -o people-corrected.csv")(
-        command(apply)
-    )
+__all__ = ["apply"]
 
 
 def apply(
@@ -54,14 +47,12 @@ def apply(
         content = files.corrected_file(data, column, changes)
     files.write_file(target, content, force=session.force)
     result = {"file": str(target), "reviewed": len(decided), "changed": len(changes)}
-    session.show(
-        result,
-        lambda console: console.print(f"{target}: {len(changes)} corrected, of {len(decided)} reviewed.", markup=False),
-    )
+    said = f"{target}: {len(changes)} corrected, of {len(decided)} reviewed."
+    session.show(result, lambda console: console.print(said, markup=False))
 
 
 def _check_given(data: Path, column: str, given: dict[int, str]) -> None:
-    """Refuse corrections that were made for other labels than those in the data."""
+    """Refuse corrections that were made for labels which are not those of the data."""
     table = files.read_table(data, as_written=[column])
     labels = table[column].labels()
     for row, label in given.items():

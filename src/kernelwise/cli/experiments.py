@@ -6,23 +6,14 @@ from typing import Annotated
 
 import typer
 
-from .session import Session, command
+from .session import Session
 
-__all__ = ["register"]
+__all__ = ["demo", "reproduce"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("demo", epilog="Example: kernelwise demo")(command(demo))
-    app.command("reproduce", epilog="Example: kernelwise reproduce lkcnpc-table2 --quick")(command(reproduce))
+FolderOption = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")]
 
 
-def demo(
-    session: Session,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")] = Path(
-        "demo-output"
-    ),
-) -> None:
+def demo(session: Session, output: FolderOption = Path("demo-output")) -> None:
     """Show what kernelwise does, on the data that it brings: a minute or so."""
     from .tour import tour, write_summary
 
@@ -31,14 +22,10 @@ def demo(
             print(f"{what} ...", file=sys.stderr)
 
     rows = tour(show, output)
-    paths = write_summary(rows, output)
-    width = max(len(row["what"]) for row in rows)
-    lines = [f"{row['what']:<{width}}  {row['result']}" for row in rows]
+    text, paths = write_summary(rows, output)
+    said = f"\n{text}\nWritten to {' and '.join(map(str, paths))}"
     session.show(
-        {"results": rows, "files": [str(path) for path in paths]},
-        lambda console: console.print(
-            "\n".join(["", *lines, "", f"Written to {' and '.join(str(path) for path in paths)}"]), markup=False
-        ),
+        {"results": rows, "files": [str(path) for path in paths]}, lambda console: console.print(said, markup=False)
     )
 
 
@@ -53,7 +40,7 @@ def reproduce(
         str | None,
         typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: tcp://host:8786, or its scheduler file."),
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")] = Path("results"),
+    output: FolderOption = Path("results"),
 ) -> None:
     """Run a published table or figure again. A run that was stopped continues where it was."""
     from ..reproduction import catalogue, runner

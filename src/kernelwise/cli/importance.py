@@ -1,4 +1,4 @@
-"""Which columns of a table a model looks at."""
+"""Which columns of a table move the predictions of a model."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,34 +7,20 @@ import numpy as np
 
 __all__ = ["column_importances"]
 
-#: Rows that are looked at.
+#: The importances are measured on so many rows.
 ROWS = 200
-#: With more groups than this, as in a matrix of words, no single one says much.
+#: With more columns than this, as in a matrix of words, no single column says much.
 MAX_GROUPS = 200
-#: With more features than this, the rows that are looked at would take gigabytes.
+#: With more features than this, the chosen rows would take gigabytes.
 MAX_FEATURES = 200_000
 
 
 def column_importances(predict: Callable[[Any], Any], matrix: Any, groups: Sequence[str]) -> dict[str, float]:
-    """How much predictions move when a column, with all features made of it, is shuffled among rows.
+    """How much predictions move when all features of a column are shuffled among rows.
 
-    Parameters
-    ----------
-    predict : callable
-        Probabilities of rows.
-    matrix : array or sparse matrix of shape (n_rows, n_features)
-    groups : sequence of str
-        The column that each feature was made of.
+    ``groups`` names the column of each feature. The mean squared changes are shares that sum to one, the largest first;
+    there are no shares where there are too many columns.
 
-    Returns
-    -------
-    dict of str to float
-        Mean squared changes as shares that sum to one, largest first; empty where there are too many columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.cli.importance import column_importances
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
     >>> column_importances(lambda rows: rows[:, [0]] + rows[:, [1]] * 0, X, ["a", "b", "b"])
     {'a': 1.0}

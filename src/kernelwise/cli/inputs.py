@@ -1,4 +1,4 @@
-"""What commands take from files: a table with its features, and names for its rows."""
+"""The options and the data that several commands share: a table with its features, and names for its rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from ..files.errors import FileError
 from .session import Session
 
 if TYPE_CHECKING:
-    from ..files import Column, Kind, Table, TableFeatures
+    from ..files import Kind, Table, TableFeatures
 
 __all__ = ["Data", "IdOption", "KindOption", "OutputOption", "ReportOption", "check_files", "load"]
 
@@ -31,17 +31,7 @@ ReportOption = Annotated[
 
 @dataclass(frozen=True)
 class Data:
-    """A table that was read, and the features made of it.
-
-    Parameters
-    ----------
-    table : Table
-    features : TableFeatures
-    matrix : array or sparse matrix
-    ids : list of str
-        The cells of the id column, or row numbers from 0.
-    id_name : str
-    """
+    """A table, the features made of it, and the names of the rows: the cells of the id column, or numbers from 0."""
 
     table: "Table"
     features: "TableFeatures"
@@ -56,14 +46,12 @@ class Data:
 
     def shown(self) -> Any:
         """The rows as the reader knows them: the matrix, or the columns that are neither label nor id."""
-        return (
-            self.table.without([*self.features.leave_out, self.id_name])
-            if self.table.block is None
-            else self.table.block
-        )
+        if self.table.block is not None:
+            return self.table.block
+        return self.table.without([*self.features.leave_out, self.id_name])
 
     def report(self) -> dict[str, Any]:
-        """What was read, for the result of a command."""
+        """A description of the data, for the result of a command."""
         return {
             "file": str(self.table.source),
             "rows": self.table.n_rows,
@@ -74,23 +62,24 @@ class Data:
 
 
 def load(session: Session, path: Path, *, label: str | None, row_id: str | None, kinds: Sequence[str] | None) -> Data:
-    """Read a table, find who is who in it, and make features of the rest."""
+    """Read a table, find the names of its rows, and make features of the columns that are neither label nor id."""
     given = [name for name in (label, row_id) if name is not None]
     chosen = parse_kinds(kinds or [])
     worded = [name for name, kind in chosen.items() if kind != "numeric"]
     with session.step(f"reading {path}"):
         table = files.read_table(path, as_written=[*given, *worded], kinds=chosen)
-    id_name = row_id or next((column.name for column in table.columns.values() if _names_rows(column)), "row")
+    naming = (
+        column.name
+        for column in table.columns.values()
+        if column.kind == "id" and len({*column.labels()} - {""}) == table.n_rows
+    )
+    id_name = row_id or next(naming, "row")
     ids = list(table.distinct(id_name)) if id_name in table.columns else [str(row) for row in range(table.n_rows)]
     with session.step("making features"):
         # The classifier of labels scales numbers itself, other estimators do not.
         features = files.TableFeatures(leave_out=given, scaled=label is None).fit(table)
         matrix = features.transform(table)
     return Data(table, features, matrix, ids, id_name)
-
-
-def _names_rows(column: "Column") -> bool:
-    return column.kind == "id" and len({*column.labels()} - {""}) == len(column.values)
 
 
 def parse_kinds(options: Sequence[str]) -> "dict[str, Kind]":
@@ -109,7 +98,7 @@ def parse_kinds(options: Sequence[str]) -> "dict[str, Kind]":
 
 
 def check_files(session: Session, *, read: Sequence[Path | None], write: Sequence[Path | None] = ()) -> None:
-    """Refuse files that are not there, and names that cannot be written, before any work starts."""
+    """Refuse files that do not exist, and names that cannot be written, before any work starts."""
     for path in read:
         if path is not None:
             files.existing(path)

@@ -14,7 +14,7 @@ from ..files.errors import FileError
 from .importance import column_importances
 from .inputs import Data, IdOption, KindOption, OutputOption, ReportOption, check_files, load
 from .review import label_review
-from .session import Session, command
+from .session import Session
 from .show import (
     SHOWN,
     csv_text,
@@ -28,22 +28,9 @@ from .show import (
     table,
 )
 
-__all__ = ["register"]
+__all__ = ["audit_labels", "classify", "predict"]
 
 LabelOption = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
-
-
-def register(app: typer.Typer, audit: typer.Typer) -> None:
-    """Add the commands of this file."""
-    audit.command("labels", epilog="Example: kernelwise audit labels people.csv --label approved --report review.html")(
-        command(audit_labels)
-    )
-    app.command("classify", epilog="Example: kernelwise classify people.csv --label approved --model people.skops")(
-        command(classify)
-    )
-    app.command("predict", epilog="Example: kernelwise predict people.skops new-people.csv -o predictions.csv")(
-        command(predict)
-    )
 
 
 def audit_labels(
@@ -153,6 +140,7 @@ def predict(
 
 
 def _labels(loaded: Data, label: str) -> list[str]:
+    """The labels of all rows; a column that cannot hold the labels of classes is refused."""
     labels = loaded.table.required(label)
     counts = Counter(labels)
     if len(counts) < 2:
@@ -177,7 +165,7 @@ def _fit(session: Session, loaded: Data, labels: list[str]) -> Any:
 
 
 def _what_tells(session: Session, estimator: Any, loaded: Data) -> dict[str, dict[str, float]]:
-    """Weights of the kernels and importances of the columns, largest first."""
+    """The weights of the kernels and the importances of the columns, the largest first."""
     with session.step("finding the columns that matter"):
         columns = column_importances(estimator.predict_proba, loaded.matrix, loaded.features.feature_columns)
     kernels = zip(estimator.kernel_names_, map(float, estimator.kernel_weights_), strict=True)

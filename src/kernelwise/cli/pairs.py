@@ -12,22 +12,12 @@ from .. import files
 from ..files.errors import FileError
 from .inputs import Data, IdOption, KindOption, OutputOption, ReportOption, check_files, load
 from .review import link_review
-from .session import Session, command
+from .session import Session
 from .show import SHOWN, csv_text, percent, print_features, print_list, print_next, print_suspects, print_written
 
-__all__ = ["register"]
+__all__ = ["audit_pairs", "cluster"]
 
 NodesArgument = Annotated[Path, typer.Argument(help="What is linked, with its features: CSV, Parquet, .npz, .mtx ...")]
-
-
-def register(app: typer.Typer, audit: typer.Typer) -> None:
-    """Add the commands of this file."""
-    audit.command("pairs", epilog="Example: kernelwise audit pairs papers.csv citations.csv --report review.html")(
-        command(audit_pairs)
-    )
-    app.command("cluster", epilog="Example: kernelwise cluster papers.csv --links citations.csv -k 7 -o topics.csv")(
-        command(cluster)
-    )
 
 
 def audit_pairs(

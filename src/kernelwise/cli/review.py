@@ -1,18 +1,20 @@
 """Suspects as a CSV that can be reviewed in a spreadsheet and given to ``kernelwise apply``."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..files.delimited import csv_line
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ..supervision import LabelAudit, PairAudit
 
 __all__ = ["label_review", "link_review"]
 
 
 def label_review(audit: "LabelAudit", ids: Sequence[str], column: str) -> str:
-    """All labels, the most suspect first, with the suggested ones as corrections that are not decided yet.
+    """All labels, the most suspect first; each suggested label is a correction that is not decided yet.
 
     Examples
     --------
@@ -29,36 +31,22 @@ def label_review(audit: "LabelAudit", ids: Sequence[str], column: str) -> str:
     1,'=b,kind,spam,ham,skip,0.2000
     0,a,kind,ham,ham,skip,0.9000
     """
-    rows = [
-        [str(row), ids[row], column, str(audit.labels[row]), str(audit.suggested[row]), "skip", _chance(audit, row)]
-        for row in audit.order
-    ]
-    return _csv(["row", "id", "column", "given", "corrected", "decision", "quality"], rows)
+    return _csv(["id", "column"], audit, [[name, column] for name in ids], audit.labels)
 
 
 def link_review(audit: "PairAudit", ids: Sequence[str]) -> str:
     """All pairs, the most suspect first; 1 says "same" and -1 "different"."""
-    pairs = audit.pairs
-    rows = [
-        [
-            str(row),
-            ids[pairs.rows[row]],
-            ids[pairs.cols[row]],
-            str(pairs.labels[row]),
-            str(audit.suggested[row]),
-            "skip",
-            _chance(audit, row),
-        ]
-        for row in audit.order
-    ]
-    return _csv(["row", "id", "other_id", "given", "corrected", "decision", "quality"], rows)
+    ends = [[ids[row], ids[col]] for row, col in zip(audit.pairs.rows, audit.pairs.cols, strict=True)]
+    return _csv(["id", "other_id"], audit, ends, audit.pairs.labels)
 
 
-def _chance(audit: "LabelAudit | PairAudit", row: int) -> str:
-    return f"{audit.quality[row]:.4f}"
-
-
-def _csv(header: list[str], rows: list[list[str]]) -> str:
+def _csv(names: list[str], audit: "LabelAudit | PairAudit", whose: list[list[str]], given: "NDArray[Any]") -> str:
+    """The table of suspects; ``whose`` holds the cells of the columns ``names`` for every label or pair."""
     from ..report.corrections import neutralise
 
-    return "".join(f"{csv_line(row)}\n" for row in (header, *([neutralise(cell) for cell in row] for row in rows)))
+    rows = [["row", *names, "given", "corrected", "decision", "quality"]]
+    for row in audit.order:
+        quality = f"{audit.quality[row]:.4f}"
+        cells = [str(row), *whose[row], str(given[row]), str(audit.suggested[row]), "skip", quality]
+        rows.append([neutralise(cell) for cell in cells])
+    return "".join(f"{csv_line(row)}\n" for row in rows)

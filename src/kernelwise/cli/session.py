@@ -1,4 +1,4 @@
-"""What all commands share: options for machines and for the impatient, progress, and how results are shown."""
+"""The options, the progress display and the output that all commands share."""
 
 import functools
 import inspect
@@ -20,24 +20,13 @@ from ..json_values import plain
 
 __all__ = ["Session", "command"]
 
-#: A step that takes longer is worth a line where there is no terminal to draw on.
+#: Where there is no terminal to draw on, a step that takes longer gets a line.
 SLOW_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class Session:
-    """One run of a command: how it was asked to behave.
-
-    Parameters
-    ----------
-    seed : int
-    json : bool
-        Results as JSON on the standard output, and nothing else there.
-    quiet : bool
-        No progress.
-    force : bool
-        Overwrite files that exist.
-    """
+    """The shared options of one run of a command."""
 
     seed: int = 0
     json: bool = False
@@ -46,51 +35,46 @@ class Session:
 
     @contextmanager
     def step(self, what: str, *, total: int | None = None) -> Iterator[Callable[[int], None]]:
-        """Show on the standard error that something is going on, with a bar where ``total`` is known.
+        """Show on the standard error that a step is running, with a bar where ``total`` is known.
 
-        Gives a function that is told how much is done.
+        The function that the context gives takes how much is done.
         """
         console = Console(stderr=True)
         started = time.perf_counter()
-        if self.quiet:
-            yield _ignore
-        elif console.is_terminal:
-            with Progress(*_columns(total), console=console, transient=True) as progress:
-                task = progress.add_task(what, total=total)
-                yield lambda done: progress.update(task, completed=done)
+        if console.is_terminal and not self.quiet:
+            bar = [] if total is None else [BarColumn(), MofNCompleteColumn()]
+            name = TextColumn("{task.description}", markup=False)
+            with Progress(SpinnerColumn(), name, *bar, TimeElapsedColumn(), console=console, transient=True) as shown:
+                task = shown.add_task(what, total=total)
+                yield lambda done: shown.update(task, completed=done)
         else:
-            yield _ignore
+            yield lambda done: None
             seconds = time.perf_counter() - started
-            if seconds > SLOW_SECONDS:
+            if seconds > SLOW_SECONDS and not self.quiet:
                 print(f"{what}: {seconds:.1f} s", file=sys.stderr)
 
     def write(self, wanted: Mapping[Path | None, Callable[[], str]]) -> list[str]:
-        """Make and write the files that were asked for (None: not), all or none of them, and name them."""
+        """Make and write the files whose path is not None, all of them or none, and return their names."""
         contents = {path: make() for path, make in wanted.items() if path is not None}
         return [str(path) for path in files.write_files(contents, force=self.force)]
 
     def show(self, result: dict[str, Any], text: Callable[[Console], None]) -> None:
-        """Print the result, for a machine or, by ``text``, for a person."""
-        if self.json:
-            print(_json_text(plain(result, finite=False)))
-        else:
-            # Written to whatever the standard output is now; words are not cut where there is no terminal.
-            console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
-            text(console)
-
-
-def _json_text(value: Any) -> str:
-    """JSON that people can read, unless a name of a file in it is not made of characters."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    try:
-        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
-    except UnicodeEncodeError:
-        return json.dumps(value, indent=2, allow_nan=False)
-    return text
+        """Print the result: as JSON for a machine, or by ``text`` for a person."""
+        if not self.json:
+            # The standard output may have been replaced since the start; soft_wrap: no word is cut without a terminal.
+            text(Console(file=sys.stdout, highlight=False, soft_wrap=True))
+            return
+        value = plain(result, finite=False)
+        said = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+        try:
+            said.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+        except UnicodeEncodeError:  # the name of a file is not made of characters: write it in ASCII
+            said = json.dumps(value, indent=2, allow_nan=False)
+        print(said)
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that all have: its first parameter, a Session, is made of them."""
+    """Add the shared options to a command; its first parameter, a Session, is made of them."""
     options = {
         "seed": (int, typer.Option(help="Seed of everything random.", min=0), 0),
         "json": (bool, typer.Option("--json", help="Print the result as JSON."), False),
@@ -114,12 +98,3 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     with_session.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *shared)}
     del with_session.__wrapped__
     return with_session
-
-
-def _columns(total: int | None) -> list[Any]:
-    bar = [] if total is None else [BarColumn(), MofNCompleteColumn()]
-    return [SpinnerColumn(), TextColumn("{task.description}", markup=False), *bar, TimeElapsedColumn()]
-
-
-def _ignore(done: int) -> None:
-    pass

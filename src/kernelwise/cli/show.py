@@ -1,4 +1,4 @@
-"""Results for people: tables on the terminal, and CSV files."""
+"""Results as tables on the terminal and as CSV files."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +24,7 @@ __all__ = [
     "table",
 ]
 
-#: Rows of a list that are shown; files hold all.
+#: So many rows of a list are shown; files hold all rows.
 SHOWN = 10
 
 
@@ -32,7 +32,7 @@ def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> R
     """A table; columns of numbers are aligned to the right."""
     shown = RichTable(title=title or None, title_justify="left", box=None, header_style="bold", pad_edge=False)
     for position, name in enumerate(header):
-        numeric = all(_is_number(row[position]) for row in rows)
+        numeric = all(is_number(row[position].rstrip("%")) for row in rows)
         shown.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         shown.add_row(*(escape(cell) for cell in row))
@@ -42,7 +42,7 @@ def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> R
 def print_list(
     console: Console, header: Sequence[str], rows: Sequence[Sequence[str]], written: Sequence[str], shown: int = SHOWN
 ) -> None:
-    """Where a list was written, or else the first rows of it."""
+    """Name the files that hold a list, or else print its first rows."""
     if written:
         print_written(console, written)
         return
@@ -60,7 +60,7 @@ def print_written(console: Console, paths: Sequence[str]) -> None:
 def print_suspects(
     console: Console, what: tuple[str, str], worth_checking: int, header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> None:
-    """The first of the suspects, and how many are worth checking; ``what`` they are, as in ("label", "rows")."""
+    """Print the first suspects, and how many are worth checking; ``what`` are two nouns, as in ("label", "rows")."""
     one, several = what
     if not worth_checking:
         console.print(f"No {one} is suspect enough to be worth a check.")
@@ -70,7 +70,7 @@ def print_suspects(
 
 
 def print_next(console: Console, data: object, review: object, page: object) -> None:
-    """What to do with a list of suspects."""
+    """Say what to do with a list of suspects."""
     if page is not None:
         console.print(f"Next: open {page} in a browser, decide, and save the corrections.", markup=False)
     if review is not None:
@@ -80,7 +80,7 @@ def print_next(console: Console, data: object, review: object, page: object) -> 
 
 
 def print_features(console: Console, data: Data) -> None:
-    """What the columns became, and what was missing in them."""
+    """Print what the columns became, and where values are missing."""
     console.print()
     print_columns(console, data.features.describe())
     for name, lines in data.table.missing().items():
@@ -90,16 +90,15 @@ def print_features(console: Console, data: Data) -> None:
 
 
 def print_columns(console: Console, described: Sequence[dict[str, Any]]) -> None:
-    """What the columns became, those of the same fate on one line."""
-    fates: dict[str, list[str]] = {}
+    """Print what the columns became; columns that became the same stand on one line."""
+    groups: dict[str, list[str]] = {}
     for row in described:
-        fates.setdefault(row["becomes"], []).append(row["column"])
-    console.print(table("Columns", ["becomes", "columns"], [[fate, _some(names)] for fate, names in fates.items()]))
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+        groups.setdefault(row["becomes"], []).append(row["column"])
+    lines = [
+        [becomes, ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")]
+        for becomes, names in groups.items()
+    ]
+    console.print(table("Columns", ["becomes", "columns"], lines))
 
 
 def percent(rate: float, interval: Sequence[float] | None = None) -> str:
@@ -112,7 +111,7 @@ def percent(rate: float, interval: Sequence[float] | None = None) -> str:
 
 
 def csv_text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    r"""A CSV that no spreadsheet runs: numbers are as they are, and formulas get an apostrophe before them.
+    r"""A CSV that is safe in a spreadsheet: numbers stay as they are, and formulas get an apostrophe before them.
 
     >>> print(csv_text(["id", "label"], [["a", "x,y"], ["-1", "=cmd()"]]), end="")
     id,label
@@ -123,11 +122,3 @@ def csv_text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     safe = ([cell if is_number(cell) else neutralise(cell) for cell in row] for row in (header, *rows))
     return "".join(f"{csv_line(row)}\n" for row in safe)
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell.rstrip("%"))
-    except ValueError:
-        return False
-    return True

@@ -1,4 +1,4 @@
-"""The tour: what kernelwise does with supervision that is partly wrong, on the data it ships."""
+"""The tour: what kernelwise finds in the bundled data, whose labels, links and pairs are partly wrong."""
 
 import json
 from collections.abc import Callable
@@ -32,11 +32,12 @@ from ..spectral import GramFactor
 
 __all__ = ["tour", "write_summary"]
 
-Row = dict[str, str]
+#: A finding: what was measured, and the result.
+Finding = tuple[str, str]
 
 
-def noisy_links(folder: Path) -> list[Row]:
-    """How many citations cross topics, and how well the topics can be told in spite of it."""
+def noisy_links(folder: Path) -> list[Finding]:
+    """How many citations join papers of different topics, and how well the topics are found all the same."""
     papers = load_cora()
     topics = len(papers.target_names)
     pairs = Pairs.from_graph(papers.edges, n_samples=papers.data.shape[0], random_state=0)
@@ -54,26 +55,23 @@ def noisy_links(folder: Path) -> list[Row]:
     linked = len(pairs.positive)
     wrong = round((1 - pairs.positive.agreement(papers.target)) * linked)
     return [
-        {"what": "Cora: links taken as 'same topic'", "result": f"{linked}"},
-        {"what": "  of which wrong (the papers differ in topic)", "result": f"{wrong} ({wrong / linked:.0%})"},
-        {"what": "  estimated without any labels", "result": f"{1 - audit.noise.precision_positive:.0%}"},
-        {"what": "  wrong ones among the 200 most suspect links", "result": f"{mistaken[suspects].sum()}"},
-        {
-            "what": "  non-links sampled as 'other topic', of which wrong",
-            "result": f"{1 - pairs.negative.agreement(papers.target):.0%}",
-        },
+        ("Cora: links taken as 'same topic'", f"{linked}"),
+        ("  of which wrong (the papers differ in topic)", f"{wrong} ({wrong / linked:.0%})"),
+        ("  estimated without any labels", f"{1 - audit.noise.precision_positive:.0%}"),
+        ("  wrong ones among the 200 most suspect links", f"{mistaken[suspects].sum()}"),
+        ("  non-links sampled as 'other topic', of which wrong", f"{1 - pairs.negative.agreement(papers.target):.0%}"),
         *(
-            {
-                "what": f"  topics found from {name} (NMI, 1 is perfect)",
-                "result": f"{normalized_mutual_info(papers.target, model.fit(papers.data, pairs=given).labels_):.2f}",
-            }
+            (
+                f"  topics found from {name} (NMI, 1 is perfect)",
+                f"{normalized_mutual_info(papers.target, model.fit(papers.data, pairs=given).labels_):.2f}",
+            )
             for name, (model, given) in models.items()
         ),
     ]
 
 
-def noisy_labels(folder: Path) -> list[Row]:
-    """Three labels in ten are wrong. Find out, learn all the same, and write a page to review the suspects."""
+def noisy_labels(folder: Path) -> list[Finding]:
+    """Three labels in ten are wrong: estimate this share, learn all the same, and write a page of the suspects."""
     data = load_breast_cancer()
     X, y = data.data, data.target
     order = np.random.default_rng(0).permutation(len(y))
@@ -103,23 +101,23 @@ def noisy_labels(folder: Path) -> list[Row]:
     suspects = wrong[audit.order[:worth]]
     found_share = suspects.sum() / wrong.sum()
     return [
-        {"what": "Breast cancer: training labels that are wrong", "result": f"{wrong.mean():.0%}"},
-        {"what": "  estimated from the wrong labels alone", "result": found},
-        {
-            "what": "  labels worth checking, and how many of them are wrong",
-            "result": f"{worth} of {len(given)}; {suspects.sum()} of them, {found_share:.0%} of all wrong ones",
-        },
-        {"what": "  right on new cases: SVM tuned on these labels", "result": f"{svm.score(X[test], y[test]):.1%}"},
-        {
-            "what": "  right on new cases: NoisyLabelClassifier, no parameter",
-            "result": f"{model.score(X[test], y[test]):.1%} (one split; docs/how-noisy.md has many sets)",
-        },
-        {"what": "  a page to review the suspects, open it in a browser", "result": str(path)},
+        ("Breast cancer: training labels that are wrong", f"{wrong.mean():.0%}"),
+        ("  estimated from the wrong labels alone", found),
+        (
+            "  labels worth checking, and how many of them are wrong",
+            f"{worth} of {len(given)}; {suspects.sum()} of them, {found_share:.0%} of all wrong ones",
+        ),
+        ("  right on new cases: SVM tuned on these labels", f"{svm.score(X[test], y[test]):.1%}"),
+        (
+            "  right on new cases: NoisyLabelClassifier, no parameter",
+            f"{model.score(X[test], y[test]):.1%} (one split; docs/how-noisy.md has many sets)",
+        ),
+        ("  a page to review the suspects, open it in a browser", str(path)),
     ]
 
 
-def known_pairs(folder: Path) -> list[Row]:
-    """Papers, how similar their words are, and the truth for a few pairs: what of all the other pairs?"""
+def known_pairs(folder: Path) -> list[Finding]:
+    """Complete all pairs of papers, from the similarity of their words and the truth of a few pairs."""
     papers = load_citeseer()
     y, rng = papers.target, np.random.RandomState(0)
     labelled = np.isin(np.arange(len(y)), rng.permutation(len(y))[: len(y) // 5])
@@ -136,49 +134,42 @@ def known_pairs(folder: Path) -> list[Row]:
     asked = Pairs.from_labels(y, n_pairs=100_000, random_state=1)
     right = np.mean(completer.predict_pairs(asked.rows, asked.cols) == asked.labels)
     return [
-        {
-            "what": "Citeseer: pairs of papers that are known",
-            "result": f"{len(known)} of {every} ({len(known) / every:.1%})",
-        },
-        {"what": "  right on 100,000 other pairs", "result": f"{right:.0%}"},
-        {
-            "what": "  topics found with the known pairs put into the similarity (NMI)",
-            "result": f"{nmi[0]:.2f}",
-        },
-        {"what": "  topics found by completion (NMI)", "result": f"{nmi[1]:.2f}"},
-        {
-            "what": "  certified distance of the fit to its optimum",
-            "result": f"{completer.certificate_.relative_gap:.0e} of the objective",
-        },
+        ("Citeseer: pairs of papers that are known", f"{len(known)} of {every} ({len(known) / every:.1%})"),
+        ("  right on 100,000 other pairs", f"{right:.0%}"),
+        ("  topics found with the known pairs put into the similarity (NMI)", f"{nmi[0]:.2f}"),
+        ("  topics found by completion (NMI)", f"{nmi[1]:.2f}"),
+        (
+            "  certified distance of the fit to its optimum",
+            f"{completer.certificate_.relative_gap:.0e} of the objective",
+        ),
     ]
 
 
-#: The parts of the tour and what they are about.
-PARTS: dict[str, Callable[[Path], list[Row]]] = {
+#: The parts of the tour, by subject.
+PARTS: dict[str, Callable[[Path], list[Finding]]] = {
     "noisy labels": noisy_labels,
     "noisy links": noisy_links,
     "a few known pairs": known_pairs,
 }
 
 
-def tour(begin: Callable[[str], None], folder: Path) -> list[Row]:
-    """Run every part, telling ``begin`` its name first, and return what was found, line by line.
+def tour(begin: Callable[[str], None], folder: Path) -> list[dict[str, str]]:
+    """Run every part and return the findings, line by line; the page for review goes to ``folder``.
 
-    The page for review goes to ``folder``.
+    ``begin`` is called with the name of each part before the part runs.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files.check_output(folder / "review.html", force=True)
     rows = []
     for name, part in PARTS.items():
         begin(name)
-        rows += part(folder)
+        rows += [{"what": what, "result": result} for what, result in part(folder)]
     return rows
 
 
-def write_summary(rows: list[Row], folder: Path) -> list[Path]:
-    """Write what was found as text and as JSON; an earlier tour is overwritten."""
-    folder.mkdir(parents=True, exist_ok=True)
+def write_summary(rows: list[dict[str, str]], folder: Path) -> tuple[str, list[Path]]:
+    """Write the findings as text and as JSON, over those of an earlier tour; return the text and the paths."""
     width = max(len(row["what"]) for row in rows)
     text = "".join(f"{row['what']:<{width}}  {row['result']}\n" for row in rows)
     told = {folder / "summary.txt": text, folder / "summary.json": json.dumps(rows, indent=2) + "\n"}
-    return files.write_files(told, force=True)
+    return text, files.write_files(told, force=True)

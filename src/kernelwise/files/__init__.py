@@ -1,10 +1,11 @@
 """Data, links and models in files: read with suspicion, written whole or not at all.
 
-The names are loaded on first use, so that a command that needs none of them starts quickly.
+Each name is loaded on its first use, so that a command that needs no files starts quickly.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from ..first_use import loaders
 
 if TYPE_CHECKING:
     from ..tables.columns import Column as Column
@@ -29,38 +30,19 @@ if TYPE_CHECKING:
     from .writing import write_files as write_files
 
 _HOME = {
-    "Column": ".tables.columns",
-    "FileError": "errors",
-    "Kind": ".tables.kinds",
-    "SavedModel": "models",
-    "Table": ".tables.columns",
-    "TableFeatures": ".tables.preparation",
-    "check_output": "writing",
-    "corrected_file": "corrected",
-    "corrected_links": "corrected",
-    "existing": "reading",
-    "file_hash": "reading",
-    "load_model": "models",
-    "make_card": "models",
-    "read_card": "models",
-    "read_links": "reading",
-    "read_similarity": "reading",
-    "read_table": "reading",
-    "save_model": "models",
-    "write_file": "writing",
-    "write_files": "writing",
+    name: home
+    for home, names in {
+        ".tables.columns": ["Column", "Table"],
+        ".tables.kinds": ["Kind"],
+        ".tables.preparation": ["TableFeatures"],
+        "corrected": ["corrected_file", "corrected_links"],
+        "errors": ["FileError"],
+        "models": ["SavedModel", "load_model", "make_card", "read_card", "save_model"],
+        "reading": ["existing", "file_hash", "read_links", "read_similarity", "read_table"],
+        "writing": ["check_output", "write_file", "write_files"],
+    }.items()
+    for name in names
 }
 
 __all__ = sorted(_HOME)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(__all__))
+__getattr__, __dir__ = loaders(__name__, _HOME)

@@ -30,12 +30,12 @@ __all__ = [
     "sparse_from",
 ]
 
-#: Names under which the features stand in an archive of arrays.
+#: The names that the matrix of features may have in an archive of arrays.
 FEATURES = ("X", "x", "data", "features")
 
 
 def read_npy(path: Path) -> Table:
-    """Read a .npy file of numbers: a matrix, or a vector as the only column."""
+    """Read a .npy file of numbers: a matrix, or a vector, which becomes the only column."""
     with path.open("rb") as stream:
         array = _read_array(path, stream, path.stat().st_size)
     return _table_of_arrays(path, {"X": array})
@@ -52,7 +52,7 @@ def read_npz(path: Path) -> Table:
 
 
 def arrays_in(path: Path, content: Path | IO[bytes]) -> dict[str, NDArray[Any]]:
-    """The arrays of an archive by name; ``path`` is for messages."""
+    """The arrays of the archive ``content``, by name; ``path`` is for messages."""
     arrays = {}
     with open_archive(path, content) as archive:
         for member in archive.infolist():
@@ -84,10 +84,8 @@ def read_svmlight(path: Path) -> Table:
         ) from error
     if not features.shape[0]:
         raise FileError(f"{path} has no rows; every line must be 'label index:value ...'")
-    block = _checked_block(path, sp.csr_array(features))
-    return Table.of(
-        path, [Column("label", "categorical", as_words([f"{label:.15g}" for label in labels]))], block=block
-    )
+    label = Column("label", "categorical", as_words([f"{label:.15g}" for label in labels]))
+    return Table.of(path, [label], block=_checked_block(path, sp.csr_array(features)))
 
 
 def _read_array(path: Path, stream: IO[bytes], size: int, name: str | None = None) -> NDArray[Any]:
@@ -102,7 +100,7 @@ def _read_array(path: Path, stream: IO[bytes], size: int, name: str | None = Non
 
 
 def check_characters(where: str, content: bytes, dtype: np.dtype[Any]) -> None:
-    """Refuse numbers that are no characters, which Python must never see, and halves of characters."""
+    """Refuse text with numbers that are no characters, or with halves of characters: it can crash Python."""
     codes = np.frombuffer(content, dtype=np.dtype("u4").newbyteorder(dtype.byteorder))
     if codes.max(initial=0) > sys.maxunicode or ((codes >= 0xD800) & (codes <= 0xDFFF)).any():
         raise FileError(f"{where} holds text that is not made of characters; it is damaged, write it anew")
@@ -111,7 +109,7 @@ def check_characters(where: str, content: bytes, dtype: np.dtype[Any]) -> None:
 def check_array(
     path: Path, stream: IO[bytes], size: int, name: str | None = None, *, records: bool = False
 ) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, order and type of a .npy stream of ``size`` bytes, whose header is believed only as far as they go.
+    """Shape, order and type of a .npy stream of ``size`` bytes; a header that declares more bytes is refused.
 
     Arrays of records, such as the nodes of trees, are refused unless ``records`` allows them.
     """
@@ -122,7 +120,7 @@ def check_array(
         if version not in headers:
             raise ValueError(f"version {version} of the format is not read")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a header that an old Python wrote
+            warnings.simplefilter("ignore")  # numpy warns of a header that an old Python wrote
             shape, fortran, dtype = headers[version][1](stream)
         shape = tuple(int(length) for length in shape)  # True is an integer, but no length
     except (ValueError, EOFError, SyntaxError, tokenize.TokenError, TypeError) as error:
@@ -136,7 +134,7 @@ def check_array(
         raise FileError(f"{where} has the type {dtype}, and only numbers and text are read; convert it before saving")
     if not dtype.itemsize:
         raise FileError(f"{where} has entries of the type {dtype}, without any content; it is damaged, write it anew")
-    declared = math.prod(shape) * dtype.itemsize  # integers of Python, which do not overflow
+    declared = math.prod(shape) * dtype.itemsize  # integers of Python do not overflow
     check_size(path, declared, what="declares")
     if min(shape, default=0) < 0 or max(shape, default=0) > sys.maxsize or declared > size - headers[version][0]:
         raise FileError(
@@ -180,10 +178,11 @@ def _column(name: str, array: NDArray[Any]) -> Column:
 
 
 def _checked_block(path: Path, matrix: Any) -> Any:
-    """A matrix of float64 with at least one row and column and only finite numbers."""
+    """The matrix in float64; a matrix that is empty, too large or not finite is refused."""
     if matrix.ndim != 2 or not all(matrix.shape):
         raise FileError(f"{path} has shape {matrix.shape}; a matrix must have rows and columns")
-    widest = MAX_SPARSE_COLUMNS if sp.issparse(matrix) else MAX_COLUMNS
+    sparse = sp.issparse(matrix)
+    widest = MAX_SPARSE_COLUMNS if sparse else MAX_COLUMNS
     if matrix.shape[0] > MAX_SAMPLES or matrix.shape[1] > widest:
         raise FileError(
             f"{path} is {matrix.shape[0]} x {matrix.shape[1]}, which is more than is read: {MAX_SAMPLES} rows and"
@@ -192,26 +191,21 @@ def _checked_block(path: Path, matrix: Any) -> Any:
     if matrix.dtype.kind not in "biuf":
         raise FileError(f"{path} holds {matrix.dtype} entries; a matrix must hold real numbers")
     matrix = matrix.astype(np.float64)
-    values = matrix.data if hasattr(matrix, "tocoo") else matrix
-    if not np.isfinite(values).all():
-        row, column = _first_bad_entry(matrix)
+    finite = np.isfinite(matrix.data if sparse else matrix)
+    if not finite.all():
+        if sparse:
+            entries, first = matrix.tocoo(), np.argmin(finite)
+            row, column = entries.row[first], entries.col[first]
+        else:
+            row, column = np.argwhere(~finite)[0]
         raise FileError(
             f"{path}, row {row + 1}, column {column + 1}: a missing or infinite number; fill it in or leave the row out"
         )
     return matrix
 
 
-def _first_bad_entry(matrix: Any) -> tuple[int, int]:
-    if hasattr(matrix, "tocoo"):
-        entries = matrix.tocoo()
-        first = int(np.argmin(np.isfinite(entries.data)))
-        return int(entries.row[first]), int(entries.col[first])
-    row, column = np.argwhere(~np.isfinite(matrix))[0]
-    return int(row), int(column)
-
-
 def sparse_from(path: Path, arrays: dict[str, NDArray[Any]]) -> Any:
-    """The matrix that scipy.sparse.save_npz wrote, its indices checked before anything follows them."""
+    """The matrix that scipy.sparse.save_npz wrote; the indices are checked before they are used."""
     kind = arrays["format"].item() if arrays["format"].ndim == 0 else ""
     kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
     parts = {"csr": ("data", "indices", "indptr"), "csc": ("data", "indices", "indptr"), "coo": ("data", "row", "col")}
@@ -236,7 +230,7 @@ def sparse_from(path: Path, arrays: dict[str, NDArray[Any]]) -> Any:
 
 
 def _as_index(array: NDArray[Any]) -> NDArray[np.int64]:
-    """Indices of a type that compiled code can be trusted with."""
+    """Indices as int64, as compiled code needs them; other types and shapes are refused."""
     if array.ndim != 1 or array.dtype.kind not in "iu" or array.max(initial=0) > np.iinfo(np.int64).max:
         raise ValueError(f"indices of type {array.dtype} and shape {array.shape}")
     return array.astype(np.int64)

@@ -1,8 +1,8 @@
-"""A copy of a data file in which some cells are corrected and nothing else is touched."""
+"""A copy of a data file in which some cells are corrected and all others stay as they are."""
 
 import codecs
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ __all__ = ["corrected_file", "corrected_links"]
 def corrected_file(path: str | Path, column: str, corrections: Mapping[int, str]) -> bytes:
     r"""The content of a data file with some cells of a column replaced.
 
-    In a text file the lines of all other rows stay as they are, to the byte.
+    In a text file, the bytes of all other rows stay the same.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ def corrected_file(path: str | Path, column: str, corrections: Mapping[int, str]
 
 
 def corrected_links(path: str | Path, corrections: Mapping[frozenset[str], bool]) -> bytes:
-    r"""The content of a file of links in which some pairs are said to be of the same class (True) or not.
+    r"""The content of a file of links after corrections: a pair is of the same class (True) or not (False).
 
-    A third column gets the new label, 1 or -1. Without one, a link between different classes is left out.
+    The third column gets the new label, 1 or -1. Without a third column, a link between different classes is left out.
 
     Parameters
     ----------
@@ -91,9 +91,7 @@ def corrected_links(path: str | Path, corrections: Mapping[frozenset[str], bool]
 def _corrected_text(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:
     content = decode(path, read_bytes(path))
     table = cut(path, content, names=[column])
-    if column not in table.names:
-        raise FileError(f"{path} has no column {column!r}; {choices(column, table.names)}")
-    _check_rows(path, corrections, len(table.rows))
+    _check_fit(path, column, table.names, corrections, len(table.rows))
     position = table.names.index(column)
     replaced: dict[int, list[str] | None] = {}
     for row, value in corrections.items():
@@ -105,7 +103,7 @@ def _corrected_text(path: Path, column: str, corrections: Mapping[int, str]) -> 
 def _rewritten(
     path: Path, rows: Iterable[tuple[int, int, list[str]]], replaced: Mapping[int, list[str] | None], delimiter: str
 ) -> bytes:
-    """The file with the rows that start at some lines replaced, or left out where the new row is None."""
+    """The file in which the rows that start at some lines are replaced, or left out where the new row is None."""
     content = path.read_bytes()
     mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
     lines = list(io.StringIO(decode(path, content), newline=""))
@@ -127,9 +125,7 @@ def _corrected_parquet(path: Path, column: str, corrections: Mapping[int, str]) 
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    if column not in table.column_names:
-        raise FileError(f"{path} has no column {column!r}; {choices(column, table.column_names)}")
-    _check_rows(path, corrections, table.num_rows)
+    _check_fit(path, column, table.column_names, corrections, table.num_rows)
     old = table.column(column)
     plain = old.type.value_type if pa.types.is_dictionary(old.type) else old.type
     values = old.cast(plain).to_pylist()
@@ -146,10 +142,8 @@ def _corrected_parquet(path: Path, column: str, corrections: Mapping[int, str]) 
 
 def _corrected_arrays(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:
     arrays = arrays_in(path, path)
-    if column not in arrays or arrays[column].ndim != 1:
-        vectors = [name for name, array in arrays.items() if array.ndim == 1]
-        raise FileError(f"{path} has no column {column!r}; {choices(column, vectors)}")
-    _check_rows(path, corrections, len(arrays[column]))
+    vectors = {name: len(array) for name, array in arrays.items() if array.ndim == 1}
+    _check_fit(path, column, vectors, corrections, vectors.get(column, 0))
     values: list[object] = arrays[column].tolist()
     kind = arrays[column].dtype
     try:
@@ -163,7 +157,10 @@ def _corrected_arrays(path: Path, column: str, corrections: Mapping[int, str]) -
     return stream.getvalue()
 
 
-def _check_rows(path: Path, corrections: Mapping[int, str], n_rows: int) -> None:
+def _check_fit(path: Path, column: str, names: Collection[str], corrections: Mapping[int, str], n_rows: int) -> None:
+    """Refuse a column that the file does not have, and corrections of rows that it does not have."""
+    if column not in names:
+        raise FileError(f"{path} has no column {column!r}; {choices(column, names)}")
     for row in corrections:
         if not 0 <= row < n_rows:
             raise FileError(

@@ -31,38 +31,23 @@ __all__ = [
 ]
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
-#: Rows that are looked at to find the delimiter and the header.
+#: The delimiter and the header are found from so many rows.
 SAMPLE_ROWS = 100
-#: Cells take more memory than the text that they are cut from.
+#: The cells of a text take so many times the memory of the text.
 MEMORY_PER_BYTE = 10
-#: Long texts are allowed in a cell; more than this is a quote that was never closed.
+#: The most characters of a cell; a longer cell is a quote that was never closed.
 MAX_CELL = 10_000_000
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """A text file cut into cells, before anything is read into them.
+    """A text file cut into cells. ``lines`` are the lines at which the rows start, counted from 1.
 
-    Parameters
-    ----------
-    source : Path
-    delimiter : str
-    header : list of str, or None
-        The first row, where it holds names.
-    rows : list of lists of str
-    lines : ndarray of int
-        The line at which every row starts, counted from 1.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from kernelwise.files.delimited import cut
     >>> text = cut(Path("a.csv"), 'age;job\\n31;"cook; baker"\\n')
     >>> text.header, text.rows, text.lines
     (['age', 'job'], [['31', 'cook; baker']], array([2]))
     """
 
-    source: Path
     delimiter: str
     header: list[str] | None
     rows: list[list[str]]
@@ -78,12 +63,8 @@ class TextTable:
 def read_delimited(path: Path, *, as_written: Collection[str] = ()) -> Table:
     """Read a CSV or TSV file.
 
-    Parameters
-    ----------
-    path : Path
-    as_written : collection of str
-        Columns kept as text, such as labels and ids, so that 01 and 1.50 stay what they are. A first row that holds one
-        of these names is a header, whatever it looks like.
+    The columns ``as_written``, such as labels and ids, stay text, so that 01 and 1.50 do not become 1 and 1.5. A first
+    row that holds one of their names is a header, whatever its other cells are.
     """
     text = cut(path, decode(path, read_bytes(path)), names=as_written)
     if not text.rows:
@@ -98,7 +79,7 @@ def read_delimited(path: Path, *, as_written: Collection[str] = ()) -> Table:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a text file that is not empty and not too large."""
+    """The content of a text file; an empty file and a file that is too large are refused."""
     size = path.stat().st_size
     check_size(path, size, limit=MAX_TEXT_BYTES)
     if not size:
@@ -123,9 +104,8 @@ def decode(path: Path, content: bytes) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        byte = content[error.start]
         raise FileError(
-            f"{place(path, line=line)}: byte {byte:#04x} is not UTF-8; save the file as UTF-8"
+            f"{place(path, line=line)}: byte {content[error.start]:#04x} is not UTF-8; save the file as UTF-8"
             " (in a spreadsheet: 'CSV UTF-8'; or: iconv -f latin1 -t utf-8)"
         ) from error
 
@@ -142,17 +122,22 @@ def cut(path: Path, text: str, *, names: Collection[str] = ()) -> TextTable:
         rows.pop(), lines.pop()
     if not rows:
         raise FileError(f"{path} holds only blank lines; give a file with a header and at least one row")
-    if len(rows[0]) > MAX_COLUMNS:
-        raise FileError(f"{path} has {len(rows[0])} columns, and {MAX_COLUMNS} is the most that is read")
-    has_header = is_header(rows, names)
-    _check_lengths(path, rows, lines, delimiter, "header" if has_header else "first row")
-    start = int(has_header)
-    header = rows[0] if has_header else None
-    return TextTable(path, delimiter, header, rows[start:], np.array(lines[start:], dtype=np.int64))
+    width = len(rows[0])
+    if width > MAX_COLUMNS:
+        raise FileError(f"{path} has {width} columns, and {MAX_COLUMNS} is the most that is read")
+    start = int(is_header(rows, names))
+    for row, line in zip(rows, lines, strict=True):
+        if len(row) != width:
+            raise FileError(
+                f"{place(path, line=line)}: {len(row)} {'cell' if len(row) == 1 else 'cells'} where the"
+                f" {'header' if start else 'first row'} has {width}; quote cells that hold a {DELIMITERS[delimiter]},"
+                " and write nothing between delimiters for a missing value"
+            )
+    return TextTable(delimiter, rows[0] if start else None, rows[start:], np.array(lines[start:], dtype=np.int64))
 
 
 def find_delimiter(path: Path, text: str) -> str:
-    """The delimiter that cuts the first rows into the same number of cells, and most of them.
+    """The delimiter that most often cuts the first rows into the same number of cells.
 
     >>> find_delimiter(Path("a.csv"), "a;b\\n1,5;2\\n"), find_delimiter(Path("a.csv"), "a\\n1\\n")
     (';', ',')
@@ -164,7 +149,7 @@ def find_delimiter(path: Path, text: str) -> str:
             for _, _, row in islice(records(path, text, delimiter), SAMPLE_ROWS):
                 lengths[len(row)] += 1
         except FileError:
-            continue  # quotes that do not close: another delimiter, or an error that is reported on reading
+            continue  # a quote does not close: the delimiter is another one, or reading the file reports the error
         if lengths and max(lengths) > 1:
             usual, count = lengths.most_common(1)[0]
             scores[delimiter] = (count / lengths.total() if usual > 1 else 0.0, usual)
@@ -174,7 +159,9 @@ def find_delimiter(path: Path, text: str) -> str:
 
 
 def is_header(rows: Sequence[Sequence[str]], names: Collection[str] = ()) -> bool:
-    """Whether the first row holds names: those asked for; or neither numbers nor blanks, and not all seen below.
+    """Whether the first row is a header.
+
+    A header holds one of ``names``; or it has no number and no blank cell, and not all its cells occur below it.
 
     >>> is_header([["age", "job"], ["31", "cook"]]), is_header([["31", "cook"], ["45", "baker"]])
     (True, False)
@@ -182,7 +169,7 @@ def is_header(rows: Sequence[Sequence[str]], names: Collection[str] = ()) -> boo
     first = [cell.strip() for cell in rows[0]]
     if any(name in first for name in names):
         return True
-    # A blank name is that of the row numbers which some programs write first.
+    # Some programs write the numbers of the rows first, in a column with a blank name.
     named = first[1:] if first and not first[0] and len(first) > 1 else first
     if any(not cell or is_number(cell) for cell in named):
         return False
@@ -191,9 +178,9 @@ def is_header(rows: Sequence[Sequence[str]], names: Collection[str] = ()) -> boo
 
 
 def records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
-    """Rows with the first and the last line of each, counted from 1.
+    """The first line, the last line, counted from 1, and the cells of every row.
 
-    Blank lines are left out, unless the table has a single column, of which they may be cells.
+    Blank lines are left out, unless the table has a single column: there a blank line may be an empty cell.
 
     >>> list(records(Path("a.csv"), 'a,b\\n"1\\n2",3\\n', ","))
     [(1, 1, ['a', 'b']), (2, 3, ['1\\n2', '3'])]
@@ -206,8 +193,11 @@ def records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, int, l
             try:
                 row = next(reader, None)
             except csv.Error as error:
+                problem = f"the row cannot be cut into cells ({error})"
+                if "unexpected end" in str(error) or "field limit" in str(error):
+                    problem = 'a quoted cell that starts here has no closing "'
                 raise FileError(
-                    f"{place(path, line=line)}: {_quote_problem(error)}; double the quotes inside a quoted cell"
+                    f"{place(path, line=line)}: {problem}; double the quotes inside a quoted cell"
                 ) from error
             if row is None:
                 return
@@ -217,20 +207,14 @@ def records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, int, l
 
 
 def csv_line(cells: Sequence[str], delimiter: str = ",") -> str:
-    r"""One row as text, without its end; cells that hold an end of a line, of any kind, are quoted.
+    r"""One row as text, without the end of the line; a cell that holds an end of a line of any kind is quoted.
 
     >>> csv_line(["a", "b c", 'd"e', "f\rg"])
     'a,b c,"d""e","f\rg"'
     """
     stream = io.StringIO(newline="")
-    csv.writer(stream, delimiter=delimiter).writerow(cells)  # which quotes what occurs in its own end of a line
+    csv.writer(stream, delimiter=delimiter).writerow(cells)  # it ends lines with \r\n, so it quotes \r and \n
     return stream.getvalue().removesuffix("\r\n")
-
-
-def _quote_problem(error: csv.Error) -> str:
-    if "unexpected end" in str(error) or "field limit" in str(error):
-        return 'a quoted cell that starts here has no closing "'
-    return f"the row cannot be cut into cells ({error})"
 
 
 @contextmanager
@@ -240,17 +224,3 @@ def _long_cells() -> Iterator[None]:
         yield
     finally:
         csv.field_size_limit(before)
-
-
-def _check_lengths(path: Path, rows: list[list[str]], lines: list[int], delimiter: str, model: str) -> None:
-    width = len(rows[0])
-    for row, line in zip(rows, lines, strict=True):
-        if len(row) != width:
-            raise FileError(
-                f"{place(path, line=line)}: {_cells(len(row))} where the {model} has {width}; quote cells that hold a"
-                f" {DELIMITERS[delimiter]}, and write nothing between delimiters for a missing value"
-            )
-
-
-def _cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count} cells"

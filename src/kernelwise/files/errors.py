@@ -32,7 +32,7 @@ def explain(error: BaseException) -> str:
 
 @contextmanager
 def reading_a_table() -> Iterator[None]:
-    """Say that a file cannot be used where the table in it cannot."""
+    """Turn the error of a table into the error of the file that holds the table."""
     try:
         yield
     except FileError:

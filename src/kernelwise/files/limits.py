@@ -1,4 +1,4 @@
-"""How much a file may ask for. What a header claims is compared with the file before any memory is taken."""
+"""How much memory a file may ask for. The sizes in its header are checked before any memory is taken."""
 
 import io
 import math
@@ -26,23 +26,22 @@ __all__ = [
     "unpacking",
 ]
 
-#: The largest file, after unpacking, that is read: more would not fit in memory as an array.
+#: The most bytes of a file, after unpacking: more would not fit in memory as an array.
 MAX_BYTES = 4 * 2**30
-#: The largest text file: its cells take about ten times as much memory while it is read.
+#: The most bytes of a text file: while it is read, its cells take about ten times as much memory.
 MAX_TEXT_BYTES = 2**29
 #: The most columns of a table; a matrix in a sparse format may have more.
 MAX_COLUMNS = 100_000
-#: The most columns of a matrix in a sparse format: every one has a name, and a weight.
+#: The most columns of a matrix in a sparse format: each column has a name and a weight.
 MAX_SPARSE_COLUMNS = 5_000_000
-#: The most rows or columns of a sparse matrix, each of which costs eight bytes however empty it is.
+#: The most rows or columns of a sparse matrix: even an empty row takes eight bytes.
 MAX_SAMPLES = 50_000_000
-#: Up to here an archive may unpack to whatever it likes ...
-LARGE = 2**28
-#: ... and beyond to this many times its size. Numbers are packed to a tenth, and tables that are nearly empty to less.
-MAX_RATIO = 100
-#: The bit of the flags of a member that says so.
+#: An archive that unpacks to more than LARGE bytes may unpack to at most MAX_RATIO times its size. Numbers shrink to a
+#: tenth when they are packed, and tables that are nearly empty to less.
+LARGE, MAX_RATIO = 2**28, 100
+#: The bit of the flags of a member that says that the member is encrypted.
 ENCRYPTED = 1
-#: What unpacking a damaged archive raises.
+#: The errors that unpacking a damaged archive raises.
 DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, OSError, ValueError, LookupError, EOFError, RuntimeError)
 
 
@@ -74,9 +73,9 @@ def check_size(path: Path, size: int, *, what: str = "holds", limit: int = MAX_B
 
 
 def open_archive(path: Path, content: Path | IO[bytes] | None = None) -> zipfile.ZipFile:
-    """Open a zip archive, at ``path`` or within it, whose members, unpacked, are within the limits.
+    """Open the zip archive at ``path``, or its member ``content``; an archive beyond the limits is refused.
 
-    The sizes are those of the directory of the archive; reading a member never gives more bytes than it says there.
+    The sizes come from the directory of the archive; reading a member never gives more bytes than the directory says.
     """
     with unpacking(f"{path} is not a zip archive or is damaged"):
         archive = zipfile.ZipFile(path if content is None else content)
@@ -89,7 +88,7 @@ def open_archive(path: Path, content: Path | IO[bytes] | None = None) -> zipfile
 
 
 def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
-    """Refuse archives that are made to fill memory, or to write where nobody looks."""
+    """Refuse archives that are made to fill the memory or to write outside of their folder."""
     members = archive.infolist()
     unpacked, packed = (sum(getattr(member, size) for member in members) for size in ("file_size", "compress_size"))
     check_size(path, unpacked, what="unpacks to")
@@ -112,7 +111,7 @@ def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
 
 @contextmanager
 def unpacking(problem: str) -> Iterator[None]:
-    """Say ``problem`` where an archive cannot be unpacked.
+    """Turn the errors of unpacking into a :exc:`FileError` that says ``problem``.
 
     >>> with unpacking("a.npz is damaged"):
     ...     raise zipfile.BadZipFile("bad CRC")

@@ -1,4 +1,4 @@
-"""Matrix Market files. The reader of scipy is faster, but crashes on some damaged files."""
+"""Matrix Market files. The reader of scipy is faster, but some damaged files crash it."""
 
 import io
 import warnings
@@ -15,7 +15,7 @@ from .limits import MAX_SAMPLES, check_size
 
 __all__ = ["matrix_market"]
 
-#: The shortest line of an entry: "1 1" or "0", and the end of the line.
+#: The bytes of the shortest entry: "1 1" or "0", and the end of the line.
 BYTES_PER_ENTRY = {"coordinate": 4, "array": 2}
 FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
 SYMMETRIES = {"general": 0.0, "symmetric": 1.0, "skew-symmetric": -1.0}
@@ -23,7 +23,7 @@ SYMMETRIES = {"general": 0.0, "symmetric": 1.0, "skew-symmetric": -1.0}
 
 @dataclass(frozen=True)
 class Header:
-    """What the first lines of a file declare."""
+    """The format and the size that the first lines of a file declare."""
 
     layout: str
     field: str
@@ -34,7 +34,7 @@ class Header:
 
 
 def matrix_market(path: Path, content: bytes) -> Any:
-    r"""The matrix of a file, sparse or dense as it is written.
+    r"""The matrix of a file, sparse or dense as the file is.
 
     >>> text = b"%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 0.5\n2 1 3\n"
     >>> matrix_market(Path("a.mtx"), text).toarray()
@@ -45,7 +45,7 @@ def matrix_market(path: Path, content: bytes) -> Any:
     header = _header(path, lines, len(content))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # no entries at all are not worth a warning
+            warnings.simplefilter("ignore", UserWarning)  # numpy warns of a file without entries
             entries = np.loadtxt(lines, comments="%", ndmin=2, dtype=np.float64, encoding="latin-1")
     except (ValueError, OverflowError) as error:
         raise FileError(f"{path} has entries that are not numbers ({explain(error)})") from error
@@ -62,8 +62,8 @@ def _header(path: Path, lines: io.BytesIO, size: int) -> Header:
     layout, field, symmetry = banner[2:]
     if layout not in BYTES_PER_ENTRY or field not in FIELDS or symmetry not in SYMMETRIES:
         raise FileError(f"{path} holds {layout} {field} {symmetry} entries; only matrices of real numbers are read")
-    numbered = ((number, line) for number, line in enumerate(iter(lines.readline, b""), start=2) if _counts(line))
-    number, line = next(numbered, (0, b""))
+    numbered = enumerate(iter(lines.readline, b""), start=2)
+    number, line = next((item for item in numbered if item[1].strip() and not item[1].startswith(b"%")), (0, b""))
     if not line:
         raise FileError(f"{path} ends before it says how large the matrix is")
     try:
@@ -84,12 +84,8 @@ def _header(path: Path, lines: io.BytesIO, size: int) -> Header:
     return Header(layout, field, symmetry, n_rows, n_columns, n_entries)
 
 
-def _counts(line: bytes) -> bool:
-    return bool(line.strip()) and not line.startswith(b"%")
-
-
 def _listed(n_rows: int, n_columns: int, symmetry: str) -> int:
-    """How many numbers a dense matrix lists: of a symmetric one the lower half."""
+    """How many numbers a file lists of a dense matrix: all, or the lower half where the matrix is symmetric."""
     listed = {"general": n_rows * n_columns, "symmetric": n_rows * (n_rows + 1) // 2}
     return listed.get(symmetry, n_rows * (n_rows - 1) // 2)
 

@@ -1,4 +1,4 @@
-"""Models on disk in the format of skops, with a card. Loading a model never runs code that came with it."""
+"""Models on disk in the format of skops, with a card. Loading a model never runs code that is in the file."""
 
 import json
 import math
@@ -31,119 +31,79 @@ __all__ = ["SavedModel", "load_model", "make_card", "read_card", "save_model"]
 CARD = "card.json"
 #: Format 1 was written by development versions, whose classes stood in other modules.
 FORMAT = "kernelwise-model/2"
-#: The longest description of a model or of what it consists of.
+#: The most bytes of the card of a model, or of the list of its parts.
 MAX_JSON = 2**26
-SKOPS_MISSING = "saving and loading models needs skops: pip install kernelwise[cli]"
 
 #: How the parts of a model may be put together. Functions, methods and constructors with arguments are not among them.
 LOADERS = frozenset(
-    {
-        "DictNode",
-        "JsonNode",
-        "ListNode",
-        "NdArrayNode",
-        "ObjectNode",
-        "SparseMatrixNode",
-        "TreeNode",
-        "TupleNode",
-        "TypeNode",
-    }
+    ("DictNode", "JsonNode", "ListNode", "NdArrayNode", "ObjectNode", "SparseMatrixNode")
+    + ("TreeNode", "TupleNode", "TypeNode")
 )
-#: The types a model may consist of. A type that is not here is not loaded, whoever made the file.
+#: The types a model may consist of, by module. A type that is not here is not loaded, whoever made the file.
 TRUSTED = frozenset(
-    {
-        "builtins.bool",
-        "builtins.dict",
-        "builtins.float",
-        "builtins.int",
-        "builtins.list",
-        "builtins.str",
-        "builtins.tuple",
-        "numpy.bool",
-        "numpy.bool_",
-        "numpy.float32",
-        "numpy.float64",
-        "numpy.int32",
-        "numpy.int64",
-        "numpy.ndarray",
-        "numpy.str_",
-        "scipy.sparse._csr.csr_array",
-        "scipy.sparse._csr.csr_matrix",
-        "sklearn.feature_extraction.text.TfidfTransformer",
-        "sklearn.svm._classes.SVC",
-        "sklearn.tree._tree.Tree",
-        "kernelwise.baselines.constrained_spectral.ConstrainedSpectralClustering",
-        "kernelwise.baselines.itml.ITML",
-        "kernelwise.baselines.mmc.MMC",
-        "kernelwise.baselines.mpckmeans.MPCKMeans",
-        "kernelwise.baselines.nonparametric_kernel.NonparametricKernelLearner",
-        "kernelwise.baselines.spectral_kernel.SpectralFeatures",
-        "kernelwise.baselines.spectral_kernel.SpectralKernelLearner",
-        "kernelwise.baselines.uniform_kernel.UniformKernel",
-        "kernelwise.tables.encoders.Categories",
-        "kernelwise.tables.encoders.Dates",
-        "kernelwise.tables.encoders.Numbers",
-        "kernelwise.tables.encoders.Words",
-        "kernelwise.tables.preparation.TableFeatures",
-        "kernelwise.completion.components.Calibration",
-        "kernelwise.samples.FeatureScaler",
-        "kernelwise.completion.basis.ExtendedBasis",
-        "kernelwise.mkl.best_case.BestCaseMKLClassifier",
-        "kernelwise.completion.clustering.PairCompletionClustering",
-        "kernelwise.links.smoothing.LinkSmoother",
-        "kernelwise.links.clustering.LinkedClustering",
-        "kernelwise.mkl.classifiers.RobustMKLClassifier",
-        "kernelwise.mkl.classifiers.SimpleMKLClassifier",
-        "kernelwise.mkl.paths.RobustMKLClassifierCV",
-        "kernelwise.mkl.paths.SimpleMKLClassifierCV",
-        "kernelwise.labels.classifier.NoisyLabelClassifier",
-        "kernelwise.labels.classifier._Standardiser",
-        "kernelwise.labels.views.forest.SettledForest",
-        "kernelwise.kernels.additive.Interactions",
-        "kernelwise.kernels.additive.Laplace",
-        "kernelwise.labels.views.margins.MarginScorer",
-        "kernelwise.labels.views.pool.KernelScorer",
-        "kernelwise.labels.views.pool.ScorePool",
-        "kernelwise.labels.views.pool.View",
-        "kernelwise.pairs.clustering.PairKernelClustering",
-        "kernelwise.completion.completer.PairCompleter",
-        "kernelwise.pairs.learner.PairKernelLearner",
-        "kernelwise.kernels.combined.AttributeFeatures",
-        "kernelwise.kernels.combined.LandmarkFeatures",
-        "kernelwise.kernels.expansion.KernelExpansion",
-        "kernelwise.kernels.expansion.Term",
-        "kernelwise.kernels.families.KernelFamily",
-        "kernelwise.kernels.landmarks.LandmarkMap",
-        "kernelwise.kernels.precomputed.IndexedGram",
-        "kernelwise.kernels.precomputed.StackedGram",
-        "kernelwise.kernels.specs.Cosine",
-        "kernelwise.kernels.specs.Gaussian",
-        "kernelwise.kernels.specs.Linear",
-        "kernelwise.kernels.specs.Polynomial",
-        "kernelwise.kernels.specs.UnitDiagonal",
-        "kernelwise.optim.result.Certificate",
-        "kernelwise.optim.result.HistoryRow",
-        "kernelwise.labels.noise_model.fading_errors.FadingErrors",
-        "kernelwise.labels.noise_model.posterior.NoisePosterior",
-        "kernelwise.labels.noise_model.explanations.ExplainedNoise",
-        "kernelwise.completion.matrix.complete.Completion",
-        "kernelwise.supervision.audit.PairAudit",
-        "kernelwise.supervision.noise.PairNoise",
-        "kernelwise.supervision.pairs.Pairs",
-    }
+    f"{module}.{name}"
+    for module, names in {
+        "builtins": "bool dict float int list str tuple",
+        "numpy": "bool bool_ float32 float64 int32 int64 ndarray str_",
+        "scipy.sparse._csr": "csr_array csr_matrix",
+        "sklearn.feature_extraction.text": "TfidfTransformer",
+        "sklearn.svm._classes": "SVC",
+        "sklearn.tree._tree": "Tree",
+        "kernelwise.baselines.constrained_spectral": "ConstrainedSpectralClustering",
+        "kernelwise.baselines.itml": "ITML",
+        "kernelwise.baselines.mmc": "MMC",
+        "kernelwise.baselines.mpckmeans": "MPCKMeans",
+        "kernelwise.baselines.nonparametric_kernel": "NonparametricKernelLearner",
+        "kernelwise.baselines.spectral_kernel": "SpectralFeatures SpectralKernelLearner",
+        "kernelwise.baselines.uniform_kernel": "UniformKernel",
+        "kernelwise.completion.basis": "ExtendedBasis",
+        "kernelwise.completion.clustering": "PairCompletionClustering",
+        "kernelwise.completion.completer": "PairCompleter",
+        "kernelwise.completion.components": "Calibration",
+        "kernelwise.completion.matrix.complete": "Completion",
+        "kernelwise.kernels.additive": "Interactions Laplace",
+        "kernelwise.kernels.combined": "AttributeFeatures LandmarkFeatures",
+        "kernelwise.kernels.expansion": "KernelExpansion Term",
+        "kernelwise.kernels.families": "KernelFamily",
+        "kernelwise.kernels.landmarks": "LandmarkMap",
+        "kernelwise.kernels.precomputed": "IndexedGram StackedGram",
+        "kernelwise.kernels.specs": "Cosine Gaussian Linear Polynomial UnitDiagonal",
+        "kernelwise.labels.classifier": "NoisyLabelClassifier _Standardiser",
+        "kernelwise.labels.noise_model.explanations": "ExplainedNoise",
+        "kernelwise.labels.noise_model.fading_errors": "FadingErrors",
+        "kernelwise.labels.noise_model.posterior": "NoisePosterior",
+        "kernelwise.labels.views.forest": "SettledForest",
+        "kernelwise.labels.views.margins": "MarginScorer",
+        "kernelwise.labels.views.pool": "KernelScorer ScorePool View",
+        "kernelwise.links.clustering": "LinkedClustering",
+        "kernelwise.links.smoothing": "LinkSmoother",
+        "kernelwise.mkl.best_case": "BestCaseMKLClassifier",
+        "kernelwise.mkl.classifiers": "RobustMKLClassifier SimpleMKLClassifier",
+        "kernelwise.mkl.paths": "RobustMKLClassifierCV SimpleMKLClassifierCV",
+        "kernelwise.optim.result": "Certificate HistoryRow",
+        "kernelwise.pairs.clustering": "PairKernelClustering",
+        "kernelwise.pairs.learner": "PairKernelLearner",
+        "kernelwise.samples": "FeatureScaler",
+        "kernelwise.supervision.audit": "PairAudit",
+        "kernelwise.supervision.noise": "PairNoise",
+        "kernelwise.supervision.pairs": "Pairs",
+        "kernelwise.tables.encoders": "Categories Dates Numbers Words",
+        "kernelwise.tables.preparation": "TableFeatures",
+    }.items()
+    for name in names.split()
 )
 
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A model, what makes its features, and what is known about it.
+    """A model, the preparation of its features, and its card, which says how the model was made.
 
     Parameters
     ----------
     estimator : classifier
     features : TableFeatures
     card : dict
-        What :func:`make_card` returns.
+        From :func:`make_card`.
     """
 
     estimator: Any
@@ -156,7 +116,7 @@ class SavedModel:
         Raises
         ------
         FileError
-            If the parts of the model do not fit together, or the table has not the columns that are needed.
+            If the parts of the model do not fit together, or if the table lacks a column that the model needs.
         """
         if _prepares_frames(self.estimator):
             raise FileError(
@@ -166,12 +126,12 @@ class SavedModel:
         with _fitting_together(f"{table.source} and the model do not go together"):
             chances = np.asarray(self.estimator.predict_proba(self.features.transform(table)), dtype=np.float64)
             if chances.shape != (table.n_rows, len(self.estimator.classes_)):
-                raise ValueError("it has other classes than probabilities")
+                raise ValueError("the number of classes is not the number of probabilities")
             return chances
 
 
 def make_card(**facts: Any) -> dict[str, Any]:
-    """What a user should know about a model: the facts given, with the time and the versions.
+    """The card of a model: the given facts, the time, and the versions of Python and of the packages.
 
     Examples
     --------
@@ -191,12 +151,11 @@ def save_model(path: str | Path, model: SavedModel, *, force: bool = False) -> P
     ----------
     path : path
     model : SavedModel
-        Of types that :func:`load_model` will load; others are refused here already.
+        A model of types that :func:`load_model` does not load is refused.
     force : bool
-        Overwrite a file that exists.
+        Whether to overwrite a file that exists.
     """
-    skops_io = _skops()
-    content = BytesIO(skops_io.dumps({"estimator": model.estimator, "features": model.features}))
+    content = BytesIO(_skops().dumps({"estimator": model.estimator, "features": model.features}))
     with zipfile.ZipFile(content, "a", compression=zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(CARD, json.dumps(model.card, indent=2))
         _check_types(f"the model that {path} would hold has", json.loads(archive.read("schema.json")))
@@ -213,16 +172,13 @@ def load_model(path: str | Path) -> SavedModel:
     Raises
     ------
     FileError
-        If the file is damaged, or holds a type that is not on the list of trusted ones, which the message names.
+        If the file is damaged, or if it holds a type that is not trusted; the message names the type.
     """
     path = existing(path)
-    skops_io = _skops()
-    card = read_card(path)
+    skops_io, card = _skops(), read_card(path)
     with open_archive(path) as archive:
         _check_types(f"{path} holds", _json(path, archive, "schema.json"))
-        unpacked = 0
-        for member in archive.infolist():
-            unpacked += _check_member(path, archive, member, unpacked)
+        _check_members(path, archive)
     with _fitting_together(f"{path} cannot be loaded"):
         content = skops_io.load(path, trusted=sorted(TRUSTED))
         if not isinstance(content, dict) or not isinstance(content.get("features"), TableFeatures):
@@ -242,7 +198,7 @@ def read_card(path: str | Path) -> dict[str, Any]:
 
 
 def _n_features(estimator: Any) -> int:
-    """How many columns the parts of an estimator see: those of the data, or what it makes of a data frame."""
+    """The number of columns of the matrix that an estimator fits, which it may have made of a data frame."""
     if not _prepares_frames(estimator):
         return getattr(estimator, "n_features_in_", 0)
     if not isinstance(estimator._columns, TableFeatures):
@@ -256,7 +212,7 @@ def _prepares_frames(estimator: Any) -> bool:
 
 @contextmanager
 def _fitting_together(problem: str) -> Iterator[None]:
-    """Say ``problem`` where parts of a file, each as it should be, do not fit together, whatever that raises."""
+    """Turn any error into a :exc:`FileError` that says ``problem``: the parts of a model may not fit together."""
     try:
         yield
     except (TableError, MemoryError):
@@ -269,7 +225,7 @@ def _skops() -> Any:
     try:
         import skops.io
     except ImportError as error:
-        raise ImportError(SKOPS_MISSING) from error
+        raise ImportError("saving and loading models needs skops: pip install kernelwise[cli]") from error
     return skops.io
 
 
@@ -280,47 +236,40 @@ def _json(path: Path, archive: zipfile.ZipFile, name: str) -> Any:
 
 
 def _check_types(holder: str, schema: Any) -> None:
-    """Refuse types that are not trusted and ways of making them that are not needed."""
-    for loader, name in _types(schema):
-        if name not in TRUSTED or loader not in LOADERS:
-            raise FileError(
-                f"{holder} an object of type {name!r} ({loader}), which is not on the list of types that are loaded;"
-                " a file of unknown origin with such a type may be harmful"
-            )
-
-
-def _types(schema: Any) -> Iterator[tuple[str, str]]:
-    """Every loader and type in a schema, without recursion since nesting is the sender's choice."""
+    """Refuse types that are not trusted, and ways of loading that no model needs."""
     pending = [schema]
-    while pending:
+    while pending:  # no recursion: the sender of the file chooses how deep the schema is nested
         node = pending.pop()
-        if isinstance(node, Mapping):
-            if "__loader__" in node or "__class__" in node:
-                yield str(node.get("__loader__")), f"{node.get('__module__')}.{node.get('__class__')}"
-            pending.extend(node.values())
-        elif isinstance(node, list):
+        if isinstance(node, list):
             pending.extend(node)
+        elif isinstance(node, Mapping):
+            pending.extend(node.values())
+            loader, name = node.get("__loader__"), f"{node.get('__module__')}.{node.get('__class__')}"
+            if node.keys() & {"__loader__", "__class__"} and not (name in TRUSTED and str(loader) in LOADERS):
+                raise FileError(
+                    f"{holder} an object of type {name!r} ({loader}), which is not on the list of types that are"
+                    " loaded; a file of unknown origin with such a type may be harmful"
+                )
 
 
-def _check_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo, before: int) -> int:
-    """Refuse arrays that claim more than is there or hold no text, and sparse matrices whose indices lead outside.
-
-    Returns the bytes of the member, unpacked; ``before`` are those of the members before it.
-    """
-    with unpacking(f"{path}: {member.filename} is damaged"):
-        if member.filename.endswith(".npy"):
-            with archive.open(member) as stream:
-                shape, _, dtype = check_array(path, stream, member.file_size, member.filename, records=True)
-                if dtype.kind == "U":
-                    text = stream.read(math.prod(shape) * dtype.itemsize)
-                    check_characters(f"{path}, {member.filename}", text, dtype)
-        elif member.filename.endswith(".npz"):
-            packed = BytesIO(archive.read(member))
-            with open_archive(path, packed) as inner:
-                size = sum(part.file_size for part in inner.infolist())
-            check_size(path, before + size, what="unpacks to")
-            sparse_from(path, arrays_in(path, packed))
-            return size
-        elif member.filename not in (CARD, "schema.json"):
-            raise FileError(f"{path} holds {member.filename!r}, which is no part of a model; make it again")
-    return member.file_size
+def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
+    """Refuse arrays with false sizes or false text, and sparse matrices whose indices lead outside of the matrix."""
+    unpacked = 0
+    for member in archive.infolist():
+        size = member.file_size
+        with unpacking(f"{path}: {member.filename} is damaged"):
+            if member.filename.endswith(".npy"):
+                with archive.open(member) as stream:
+                    shape, _, dtype = check_array(path, stream, size, member.filename, records=True)
+                    if dtype.kind == "U":
+                        text = stream.read(math.prod(shape) * dtype.itemsize)
+                        check_characters(f"{path}, {member.filename}", text, dtype)
+            elif member.filename.endswith(".npz"):
+                packed = BytesIO(archive.read(member))
+                with open_archive(path, packed) as inner:
+                    size = sum(part.file_size for part in inner.infolist())
+                check_size(path, unpacked + size, what="unpacks to")
+                sparse_from(path, arrays_in(path, packed))
+            elif member.filename not in (CARD, "schema.json"):
+                raise FileError(f"{path} holds {member.filename!r}, which is no part of a model; make it again")
+        unpacked += size

@@ -1,4 +1,4 @@
-"""Parts of a model whose indices compiled code will follow without looking: they are looked at here."""
+"""Checks of the indices in a model: compiled code follows these indices without any check of its own."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,21 +16,9 @@ LEAF = -1
 def check_native_parts(path: Path, model: Any, n_features: int) -> None:
     """Refuse decision trees and support vector machines that would read outside of their own memory, or the data's.
 
-    Parameters
-    ----------
-    path : Path
-        For the message.
-    model : object
-        Whatever was loaded; its attributes, lists and dictionaries are searched.
-    n_features : int
-        How many columns the data will have.
+    All attributes, lists and dictionaries of ``model`` are searched; ``path`` is for the message.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pathlib import Path
     >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from kernelwise.files.native_checks import check_native_parts
     >>> tree = DecisionTreeRegressor().fit(np.eye(3), [0, 1, 2])
     >>> check_native_parts(Path("m.skops"), [tree.tree_], n_features=3)
     >>> check_native_parts(Path("m.skops"), [tree.tree_], n_features=2)
@@ -56,7 +44,7 @@ def check_native_parts(path: Path, model: Any, n_features: int) -> None:
 def _tree_is_whole(tree: Any) -> bool:
     """Whether every inner node has a feature that exists and two children that come after it."""
     if tree.node_count != tree.capacity or tree.node_count < 1:
-        return False  # before any array is taken: their length is what the file says
+        return False  # before the arrays are read: the file says how long they are
     left, right = np.asarray(tree.children_left), np.asarray(tree.children_right)
     inner = left != LEAF
     nodes = np.arange(tree.node_count)
@@ -95,7 +83,7 @@ def _machine_is_whole(machine: Any, n_features: int) -> bool:
 
 
 def _parts(model: Any) -> Iterator[Any]:
-    """Everything within a model, wherever it is."""
+    """All objects within a model."""
     pending: list[Any] = [model]
     seen: set[int] = set()
     while pending:

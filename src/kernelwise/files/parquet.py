@@ -15,19 +15,12 @@ from .limits import MAX_COLUMNS, check_size
 
 __all__ = ["load_parquet", "read_parquet"]
 
-#: Bytes that a cell takes as an object of Python, besides its text.
+#: A cell takes so many bytes as an object of Python, besides its text.
 CELL = 64
 
 
 def read_parquet(path: Path, *, as_written: Collection[str] = ()) -> Table:
-    """Read a Parquet file of numbers, truth values, text, dates and dictionaries of them.
-
-    Parameters
-    ----------
-    path : Path
-    as_written : collection of str
-        Columns kept as text.
-    """
+    """Read a Parquet file of numbers, truth values, text, dates and dictionaries; columns ``as_written`` stay text."""
     content = load_parquet(path)
     if not content.num_rows:
         raise FileError(f"{path} has no rows; give a file with at least one")
@@ -39,7 +32,7 @@ def read_parquet(path: Path, *, as_written: Collection[str] = ()) -> Table:
 
 
 def load_parquet(path: Path) -> Any:
-    """The content of a Parquet file, which, unpacked, is within the limits, as a table of pyarrow."""
+    """The content of a Parquet file as a table of pyarrow; a file that unpacks beyond the limits is refused."""
     try:
         import pyarrow.parquet as pq
         import pyarrow.types as types
@@ -59,7 +52,7 @@ def load_parquet(path: Path) -> Any:
             )
     texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
     with _reading(f"{path}"):
-        # A text that is repeated a million times is written once: it must be weighed before it is repeated.
+        # A text that occurs a million times is stored once: its size is checked before the text is repeated.
         content = pq.ParquetFile(path, read_dictionary=texts).read()
         content.validate(full=True)
         check_size(path, sum(_unpacked(content.column(name)) for name in texts), what="unpacks to")
@@ -70,7 +63,7 @@ def load_parquet(path: Path) -> Any:
 
 @contextmanager
 def _reading(where: str) -> Iterator[None]:
-    """Say where a file could not be read, whatever pyarrow makes of damage."""
+    """Turn the errors of pyarrow into a :exc:`FileError` that says where the file cannot be read."""
     import pyarrow as pa
 
     try:
@@ -91,7 +84,7 @@ def _is_read(kind: Any) -> bool:
 
 
 def _unpacked(texts: Any) -> int:
-    """Bytes of a column of text in which each is written out."""
+    """The bytes of a column of text when every text is written out."""
     import pyarrow.compute as pc
     import pyarrow.types as types
 
@@ -128,5 +121,4 @@ def _beyond_floats(integers: Any) -> bool:
     """Whether integers are so large that they must be names rather than amounts."""
     import pyarrow.compute as pc
 
-    ends = [end for end in pc.min_max(integers).as_py().values() if end is not None]
-    return any(abs(end) > 2**53 for end in ends)
+    return any(end is not None and abs(end) > 2**53 for end in pc.min_max(integers).as_py().values())

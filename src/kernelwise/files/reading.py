@@ -1,4 +1,4 @@
-"""From a file to a table, a similarity matrix or pairs, by the ending of its name."""
+"""Tables, similarity matrices and pairs from files; the ending of the name of a file says its format."""
 
 import hashlib
 import io
@@ -30,9 +30,9 @@ MATRICES: dict[str, Callable[[Path], Table]] = {
 }
 TEXTS = (".csv", ".tsv", ".tab", ".txt")
 EDGES = (".edges", ".edgelist")
-#: Matrices of its size that are needed to read a similarity and to compare it with its transpose.
+#: Reading a similarity and comparing it with its transpose takes the memory of so many matrices of its size.
 SIMILARITIES = 3
-#: What the third column of a file of links may say.
+#: The words that the third column of a file of links may hold.
 SAME = frozenset({"1", "+1", "1.0", "same", "must-link", "must", "yes", "true"})
 DIFFERENT = frozenset({"-1", "0", "-1.0", "0.0", "different", "cannot-link", "cannot", "no", "false"})
 
@@ -47,7 +47,7 @@ def read_table(path: str | Path, *, as_written: Collection[str] = (), kinds: Map
     as_written : collection of str
         Columns that must exist and are kept as text, such as labels and ids.
     kinds : mapping of str to {"numeric", "categorical", "text", "date", "id"}, optional
-        Kinds that differ from those found.
+        Columns whose kind is not the one that the cells suggest.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def read_table(path: str | Path, *, as_written: Collection[str] = (), kinds: Map
     Raises
     ------
     FileError
-        If the file cannot be used; the message says where and why.
+        If the file cannot be used; the message says where the fault is and what it is.
 
     Examples
     --------
@@ -104,8 +104,7 @@ def read_similarity(path: str | Path) -> tuple[NDArray[np.float64], list[str] | 
     names : list of str or None
     """
     path = existing(path)
-    table = read_table(path)
-    matrix, names = _matrix_of(table)
+    matrix, names = _matrix_of(read_table(path))
     _check_square(path, matrix.shape)
     uneven = np.abs(matrix - matrix.T) > 1e-8 * max(1.0, float(np.abs(matrix).max()))
     if uneven.any():
@@ -127,6 +126,7 @@ def _check_square(path: Path | str, shape: tuple[int, int]) -> None:
 
 
 def _matrix_of(table: Table) -> tuple[NDArray[np.float64], list[str] | None]:
+    """The numbers of a table, and the names in its first column or in its header, where there are names."""
     if table.block is not None:
         _check_square(table.source, table.block.shape)
         dense = table.block.toarray() if hasattr(table.block, "toarray") else table.block
@@ -159,7 +159,7 @@ def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the no
     Returns
     -------
     Pairs
-        In the order of the file. Without a third column all labels are +1.
+        The pairs in the order of the file. Without a third column all labels are +1.
 
     Examples
     --------
@@ -176,10 +176,10 @@ def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the no
     path = existing(path)
     if path.suffix.lower() in MATRICES:
         return _links_of_matrix(path, len(ids))
-    rows, lines = _cells_of_links(path, ids)
+    rows = _cells_of_links(path, ids)
     ends = np.empty((len(rows), 2), dtype=np.int64)
     labels = np.ones(len(rows), dtype=np.int64)
-    for position, (row, line) in enumerate(zip(rows, lines, strict=True)):
+    for position, (line, row) in enumerate(rows):
         for end in (0, 1):
             if row[end] not in ids:
                 raise FileError(
@@ -189,12 +189,18 @@ def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the no
         if ends[position, 0] == ends[position, 1]:
             raise FileError(f"{place(path, line=line)}: {row[0]!r} is linked to itself; leave the line out")
         if len(row) == 3:
-            labels[position] = _pair_label(path, line, row[2])
+            said = row[2].casefold()
+            if said not in SAME | DIFFERENT:
+                raise FileError(
+                    f"{place(path, line=line)}: {row[2]!r} must be 1 (same) or -1 (different); links have no other"
+                    " weight"
+                )
+            labels[position] = 1 if said in SAME else -1
     return Pairs(ends[:, 0], ends[:, 1], labels, n_samples=len(ids))
 
 
-def _cells_of_links(path: Path, ids: Mapping[str, int]) -> tuple[list[list[str]], list[int]]:
-    """Two or three stripped cells per link and the line of each; a first row of names that are no ids is a header."""
+def _cells_of_links(path: Path, ids: Mapping[str, int]) -> list[tuple[int, list[str]]]:
+    """The line and the two or three cells of each link; a first row of names that are no ids is a header."""
     text = decode(path, read_bytes(path))
     found = [(first, [cell.strip() for cell in row]) for first, _, row in link_records(path, text)]
     rows = [(line, row) for line, row in found if any(row)]
@@ -205,11 +211,11 @@ def _cells_of_links(path: Path, ids: Mapping[str, int]) -> tuple[list[list[str]]
     for line, row in rows:
         if len(row) not in (2, 3):
             raise FileError(f"{place(path, line=line)}: a link has two ids and perhaps a label, not {len(row)} cells")
-    return [row for _, row in rows], [line for line, _ in rows]
+    return rows
 
 
 def link_delimiter(path: Path, text: str) -> str | None:
-    """What stands between the ids of a file of links; None for blanks.
+    """The character between the ids of a file of links; None for blanks.
 
     >>> link_delimiter(Path("a.edges"), "1 2"), link_delimiter(Path("a.txt"), "1,2")
     (None, ',')
@@ -220,7 +226,7 @@ def link_delimiter(path: Path, text: str) -> str | None:
 
 
 def link_records(path: Path, text: str, delimiter: str | None = None) -> Iterator[tuple[int, int, list[str]]]:
-    """Cells of every line of a file of links with its first and last line; comments of an edge list are left out.
+    """The first line, the last line and the cells of every link of a file; comments of an edge list are left out.
 
     >>> list(link_records(Path("a.edges"), "# from to\\n1 2\\n"))
     [(2, 2, ['1', '2'])]
@@ -233,15 +239,6 @@ def link_records(path: Path, text: str, delimiter: str | None = None) -> Iterato
         cells = line.split()
         if cells and not cells[0].startswith(("#", "%")):
             yield number, number, cells
-
-
-def _pair_label(path: Path, line: int, cell: str) -> int:
-    said = cell.casefold()
-    if said in SAME or said in DIFFERENT:
-        return 1 if said in SAME else -1
-    raise FileError(
-        f"{place(path, line=line)}: {cell!r} must be 1 (same) or -1 (different); links have no other weight"
-    )
 
 
 def _links_of_matrix(path: Path, n_nodes: int) -> Pairs:
@@ -258,7 +255,7 @@ def _links_of_matrix(path: Path, n_nodes: int) -> Pairs:
 
 
 def existing(path: str | Path) -> Path:
-    """The path of a file that is there.
+    """The path of a file that exists.
 
     >>> existing("nowhere.csv")
     Traceback (most recent call last):
@@ -278,6 +275,6 @@ def existing(path: str | Path) -> Path:
 
 
 def file_hash(path: str | Path) -> str:
-    """The SHA-256 of a file, which says in a model's card what it was made from."""
+    """The SHA-256 of a file: in the card of a model it says which data the model was made from."""
     with existing(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

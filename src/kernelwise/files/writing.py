@@ -11,7 +11,7 @@ __all__ = ["check_output", "write_file", "write_files"]
 
 
 def check_output(path: str | Path, *, force: bool = False) -> Path:
-    """Where a file can be written: before long work starts, and without overwriting anything unless ``force``.
+    """Check, before long work starts, that a file can be written; only ``force`` overwrites a file that exists.
 
     >>> check_output("no/such/folder/a.csv")
     Traceback (most recent call last):
@@ -24,7 +24,7 @@ def check_output(path: str | Path, *, force: bool = False) -> Path:
     if path.is_dir():
         raise FileError(f"{path} is a folder; name a file to write")
     if path.exists() and not path.is_file():
-        raise FileError(f"{path} is a device or a pipe; name a file to write")  # which would be replaced by a file
+        raise FileError(f"{path} is a device or a pipe; name a file to write")  # a file would replace the device
     if path.exists() and not force:
         raise FileError(_exists(path))
     if not os.access(path.parent, os.W_OK):
@@ -41,7 +41,7 @@ def write_file(path: str | Path, content: bytes | str, *, force: bool = False) -
     content : bytes or str
         Text is written in UTF-8.
     force : bool
-        Overwrite a file that exists.
+        Whether to overwrite a file that exists.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def write_files(contents: Mapping[Path, bytes | str], *, force: bool = False) ->
     contents : mapping of Path to bytes or str
         Text is written in UTF-8.
     force : bool
-        Overwrite files that exist.
+        Whether to overwrite files that exist.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def write_files(contents: Mapping[Path, bytes | str], *, force: bool = False) ->
     }
     try:
         write_together(encoded, replace=force)
-    except FileExistsError as error:  # since the check: somebody else was faster
+    except FileExistsError as error:  # another process wrote the file since the check
         raise FileError(_exists(error.filename)) from error
     except OSError as error:
         raise FileError(f"{error.filename} {error.strerror}") from error

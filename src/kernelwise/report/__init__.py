@@ -1,6 +1,6 @@
-"""Audits to look at: one self-contained page to review suspects on, the corrections it exports, and displays.
+"""A self-contained page to review the suspects of an audit, the corrections that it exports, and displays.
 
-A report is data first, a plain dictionary, and then a page::
+A report is a plain dictionary first, and then a page::
 
     report = label_report(audit, X=frame, ids=frame.index)
     write_report(report, "review.html")

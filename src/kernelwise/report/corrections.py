@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..files import FileError, write_file
 
 DECISIONS = ("correct", "wrong", "skip")
-#: What a spreadsheet would take for a formula, possibly behind apostrophes of an earlier neutralisation.
+#: A cell that a spreadsheet would take for a formula, perhaps behind apostrophes that :func:`neutralise` has added.
 FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 REQUIRED = ("row", "given", "corrected", "decision")
 
@@ -36,18 +36,18 @@ class CorrectionsError(FileError):
 
 @dataclass(frozen=True)
 class Correction:
-    """What a reviewer said about one label or pair.
+    """The decision of a reviewer about one label or pair.
 
     Parameters
     ----------
     row : int
-        Position in the data, from zero; of a pair in the list of pairs.
+        The position of the label in the data, or of the pair in the list of pairs, from zero.
     given, corrected : str
-        The label as it was, and as it should be. Of pairs "1" (same) and "-1" (different). A skipped row has no
-        corrected label.
+        The label as it was, and as it should be; for a pair "1" (same) or "-1" (different). The corrected label of a
+        skipped row counts for nothing.
     decision : {"correct", "wrong", "skip"}
     id, other_id : str
-        What the reader calls the row; the two ends of a pair.
+        The name of the row, or the names of the two ends of a pair.
     column : str
         The column of the label.
     reviewed_at : str
@@ -78,9 +78,6 @@ class Correction:
 def neutralise(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula: an apostrophe goes before =, +, -, @, tab and line ends.
 
-    Examples
-    --------
-    >>> from kernelwise.report.corrections import neutralise
     >>> neutralise("=cmd()"), neutralise("-1"), neutralise("'tis"), neutralise("'=x")
     ("'=cmd()", "'-1", "'tis", "''=x")
     """
@@ -90,9 +87,6 @@ def neutralise(cell: str) -> str:
 def restore(cell: str) -> str:
     """The inverse of :func:`neutralise`.
 
-    Examples
-    --------
-    >>> from kernelwise.report.corrections import restore
     >>> restore("'=cmd()"), restore("-1"), restore("'tis"), restore("''=x")
     ('=cmd()', '-1', "'tis", "'=x")
     """
@@ -105,13 +99,13 @@ def read_corrections(path: str | os.PathLike[str]) -> list[Correction]:
     Parameters
     ----------
     path : path
-        A CSV file in UTF-8 with the columns row, given, corrected and decision; id, other_id, column and reviewed_at
-        are optional, others are passed over.
+        A CSV file in UTF-8 with the columns row, given, corrected and decision. The columns id, other_id, column and
+        reviewed_at are optional; other columns are ignored.
 
     Returns
     -------
     list of Correction
-        In the order of the file. :exc:`CorrectionsError` names the line of the first fault.
+        The corrections in the order of the file. A :exc:`CorrectionsError` names the line of the first fault.
 
     Examples
     --------
@@ -137,14 +131,14 @@ def read_corrections(path: str | os.PathLike[str]) -> list[Correction]:
 
 
 def write_corrections(corrections: Iterable[Correction], path: str | os.PathLike[str], *, force: bool = False) -> Path:
-    """Write corrections as the page does: the counterpart of :func:`read_corrections`.
+    """Write corrections in the format of the review page, which :func:`read_corrections` reads.
 
     Parameters
     ----------
     corrections : iterable of Correction
     path : path
     force : bool, default=False
-        Whether a file that is there already may be replaced.
+        Whether to overwrite a file that exists.
 
     Examples
     --------
@@ -165,10 +159,10 @@ def write_corrections(corrections: Iterable[Correction], path: str | os.PathLike
 
 
 def apply_corrections(labels: ArrayLike, corrections: Iterable[Correction]) -> NDArray[Any]:
-    """A copy of labels with the corrections in it.
+    """A copy of the labels with the corrections applied.
 
-    Every correction must find the label that it was made for; otherwise it belongs to other data, and nothing is
-    changed. Of several corrections of a row the last one counts.
+    The given label of every correction must be the label of its row: otherwise the corrections belong to other data,
+    and an error is raised. If a row has several corrections, the last one counts.
 
     Parameters
     ----------
@@ -178,7 +172,7 @@ def apply_corrections(labels: ArrayLike, corrections: Iterable[Correction]) -> N
     Returns
     -------
     ndarray of shape (n,)
-        Of the type of ``labels``, wide enough for new text.
+        An array of the type of ``labels``, wide enough for new text.
 
     Examples
     --------

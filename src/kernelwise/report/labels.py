@@ -1,4 +1,4 @@
-"""The review page of labels, as data."""
+"""The data of the review page of labels."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..supervision import LabelAudit
 from .neighbours import trusted_neighbours
 from .plain_data import ShownRows, cells, fingerprint, number, numbers, read_ids, shown_rows, texts
-from .review import MAX_WORDS, review, words
+from .review import MAX_WORDS, review
 from .settings import PageSettings
 
 MAX_CHANCES = 5
@@ -26,30 +26,30 @@ def label_report(
     neighbours: int | ArrayLike = 3,
     settings: PageSettings | None = None,
 ) -> dict[str, Any]:
-    """What the review page of an audit shows, as a plain dictionary that JSON can hold.
+    """The data of the review page of an audit, as a plain dictionary that JSON can hold.
 
     Parameters
     ----------
     audit : LabelAudit
     X : DataFrame, array or sparse matrix of shape (n_samples, n_features), default=None
-        The rows as the reader should see them; of a sparse matrix the non-zero entries.
+        The rows as the reader should see them; of a sparse matrix the non-zero entries are shown.
     feature_names : sequence of str, default=None
-        The frame's columns, or x0, x1, ... by default.
+        The names of the features; by default the columns of the frame, or x0, x1, ...
     ids : array-like of shape (n_samples,), default=None
-        What the reader calls the rows; their numbers by default.
+        The names of the rows; their numbers by default.
     kernel_weights : dict of str to float, or array, default=None
-        Drawn as bars.
+        The page draws the weights as bars.
     history : sequence of HistoryRow, default=None
-        Bounds by iteration; the gap between them is drawn.
+        The bounds by iteration; the page draws the gap between them.
     neighbours : int or array of shape (n_samples, k), default=3
-        How many trusted rows to show beside each of the most suspect, near in the numeric columns of ``X``; or which
-        ones (-1 for none), for instance from :func:`trusted_neighbours` on encoded data.
+        How many trusted rows to show beside each of the most suspect rows, near in the numeric columns of ``X``; or the
+        positions of these rows (-1 for none), for instance from :func:`trusted_neighbours` on encoded data.
     settings : PageSettings, default=None
 
     Returns
     -------
     dict
-        For :func:`render` and :func:`write_report`.
+        The report that :func:`render` and :func:`write_report` take.
 
     Examples
     --------
@@ -91,14 +91,14 @@ def label_report(
     top = listed[: settings.max_details]
     page["suspects"] |= {
         "id": [names[row] for row in listed],
-        "features": _shown(table, listed, settings.max_columns),
+        "features": [cells(column[listed]) for column in table.columns[: settings.max_columns]],
     }
     return page | {
         "key": fingerprint(["labels"], names, [values[code] for code in given]),
         "values": values,
         "names": values,
         "columns": _describe_columns(table, given, audit.quality, len(classes), settings.max_columns),
-        "n_columns": len(table.names) if table else 0,
+        "n_columns": len(table.names),
         "details": [
             {"chances": _chances(audit.probabilities[row])}
             | _compare(table, row, [at for at in others if at >= 0], names, audit.quality, settings.max_columns)
@@ -108,7 +108,7 @@ def label_report(
 
 
 def _codes(labels: NDArray[Any], classes: list[Any]) -> NDArray[np.intp]:
-    """Positions of labels among the classes."""
+    """The positions of labels among the classes."""
     places = {value: code for code, value in enumerate(classes)}
     try:
         return np.array([places[value] for value in labels.tolist()], dtype=np.intp)
@@ -121,10 +121,8 @@ def _chances(probabilities: NDArray[np.float64]) -> list[list[float | None]]:
     return [[int(code), number(probabilities[code])] for code in likely]
 
 
-def _near(
-    audit: LabelAudit, table: ShownRows | None, rows: NDArray[np.intp], wanted: int | ArrayLike
-) -> NDArray[np.intp]:
-    none = np.full((len(rows), 0), -1, dtype=np.intp)
+def _near(audit: LabelAudit, table: ShownRows, rows: NDArray[np.intp], wanted: int | ArrayLike) -> NDArray[np.intp]:
+    """The positions of the neighbours of some rows: those that the user gives, or the nearest trusted rows."""
     if not isinstance(wanted, int):
         positions = np.asarray(wanted, dtype=np.intp)
         if positions.ndim != 2 or len(positions) != len(audit.labels):
@@ -134,29 +132,23 @@ def _near(
         if positions.size and (positions.min() < -1 or positions.max() >= len(audit.labels)):
             raise ValueError(f"neighbours must hold positions of rows below {len(audit.labels)}, or -1 for none")
         return positions[rows]
-    matrix = table.matrix() if table else None
+    matrix = table.matrix()
     if matrix is None or wanted == 0 or not len(rows):
-        return none
+        return np.empty((len(rows), 0), dtype=np.intp)
     return trusted_neighbours(audit, matrix, rows, n_neighbors=wanted)
 
 
-def _shown(table: ShownRows | None, rows: NDArray[np.intp], max_columns: int) -> list[list[Any]]:
-    """The listed part of the columns; of a sparse matrix the words stand with the details."""
-    if table is None or table.columns is None:
-        return []
-    return [cells(column[rows]) for column in table.columns[:max_columns]]
-
-
 def _describe_columns(
-    table: ShownRows | None, given: NDArray[np.intp], quality: NDArray[np.float64], n_classes: int, max_columns: int
+    table: ShownRows, given: NDArray[np.intp], quality: NDArray[np.float64], n_classes: int, max_columns: int
 ) -> list[dict[str, Any]]:
-    """Names, and for numbers where the bulk lies and the median of each class over its more trusted half."""
-    if table is None or table.columns is None:
-        return []
+    """The name of each column; for numbers also the range of most values, and the median of each class.
+
+    The medians are those of the more trusted half of each class.
+    """
     members = [np.flatnonzero(given == code) for code in range(n_classes)]
     trusted = [rows[quality[rows] >= np.median(quality[rows])] if len(rows) else rows for rows in members]
     described: list[dict[str, Any]] = []
-    for name, column in zip(table.names[:max_columns], table.columns, strict=False):
+    for name, column in zip(table.names, table.columns[:max_columns], strict=False):
         known = column[np.isfinite(column)] if column.dtype.kind in "iuf" else None
         if known is None or not len(known):
             described.append({"name": name})
@@ -173,23 +165,17 @@ def _describe_columns(
 
 
 def _compare(
-    table: ShownRows | None,
-    row: int,
-    others: list[int],
-    names: list[str],
-    quality: NDArray[np.float64],
-    max_columns: int,
+    table: ShownRows, row: int, others: list[int], names: list[str], quality: NDArray[np.float64], max_columns: int
 ) -> dict[str, Any]:
-    """A suspect's neighbours with their values; for sparse rows its largest entries and those that they share."""
+    """The neighbours of a suspect with their values; for sparse rows the largest words, and the words they share."""
     near: list[dict[str, Any]] = [{"row": int(at), "id": names[at], "quality": number(quality[at])} for at in others]
-    if table is None:
+    if table.sparse is None:
+        if table.columns:
+            for neighbour, at in zip(near, others, strict=True):
+                neighbour["values"] = table.values(at, max_columns)
         return {"near": near}
-    if table.columns is not None:
-        for neighbour, at in zip(near, others, strict=True):
-            neighbour["values"] = [cells(column[at : at + 1])[0] for column in table.columns[:max_columns]]
-        return {"near": near}
-    own = words(table, row)
+    own = table.words(row)
     for neighbour, at in zip(near, others, strict=True):
-        theirs = words(table, at)
+        theirs = table.words(at)
         neighbour["shared"] = [word for word in own if word in theirs][:MAX_WORDS]
     return {"near": near, "words": [[word, own[word]] for word in list(own)[:MAX_WORDS]], "n_words": len(own)}

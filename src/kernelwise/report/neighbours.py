@@ -1,4 +1,4 @@
-"""Rows that a suspect can be compared with: near to it, and trusted."""
+"""Trusted rows near to a suspect, for comparison."""
 
 from typing import Any
 
@@ -11,21 +11,22 @@ from sklearn.preprocessing import normalize
 from ..checks import check_count
 from ..supervision import LabelAudit
 
-#: Above so many rows of a class, neighbours are sought among the most trusted of them only.
+#: If a class has more rows, neighbours are sought among its most trusted rows only.
 MAX_CANDIDATES = 20_000
 
 
 def trusted_neighbours(audit: LabelAudit, X: Any, rows: ArrayLike, *, n_neighbors: int = 3) -> NDArray[np.intp]:
-    r"""The nearest rows that carry the suggested label of a suspect and can be trusted.
+    """The nearest trusted rows that carry the suggested label of a suspect.
 
-    Trusted are the rows whose quality is at least the median quality of their given label. Distances are Euclidean
-    between standardised columns, with missing values at the mean; between unit rows if ``X`` is sparse.
+    A row is trusted if its quality is at least the median quality of the rows with the same given label. Distances are
+    Euclidean: between rows of unit length if ``X`` is sparse, and otherwise between rows of standardised columns, in
+    which missing values are at the mean.
 
     Parameters
     ----------
     audit : LabelAudit
     X : array or sparse matrix of shape (n_samples, n_features)
-        Numbers only; encode categories first.
+        Numbers; encode categories first.
     rows : array-like of int
         The suspects.
     n_neighbors : int, default=3
@@ -33,7 +34,7 @@ def trusted_neighbours(audit: LabelAudit, X: Any, rows: ArrayLike, *, n_neighbor
     Returns
     -------
     array of shape (len(rows), n_neighbors)
-        Positions, nearest first; -1 where there are not enough of them.
+        Positions, the nearest first; -1 where there are not enough trusted rows.
 
     Examples
     --------
@@ -47,7 +48,8 @@ def trusted_neighbours(audit: LabelAudit, X: Any, rows: ArrayLike, *, n_neighbor
     array([[2, 3]])
     """
     check_count("n_neighbors", n_neighbors)
-    points = _unit_rows(X) if issparse(X) else _standardised(X)
+    sparse = issparse(X)
+    points: Any = normalize(csr_array(X, dtype=np.float64)) if sparse else _standardised(X)
     if points.shape[0] != len(audit.labels):
         raise ValueError(f"X has {points.shape[0]} rows, but the audit is of {len(audit.labels)}")
     rows = np.asarray(rows, dtype=np.intp)
@@ -57,7 +59,7 @@ def trusted_neighbours(audit: LabelAudit, X: Any, rows: ArrayLike, *, n_neighbor
         trusted = _trusted(audit, label)
         if not len(trusted):
             continue
-        # One more than asked for: a suspect may be among the trusted itself.
+        # One more than asked for: the suspect may be one of the trusted rows.
         search = NearestNeighbors(n_neighbors=min(n_neighbors + 1, len(trusted))).fit(points[trusted])
         nearest = trusted[search.kneighbors(points[rows[places]], return_distance=False)]
         for place, candidates in zip(places, nearest, strict=True):
@@ -67,7 +69,7 @@ def trusted_neighbours(audit: LabelAudit, X: Any, rows: ArrayLike, *, n_neighbor
 
 
 def _trusted(audit: LabelAudit, label: Any) -> NDArray[np.intp]:
-    """The rows given this label whose quality is at least the median, the best if there are very many."""
+    """The rows with this given label whose quality is at least the median; of very many rows the best."""
     given = np.flatnonzero(audit.labels == label)
     if not len(given):
         return given
@@ -83,7 +85,3 @@ def _standardised(X: ArrayLike) -> NDArray[np.float64]:
     centred = np.where(known, points - np.where(known, points, 0.0).sum(axis=0) / counts, 0.0)
     scale = np.sqrt((centred**2).sum(axis=0) / counts)
     return centred / np.where(scale > 0, scale, 1.0)
-
-
-def _unit_rows(X: Any) -> csr_array:
-    return normalize(csr_array(X, dtype=np.float64))

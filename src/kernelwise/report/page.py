@@ -1,4 +1,4 @@
-"""From a report to one HTML file that needs nothing else: no network, no library, no server."""
+"""A report as one HTML file that needs no network, no library and no server."""
 
 import base64
 import hashlib
@@ -13,26 +13,15 @@ from typing import Any
 from ..files import check_output, write_file
 from .review import SCHEMA
 
-#: In the order in which they build on each other; together they are one script.
-SCRIPTS = (
-    "dom.js",
-    "model.js",
-    "store.js",
-    "csv.js",
-    "figures.js",
-    "graph.js",
-    "card.js",
-    "queue.js",
-    "charts.js",
-    "main.js",
-)
+#: The parts of the script; each part uses parts before it.
+SCRIPTS = ("dom", "model", "store", "csv", "figures", "graph", "card", "queue", "charts", "main")
 
 
 def render(report: dict[str, Any]) -> str:
     """The page of a report, as HTML.
 
-    The data stand in the page as JSON in which ``<``, ``>`` and ``&`` are escaped, and the script writes them as text
-    only. The content security policy admits this script and this style by their hashes and nothing else.
+    The page holds the data as JSON in which ``<``, ``>`` and ``&`` are escaped, and the script shows the data as text
+    only. The content security policy admits only this script and this style, by their hashes.
 
     Parameters
     ----------
@@ -53,19 +42,11 @@ def render(report: dict[str, Any]) -> str:
     if report.get("schema") != SCHEMA:
         raise ValueError(f"report must come from label_report or pair_report of this version, got {list(report)[:5]}")
     style = _asset("style.css")
-    script = '(() => {\n"use strict";\n' + "\n".join(map(_asset, SCRIPTS)) + "})();\n"
+    script = '(() => {\n"use strict";\n' + "\n".join(_asset(f"{name}.js") for name in SCRIPTS) + "})();\n"
     headline, lead = headlines(report)
     return Template(_asset("page.html")).substitute(
-        policy="; ".join(
-            [
-                "default-src 'none'",
-                f"script-src '{_hash(script)}'",
-                f"style-src '{_hash(style)}'",
-                "img-src data:",
-                "base-uri 'none'",
-                "form-action 'none'",
-            ]
-        ),
+        policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:;"
+        " base-uri 'none'; form-action 'none'",
         title=_html(report["title"]),
         headline=_html(headline),
         lead=_html(lead),
@@ -76,7 +57,7 @@ def render(report: dict[str, Any]) -> str:
 
 
 def write_report(report: dict[str, Any], path: str | os.PathLike[str], *, force: bool = False) -> Path:
-    """Write the page of a report to a file, all of it or nothing.
+    """Write the page of a report to a file, whole or not at all.
 
     Parameters
     ----------
@@ -84,22 +65,18 @@ def write_report(report: dict[str, Any], path: str | os.PathLike[str], *, force:
         From :func:`label_report` or :func:`pair_report`.
     path : path
     force : bool, default=False
-        Whether a file that is there already may be replaced; otherwise it is a :exc:`FileError`.
+        Whether to overwrite a file that exists; without ``force``, such a file is a :exc:`FileError`.
 
     Returns
     -------
     Path
     """
-    path = check_output(Path(path), force=force)
-    return write_file(path, render(report), force=force)
+    return write_file(check_output(Path(path), force=force), render(report), force=force)
 
 
 def headlines(report: dict[str, Any]) -> tuple[str, str]:
-    """What was found, and what to do, in a sentence or two each.
+    """The finding of a report, and what to do about it, in a sentence or two each.
 
-    Examples
-    --------
-    >>> from kernelwise.report.page import headlines
     >>> rates = [{"name": "labels", "n": 200, "rate": 0.2, "interval": [0.15, 0.25]}]
     >>> summary = {"n": 200, "rates": rates, "to_check": 30, "expected_wrong": 24.2}
     >>> headlines({"kind": "labels", "summary": summary})[0]
@@ -123,16 +100,16 @@ def _sentence(rate: dict[str, Any], kind: str) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f}".removesuffix(".0") + "\xa0%"  # the number stays on the line of its unit
+    return f"{100 * share:.1f}".removesuffix(".0") + "\xa0%"  # a line break never parts the number from its unit
 
 
 def _html(text: str) -> str:
-    """Text between tags, or in quotes; halves of characters, which UTF-8 has no place for, become question marks."""
+    """Text as HTML; halves of characters, which UTF-8 cannot hold, become question marks."""
     return html.escape(text.encode("utf-8", "replace").decode("utf-8"))
 
 
 def _json(report: dict[str, Any]) -> str:
-    """JSON that cannot end the script element that it stands in: ASCII, without ``<``, ``>`` and ``&``."""
+    """JSON in ASCII without ``<``, ``>`` and ``&``, so that no text in it can end the script element around it."""
     plain = json.dumps(report, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

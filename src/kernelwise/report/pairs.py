@@ -1,4 +1,4 @@
-"""The review page of pairs, as data."""
+"""The data of the review page of pairs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from ..supervision import PairAudit, Pairs
-from .plain_data import ShownRows, cells, fingerprint, number, numbers, read_ids, shown_rows
-from .review import MAX_WORDS, review, words
+from ..supervision import PairAudit
+from .plain_data import ShownRows, fingerprint, number, numbers, read_ids, shown_rows
+from .review import MAX_WORDS, review
 from .settings import PageSettings
 
-#: How many neighbours of either kind the drawing of a link has room for.
+#: The drawing of a link has room for so many neighbours that both ends share, and that one end has alone.
 MAX_COMMON, MAX_OWN = 8, 7
 
 
@@ -26,25 +26,24 @@ def pair_report(
     history: Iterable[Sequence[float]] | None = None,
     settings: PageSettings | None = None,
 ) -> dict[str, Any]:
-    """What the review page of audited pairs shows, as a plain dictionary that JSON can hold.
+    """The data of the review page of audited pairs, as a plain dictionary that JSON can hold.
 
     Parameters
     ----------
     audit : PairAudit
     X : DataFrame, array or sparse matrix of shape (n_samples, n_features), default=None
-        The samples that the pairs join, as the reader should see them; of a sparse matrix the non-zero entries.
-    feature_names : sequence of str, default=None
-        The frame's columns, or x0, x1, ... by default.
+        The samples that the pairs join, as the reader should see them; of a sparse matrix the non-zero entries are
+        shown.
     ids : array-like of shape (n_samples,), default=None
-        What the reader calls the samples; their numbers by default.
-    kernel_weights, history
+        The names of the samples; their numbers by default.
+    feature_names, kernel_weights, history
         As in :func:`label_report`.
     settings : PageSettings, default=None
 
     Returns
     -------
     dict
-        For :func:`render` and :func:`write_report`.
+        The report that :func:`render` and :func:`write_report` take.
 
     Examples
     --------
@@ -67,13 +66,17 @@ def pair_report(
     names, table = read_ids(ids, pairs.n_samples), shown_rows(X, feature_names, pairs.n_samples)
     given, suggested = ((labels > 0).astype(np.intp) for labels in (pairs.labels, audit.suggested))
     left, right = ([names[row] for row in rows] for rows in (pairs.rows, pairs.cols))
+    rates = [
+        {"name": name, "n": count, "rate": number(rate), "interval": numbers(interval or (np.nan, np.nan))}
+        for name, (count, rate, interval) in wrong_shares(audit).items()
+    ]
     page = review(
         "pairs",
         audit,
         settings,
         given=given,
         suggested=suggested,
-        rates=_rates(audit),
+        rates=rates,
         kernel_weights=kernel_weights,
         history=history,
     )
@@ -83,13 +86,13 @@ def pair_report(
         "other": [right[at] for at in listed],
         "features": [],
     }
-    links = _links(pairs)
+    links = pairs.positive.to_sparse()
     return page | {
         "key": fingerprint(["pairs"], left, right, pairs.labels.astype(str).tolist()),
         "values": ["-1", "1"],
         "names": ["different", "same"],
-        "columns": [{"name": name} for name in _shown_names(table, settings.max_columns)],
-        "n_columns": len(table.names) if table else 0,
+        "columns": [{"name": name} for name in table.names[: min(len(table.columns), settings.max_columns)]],
+        "n_columns": len(table.names),
         "details": [
             {"graph": _surroundings(links, int(pairs.rows[at]), int(pairs.cols[at]), names)}
             | _compare_ends(table, int(pairs.rows[at]), int(pairs.cols[at]), settings.max_columns)
@@ -99,7 +102,7 @@ def pair_report(
 
 
 class WrongShare(NamedTuple):
-    """How many pairs of one kind were given, the share of them that is wrong, and its interval where it is known."""
+    """How many pairs of one kind were given, the share of them that is wrong, and its interval if it is known."""
 
     n_given: int
     rate: float
@@ -107,13 +110,9 @@ class WrongShare(NamedTuple):
 
 
 def wrong_shares(audit: PairAudit) -> dict[str, WrongShare]:
-    """How many of the pairs given as same, and as different, are wrong; a kind that was not given is left out.
+    """The shares of wrong pairs among those given as same and as different; a kind that was not given is left out.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise import PairAudit, PairNoise, Pairs
-    >>> from kernelwise.report.pairs import wrong_shares
+    >>> from kernelwise import PairNoise, Pairs
     >>> pairs = Pairs([0, 0], [1, 2], [1, 1], n_samples=3)
     >>> noise = PairNoise(0.5, 0.75, 0.8)
     >>> wrong_shares(PairAudit(pairs, np.ones(2), pairs.labels, noise, {"precision_positive": (0.5, 1.0)}))
@@ -128,29 +127,12 @@ def wrong_shares(audit: PairAudit) -> dict[str, WrongShare]:
     return shares
 
 
-def _rates(audit: PairAudit) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "n": count, "rate": number(rate), "interval": numbers(interval or (np.nan, np.nan))}
-        for name, (count, rate, interval) in wrong_shares(audit).items()
-    ]
-
-
-def _links(pairs: Pairs) -> csr_array:
-    """The graph of the pairs that were given as same."""
-    positive = pairs.labels > 0
-    ends = np.concatenate([pairs.rows[positive], pairs.cols[positive]])
-    others = np.concatenate([pairs.cols[positive], pairs.rows[positive]])
-    graph = csr_array((np.ones(len(ends)), (ends, others)), shape=(pairs.n_samples, pairs.n_samples))
-    graph.sum_duplicates()
-    return graph
-
-
 def _neighbours(links: csr_array, node: int) -> NDArray[Any]:
     return links.indices[links.indptr[node] : links.indptr[node + 1]]
 
 
 def _surroundings(links: csr_array, left: int, right: int, names: list[str]) -> dict[str, Any]:
-    """The neighbours of both ends of a pair, and the links among them; nodes 0 and 1 are the ends."""
+    """The neighbours of both ends of a pair, and the links among the neighbours; nodes 0 and 1 are the ends."""
     ends = [left, right]
     around_left, around_right = (np.setdiff1d(_neighbours(links, end), ends) for end in ends)
     common = np.intersect1d(around_left, around_right)
@@ -172,18 +154,11 @@ def _surroundings(links: csr_array, left: int, right: int, names: list[str]) -> 
     }
 
 
-def _shown_names(table: ShownRows | None, max_columns: int) -> list[str]:
-    return table.names[:max_columns] if table and table.columns is not None else []
-
-
-def _compare_ends(table: ShownRows | None, left: int, right: int, max_columns: int) -> dict[str, Any]:
-    """The values of both ends side by side; for sparse rows the words that they share and those of one end only."""
-    if table is None:
-        return {}
-    if table.columns is not None:
-        shown = table.columns[:max_columns]
-        return {"ends": [[cells(column[at : at + 1])[0] for column in shown] for at in (left, right)]}
-    first, second = words(table, left), words(table, right)
+def _compare_ends(table: ShownRows, left: int, right: int, max_columns: int) -> dict[str, Any]:
+    """The values of both ends; for sparse rows the words that both ends have, and the words of one end only."""
+    if table.sparse is None:
+        return {"ends": [table.values(at, max_columns) for at in (left, right)]} if table.columns else {}
+    first, second = table.words(left), table.words(right)
     parts = (
         [word for word in first if word in second],
         [word for word in first if word not in second],

@@ -1,9 +1,9 @@
-"""From arrays and frames to what JSON can hold: text, numbers and lists."""
+"""Arrays and frames as text, numbers and lists, which JSON can hold."""
 
 import hashlib
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, cast
 
@@ -16,17 +16,17 @@ DIGITS = 6
 
 
 def text(value: Any) -> str:
-    """What a cell shows; nothing for a missing value."""
+    """The text of a cell; empty for a missing value."""
     return "" if _is_missing(value) else str(value)
 
 
 def texts(values: Iterable[Any]) -> list[str]:
-    """What each cell shows."""
+    """The text of each cell."""
     return [text(value) for value in values]
 
 
 def number(value: Any) -> float | None:
-    """A rounded number; None for what JSON has no word for (nan and the infinities)."""
+    """A rounded number; None for nan and the infinities, which JSON cannot hold."""
     value = float(value)
     return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
 
@@ -57,7 +57,7 @@ def _cell(value: Any) -> int | float | str | None:
 
 
 def fingerprint(*parts: Iterable[str]) -> str:
-    """A short name for data: equal for equal texts, whatever machine or session made the page."""
+    """A short name for data: equal texts have equal names on every machine."""
     digest = hashlib.sha256()
     for part in parts:
         for value in part:
@@ -69,10 +69,10 @@ def fingerprint(*parts: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class ShownRows:
-    """The rows that the labels belong to: named columns of a frame or array, or the words of a sparse matrix."""
+    """The rows behind the labels: named columns of a frame or array, or the words of a sparse matrix; or nothing."""
 
     names: list[str]
-    columns: list[NDArray[Any]] | None = None
+    columns: list[NDArray[Any]] = field(default_factory=list)
     sparse: csr_array | None = None
 
     @property
@@ -82,20 +82,29 @@ class ShownRows:
         return len(self.columns[0]) if self.columns else 0
 
     def matrix(self) -> NDArray[np.float64] | csr_array | None:
-        """The numbers among the columns; distances are measured there. None without any."""
+        """The columns of numbers, in which distances are measured; None if there are no such columns."""
         if self.sparse is not None:
             return self.sparse
-        numeric = [column.astype(np.float64) for column in self.columns or [] if column.dtype.kind in "iufb"]
-        if not numeric:
-            return None
-        stacked = np.column_stack(numeric)
-        return np.where(np.isfinite(stacked), stacked, np.nan)
+        numeric = [column.astype(np.float64) for column in self.columns if column.dtype.kind in "iufb"]
+        stacked = np.column_stack(numeric) if numeric else None
+        return None if stacked is None else np.where(np.isfinite(stacked), stacked, np.nan)
+
+    def values(self, row: int, max_columns: int) -> list[Any]:
+        """The cells of one row in the first columns."""
+        return [cells(column[row : row + 1])[0] for column in self.columns[:max_columns]]
+
+    def words(self, row: int) -> dict[str, float | None]:
+        """The non-zero entries of a sparse row by name, the largest first."""
+        assert self.sparse is not None
+        entries = self.sparse[[row], :].tocoo()
+        order = np.argsort(-np.abs(entries.data), kind="stable")
+        return {text(self.names[entries.col[k]]): number(entries.data[k]) for k in order}
 
 
-def shown_rows(X: Any, feature_names: Sequence[str] | None, n_rows: int) -> ShownRows | None:
-    """The table of an array, a sparse matrix or a frame with one row for each of the samples."""
+def shown_rows(X: Any, feature_names: Sequence[str] | None, n_rows: int) -> ShownRows:
+    """The rows of an array, a sparse matrix or a frame, one for each sample; without ``X`` nothing is shown."""
     if X is None:
-        return None
+        return ShownRows([])
     if issparse(X):
         words = csr_array(cast(Any, X))
         table = ShownRows(_names(feature_names, words.shape[1], None), sparse=words)
@@ -113,7 +122,7 @@ def shown_rows(X: Any, feature_names: Sequence[str] | None, n_rows: int) -> Show
 
 
 def read_ids(ids: ArrayLike | None, n_rows: int) -> list[str]:
-    """One text for each row; the row's number by default."""
+    """One text for each row; the number of the row by default."""
     if ids is None:
         return [str(row) for row in range(n_rows)]
     names = texts(np.asarray(ids).tolist())
@@ -123,7 +132,7 @@ def read_ids(ids: ArrayLike | None, n_rows: int) -> list[str]:
 
 
 def _typed(column: NDArray[Any]) -> NDArray[Any]:
-    """Numbers in an array of objects as numbers, missing ones as nan."""
+    """An array of objects that are numbers, as an array of numbers; missing numbers are nan."""
     if column.dtype.kind != "O":
         return column
     values = column.tolist()

@@ -1,4 +1,4 @@
-"""What the review pages of labels and of pairs have in common, as data: the summary, the suspects and the figures."""
+"""The data that the review pages of labels and of pairs share: the summary, the suspects and the figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..supervision import LabelAudit, PairAudit
-from .plain_data import ShownRows, number, numbers, text
+from .plain_data import number, numbers, text
 from .settings import PageSettings
 
-#: Numbers say how the page reads the data; a page never meets data of another number.
+#: The version of the format of the data; a page is made only from data of the same version.
 SCHEMA = 1
 MAX_WORDS = 30
 BINS = 20
@@ -32,7 +32,7 @@ def review(
     kernel_weights: Mapping[str, float] | ArrayLike | None,
     history: Iterable[Sequence[float]] | None,
 ) -> dict[str, Any]:
-    """The head, the headline, the figures and the list of suspects; labels are positions among the values."""
+    """The summary, the suspects and the figures of a page; labels are positions among the classes."""
     listed = audit.order[: settings.max_rows]
     to_check = audit.worth_checking(settings.precision)
     return {
@@ -63,16 +63,8 @@ def review(
     }
 
 
-def words(table: ShownRows, row: int) -> dict[str, float | None]:
-    """The non-zero entries of a sparse row by name, the largest first."""
-    assert table.sparse is not None
-    entries = table.sparse[[row], :].tocoo()
-    order = np.argsort(-np.abs(entries.data), kind="stable")
-    return {text(table.names[entries.col[k]]): number(entries.data[k]) for k in order}
-
-
 def chance_histogram(quality: NDArray[np.float64], to_check: int) -> dict[str, Any]:
-    """How many labels are how likely to be wrong, and above which chance they are worth checking."""
+    """A histogram of the chances to be wrong, and the chance from which on a label is worth checking."""
     counts, _ = np.histogram(1 - quality, bins=BINS, range=(0.0, 1.0))
     threshold = number(1 - np.sort(quality)[to_check - 1]) if to_check else None
     return {"counts": counts.tolist(), "threshold": threshold}
@@ -87,7 +79,7 @@ def confusions(given: NDArray[np.intp], suggested: NDArray[np.intp]) -> list[lis
 
 
 def weight_bars(kernel_weights: Mapping[str, float] | ArrayLike | None) -> dict[str, Any] | None:
-    """The largest weights by name, and how many kernels have one at all."""
+    """The largest weights by name, and how many kernels have a weight other than zero."""
     if kernel_weights is None:
         return None
     if isinstance(kernel_weights, Mapping):
@@ -103,7 +95,7 @@ def weight_bars(kernel_weights: Mapping[str, float] | ArrayLike | None) -> dict[
 
 
 def gap_curve(history: Iterable[Sequence[float]] | None) -> list[list[float | None]] | None:
-    """The duality gap over iterations, from rows (iteration, seconds, primal, dual); thinned out if very long."""
+    """The duality gap by iteration, from rows (iteration, seconds, primal, dual); a long history is thinned out."""
     if history is None:
         return None
     rows = [row for row in history if np.isfinite(row[2] - row[3])]

@@ -1,4 +1,4 @@
-"""What can be chosen about a page."""
+"""The settings of a review page."""
 
 from dataclasses import dataclass
 
@@ -7,21 +7,21 @@ from ..checks import check_count
 
 @dataclass(frozen=True)
 class PageSettings:
-    """How a review page is called and how much it holds.
+    """The names on a review page, and how much the page holds.
 
     Parameters
     ----------
     title : str
-        Of the page; usually the name of the data.
+        The title of the page; usually the name of the data.
     id_name, label_name : str
-        What the identifiers and the labels are called in the user's own file. ``label_name`` is written into the
-        exported corrections, so that they are applied to the right column.
+        The names of the columns of ids and of labels in the user's own file. The exported corrections hold
+        ``label_name``, so that they are applied to the right column.
     precision : float, default=0.5
-        The page asks to check as many as it can while at least this fraction of them should be wrong.
+        The page asks the reader to check as many suspects as possible of which at least this share should be wrong.
     max_rows : int, default=100_000
         How many rows are listed, the most suspect first.
     max_details : int, default=1_000
-        How many of them come with neighbours; the file grows by about a kilobyte for each.
+        How many of the listed rows come with neighbours; each adds about a kilobyte to the file.
     max_columns : int, default=40
         How many features are shown.
 

@@ -1,4 +1,4 @@
-"""A table without pandas: named columns, and perhaps a matrix of numbers beside them."""
+"""Tables without pandas: named columns, and perhaps a matrix of numbers beside them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,9 +24,9 @@ class Column:
     ----------
     name : str
     kind : {"numeric", "categorical", "text", "date", "id"}
-        "id" columns name the rows and are never features.
+        A column of kind "id" names the rows and is never a feature.
     values : ndarray
-        float64, NaN where missing; or an object array of strings as they are written, None where missing.
+        Numbers in float64, NaN where missing; or strings in an object array, None where missing.
 
     Examples
     --------
@@ -43,23 +43,23 @@ class Column:
 
     @classmethod
     def of(cls, name: str, cells: Sequence[str]) -> Self:
-        """The column of these cells, its kind found from what they hold."""
+        """A column whose kind is found from its cells."""
         numbers = as_numbers(cells)
         if numbers is not None and kind_of_numbers(name, numbers) == "numeric":
             return cls(name, "numeric", numbers)
-        words = as_words(cells)  # ids as they are written
+        words = as_words(cells)  # numbers that are ids stay as they are written
         present = [word for word in words if word is not None]
         return cls(name, kind_of_words(present, len(words)) if numbers is None else "id", words)
 
     @classmethod
     def of_numbers(cls, name: str, numbers: Array) -> Self:
-        """The column of these numbers, which may be ids; infinite ones are missing."""
+        """A column of numbers, which may be ids; infinite numbers become missing."""
         finite = np.where(np.isfinite(numbers), numbers, np.nan)
         return cls(name, kind_of_numbers(name, finite), finite)
 
     @property
     def missing(self) -> NDArray[np.bool_]:
-        """Where there is no value."""
+        """Whether each value is missing."""
         if self.values.dtype.kind == "f":
             return np.isnan(self.values)
         return np.array([value is None for value in self.values], dtype=bool)
@@ -68,7 +68,7 @@ class Column:
         return np.array(self.values, dtype=dtype, copy=copy)
 
     def labels(self) -> list[str]:
-        """The values as text, whole numbers without a decimal point; "" where missing."""
+        """The values as text, whole numbers without a decimal point; "" for a missing value."""
         if self.values.dtype.kind == "f":
             return ["" if np.isnan(value) else f"{value:.15g}" for value in self.values]
         return ["" if value is None else value for value in self.values]
@@ -76,7 +76,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns in order, and where they came from.
+    """Columns in order, and their source.
 
     Parameters
     ----------
@@ -84,9 +84,9 @@ class Table:
         The file, or "X" for a data frame.
     columns : dict of str to Column
     block : ndarray or sparse matrix of shape (n_rows, n_features), optional
-        Numbers without names, from a file of a matrix; they come before the columns as features.
+        Numbers without names, from a file of a matrix. Among the features they come before the columns.
     lines : ndarray of int, optional
-        The line of the file at which every row starts; messages count rows from 1 without it.
+        The line of the file at which each row starts. Without lines, messages count rows from 1.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class Table:
 
     @classmethod
     def of(cls, source: Path | str, columns: Iterable[Column], **others: Any) -> Self:
-        """A table of columns, which must have distinct names."""
+        """A table of columns; two columns of the same name are an error."""
         named: dict[str, Column] = {}
         for position, column in enumerate(columns, start=1):
             if column.name in named:
@@ -136,18 +136,18 @@ class Table:
         return self.columns[name]
 
     def where(self, row: int, column: str | None = None) -> str:
-        """The place of a row, as a message begins."""
+        """The place of a row, with which a message begins."""
         if self.lines is not None:
             return place(self.source, line=int(self.lines[row]), column=column)
         return place(f"{self.source}, row {row + 1}", column=column)
 
     def without(self, names: Iterable[str]) -> Self:
-        """The table without some of its columns, such as those that were labels."""
+        """The table without some of its columns, such as the column of labels."""
         left_out = set(names)
         return replace(self, columns={name: kept for name, kept in self.columns.items() if name not in left_out})
 
     def retyped(self, kinds: Mapping[str, Kind]) -> Self:
-        """The table with the kinds of some columns set by the user."""
+        """The table in which the user has chosen the kinds of some columns."""
         columns = dict(self.columns)
         for name, kind in kinds.items():
             if kind not in get_args(Kind):
@@ -158,16 +158,16 @@ class Table:
                 values = as_words(column.labels())
             columns[name] = Column(name, kind, values)
             if kind == "date":
-                self.seconds(name)  # a cell that is no date is found before anything else is done
+                self.seconds(name)  # raises an error for a cell that is no date
         return replace(self, columns=columns)
 
     def numbers(self, name: str) -> Array:
-        """The values of a column as numbers, NaN where missing, or an error that names the first cell that is none."""
+        """The values of a column as numbers, NaN where missing; an error names the first cell that is no number."""
         column = self[name]
         return column.values if column.values.dtype.kind == "f" else self._parsed(column, number, "a number")
 
     def seconds(self, name: str) -> Array:
-        """The dates of a column in seconds, NaN where missing, or an error that names the first cell that is none."""
+        """The dates of a column in seconds, NaN where missing; an error names the first cell that is no date."""
         return self._parsed(self[name], seconds, "a date such as 2024-05-31 or 2024-05-31T17:30")
 
     def _parsed(self, column: Column, parse: Callable[[str], float], what: str) -> Array:
@@ -185,7 +185,7 @@ class Table:
         return values
 
     def required(self, name: str) -> list[str]:
-        """The cells of a column as text, of which none may be missing."""
+        """The cells of a column as text; a missing cell is an error."""
         column = self[name]
         missing = np.flatnonzero(column.missing)
         if len(missing):
@@ -194,7 +194,7 @@ class Table:
         return column.labels()
 
     def distinct(self, name: str) -> dict[str, int]:
-        """Row numbers by the cells of a column, which must all be present and distinct."""
+        """The row of each cell of a column; a cell that is missing or occurs twice is an error."""
         rows: dict[str, int] = {}
         for row, cell in enumerate(self.required(name)):
             first = rows.setdefault(cell, row)
@@ -204,7 +204,7 @@ class Table:
         return rows
 
     def missing(self) -> dict[str, list[int]]:
-        """Line numbers (row numbers without lines) of the missing values, by column, for columns that have some.
+        """The lines (or rows from 1, without lines) of the missing values of each column that has missing values.
 
         >>> from kernelwise.tables.columns import Column, Table
         >>> Table.of("a.csv", [Column.of("age", ["31", "?"])]).missing()
@@ -216,7 +216,7 @@ class Table:
 
 
 def is_table(X: Any) -> bool:
-    """Whether ``X`` has columns of its own kinds: a data frame, unless it is a sparse matrix, or an array with strings.
+    """Whether the columns of ``X`` may be of different kinds: a data frame that is not sparse, or an array of strings.
 
     Examples
     --------
@@ -232,10 +232,10 @@ def is_table(X: Any) -> bool:
 
 
 def as_table(X: Any, names: Sequence[str] | None = None) -> Table:
-    """A data frame or an array as the table that a file with the same cells would be.
+    """A data frame or an array as a table: the same table as a file with the same cells gives.
 
-    A column of pandas's dtype "category" is categorical, whatever its values are. Columns of an array have the names
-    that are given, or "column 1", "column 2", ... as in a file without a header.
+    A column of the pandas dtype "category" is categorical, whatever its values are. The columns of an array get
+    ``names``, or "column 1", "column 2", ... as in a file without a header.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def as_table(X: Any, names: Sequence[str] | None = None) -> Table:
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
-    """Names with .1, .2, ... behind those that occur again, as pandas names the columns of a file."""
+    """Names in which .1, .2, ... stand behind a name that occurs again, as pandas does it."""
     found: list[str] = []
     for name in names:
         again = (f"{name}.{count}" for count in range(1, len(found) + 2))
@@ -276,8 +276,8 @@ def _column(name: str, values: Any) -> Column:
 
 
 def _written(value: Any) -> str:
-    """A value as a file would hold it: whole numbers without a decimal point, dates in ISO form."""
+    """A value as a file holds it: whole numbers without a decimal point, dates in ISO form."""
     if isinstance(value, str):
         return value
     said = f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
-    return "" if said == "NaT" else said  # which in a file would rather be a name
+    return "" if said == "NaT" else said  # a missing date of pandas; in a file, "NaT" would be a name

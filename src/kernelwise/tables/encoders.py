@@ -1,6 +1,6 @@
 """One column of a table as features: numbers, dates, categories or text.
 
-All that is learned is numbers and names, so that it can be saved without trusting anything, and shown.
+An encoder learns only numbers and names. So it can be shown, and loading a saved encoder runs no code.
 """
 
 from collections import Counter
@@ -20,13 +20,13 @@ __all__ = ["MAX_CATEGORIES", "MISSING_CATEGORY", "Categories", "Dates", "Numbers
 
 Array = NDArray[np.float64]
 
-#: Categories beyond the most frequent ones share one indicator.
+#: So many of the most frequent categories have their own indicator; the other categories share one.
 MAX_CATEGORIES = 50
-#: The category of cells that are empty.
+#: The category of empty cells.
 MISSING_CATEGORY = "(missing)"
-#: Words of a text column, by how often they occur.
+#: So many of the most frequent words of a text column are kept.
 MAX_WORDS = 20_000
-#: From this many rows on, a word has to occur in two of them.
+#: From this many rows on, a word is kept only if it occurs in two rows.
 ROWS_FOR_RECURRENCE = 20
 
 
@@ -36,7 +36,7 @@ def _no_words() -> NDArray[Any]:
 
 @dataclass
 class Numbers:
-    """Numbers scaled to mean zero and unit variance; missing ones, NaN, are filled with the median.
+    """Numbers scaled to mean zero and unit variance; missing numbers (NaN) are filled with the median.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Numbers:
     n_features: ClassVar[int] = 1
 
     def learn(self, values: Array) -> Self:
-        """Learn the median, the mean and the scale; where all are missing, they become zeros."""
+        """Learn the median, the mean and the scale; if all numbers are missing, zeros are encoded."""
         present = values[~np.isnan(values)]
         self.n_filled = len(values) - len(present)
         if len(present):
@@ -75,7 +75,7 @@ class Numbers:
 
     @property
     def becomes(self) -> str:
-        """What is done, in words."""
+        """The encoding in words."""
         done = "as it is" if (self.mean, self.scale) == (0.0, 1.0) else "scaled"
         return f"{done}{self._filled(f'{self.median:.6g}')}"
 
@@ -84,20 +84,20 @@ class Numbers:
 
 
 class Dates(Numbers):
-    """Dates as the time that has passed, scaled as numbers are; missing ones are filled with the median."""
+    """Dates as seconds, scaled as numbers are; missing dates are filled with the median."""
 
     @property
     def becomes(self) -> str:
-        """What is done, in words."""
+        """The encoding in words."""
         return f"dates as time passed, scaled{self._filled(f'{EPOCH + timedelta(seconds=self.median):%Y-%m-%d}')}"
 
 
 @dataclass
 class Categories:
-    """Indicators of the most frequent categories, and one that all rare ones share where there are many.
+    """Indicators of the most frequent categories, and one indicator that all rare categories share.
 
-    A category that was never seen has the indicator of the rare ones, or none at all. Rare categories used to have no
-    indicator in data frames; with a shared one, they are told from cells that are missing.
+    A new category gets the indicator of the rare categories, if there is one. This indicator tells rare categories from
+    missing cells.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class Categories:
     n_rare: int = 0
 
     def learn(self, values: Sequence[str]) -> Self:
-        """Learn which categories are frequent; ties go to those that come first in the alphabet."""
+        """Learn the most frequent categories; of equally frequent ones, the first in the alphabet."""
         counts = Counter(values)
         frequent = sorted(counts, key=lambda category: (-counts[category], category))[:MAX_CATEGORIES]
         self.categories = np.array(sorted(frequent), dtype=str)
@@ -141,7 +141,7 @@ class Categories:
 
     @property
     def becomes(self) -> str:
-        """What is done, in words."""
+        """The encoding in words."""
         rare = f" and one for {self.n_rare} rare ones" if self.n_rare else ""
         return f"indicators of {len(self.categories)} categories{rare}"
 
@@ -150,10 +150,9 @@ class Categories:
 class Words:
     """Words weighed by tf-idf; rows have unit length.
 
-    Files used to have no words of one letter; data frames had words that occur only once, and pairs of words. A single
-    letter may be a grade, or a word of Chinese. A word that occurs in one row says nothing about any other row, and
-    makes the words beside it lighter. Pairs of words found no more wrong labels than single words do, and words that
-    stand in no order have no pairs.
+    Words of one letter count: a letter may be a grade, or a word of Chinese. A word that occurs in one row only says
+    nothing about other rows, and makes the words beside it lighter: it is left out where there are many rows. Pairs of
+    words are not used: they found no more wrong labels than single words did.
 
     Examples
     --------
@@ -169,11 +168,11 @@ class Words:
     idf: Array = field(default_factory=lambda: np.empty(0))
 
     def learn(self, texts: Sequence[str]) -> Self:
-        """Learn the words that recur, or all words of a few texts, and how rare they are; ValueError if none do."""
+        """Learn the words that occur in two rows (in few rows: all words) and their idf; ValueError without words."""
         counter = _counter(max_features=MAX_WORDS, min_df=2 if len(texts) >= ROWS_FOR_RECURRENCE else 1)
         counts = sp.csr_array(counter.fit_transform(texts))
         words = counter.get_feature_names_out()
-        need = 4 * len(words) * max(map(len, words))  # an array has room for the longest word at every place
+        need = 4 * len(words) * max(map(len, words))  # in an array, every word takes the room of the longest word
         require(need, f"a vocabulary of {len(words)} words", "shorten the longest words of the column, or leave it out")
         self.words = np.array(words, dtype=str)
         self.idf = np.log((1 + len(texts)) / (1 + counts.astype(bool).sum(axis=0))) + 1.0
@@ -198,7 +197,7 @@ class Words:
 
     @property
     def becomes(self) -> str:
-        """What is done, in words."""
+        """The encoding in words."""
         return f"tf-idf of {len(self.words)} words"
 
 

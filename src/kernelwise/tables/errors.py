@@ -1,4 +1,4 @@
-"""Tables that cannot be used, and how to say so."""
+"""The error of a table that cannot be used, and the parts of its message."""
 
 import difflib
 from collections.abc import Iterable
@@ -12,21 +12,17 @@ class TableError(ValueError):
 
 
 def place(source: Path | str, *, line: int | None = None, column: str | None = None) -> str:
-    """Where something is, as a message begins.
+    """The place of a fault, with which a message begins.
 
     >>> place("a.csv", line=3, column="age")
     "a.csv, line 3, column 'age'"
     """
-    parts = [str(source)]
-    if line is not None:
-        parts.append(f"line {line}")
-    if column is not None:
-        parts.append(f"column {column!r}")
-    return ", ".join(parts)
+    at_line = "" if line is None else f", line {line}"
+    return f"{source}{at_line}" + ("" if column is None else f", column {column!r}")
 
 
 def choices(name: str, names: Iterable[str], *, shown: int = 8) -> str:
-    """What the user may have meant: the nearest name, or else the first names there are.
+    """A hint at the name that the user may have meant: the nearest name, or else the first names.
 
     >>> choices("lable", ["id", "label"])
     "did you mean 'label'?"

@@ -1,4 +1,4 @@
-"""What a column holds, found from its cells by one set of rules for files and for data frames.
+"""The kind of a column, found from its cells by one set of rules for files and for data frames.
 
 The first rule that fits decides; missing cells are ignored.
 
@@ -11,14 +11,15 @@ The first rule that fits decides; missing cells are ignored.
 "categorical"  all others
 =============  =======================================================================================================
 
-Where the command line and the Python interface used to differ, these are the reasons for the rule that was kept:
+The reasons for these rules:
 
-- Truth values are numbers, 0 and 1: pandas reads them so, and one feature says what two indicators would say.
-- An infinite number is a missing one: the other numbers of the column stay numbers.
-- Dates in ISO form are dates although a file holds them as text, and although they may all be distinct.
-- Distinct single words and numbers that count the rows name the rows: no other row has them, so nothing can be learned.
-- Long cells of which only a few different ones occur again and again, such as the answers of a questionnaire, are
-  categories; single words, however many, are never text.
+- Truth values are the numbers 0 and 1, as in pandas: one feature says as much as two indicators.
+- An infinite number becomes missing, so that the other numbers of the column stay numbers.
+- Dates in ISO form are dates although a file holds them as text, and although all of them may be distinct.
+- Distinct single words, and numbers that count the rows, name the rows: no two rows share a name, so nothing can be
+  learned from the names.
+- Long cells that repeat a few phrases, such as the answers of a questionnaire, are categories. Single words are never
+  text.
 """
 
 import math
@@ -35,7 +36,7 @@ __all__ = ["Kind", "as_numbers", "as_words", "is_missing", "is_number", "kind_of
 Array = NDArray[np.float64]
 Kind = Literal["numeric", "categorical", "text", "date", "id"]
 
-#: What is written where a value is missing, in any case: what pandas takes for missing, and the question mark.
+#: Cells that stand for a missing value, in lower case: the cells that pandas takes for missing, and the question mark.
 MISSING = frozenset(
     ["", "?", "na", "n/a", "nan", "null", "none", "<na>", "-nan"]
     + ["#n/a", "#n/a n/a", "#na", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"]
@@ -43,18 +44,18 @@ MISSING = frozenset(
 TRUTH = {"false": 0.0, "true": 1.0}
 ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: Cells of so many words on average are prose rather than names; with fewer words, most cells have to be different.
+#: Cells of WORDS_OF_PROSE words on average are text. With WORDS_OF_NOTES words, most cells must also be different.
 WORDS_OF_PROSE, WORDS_OF_NOTES = 4.0, 2.0
-#: So many different cells at most, each of them in three rows on average, are categories even if they are long.
+#: At most FEW_PHRASES different cells, each in ROWS_PER_PHRASE rows on average, are categories even if they are long.
 FEW_PHRASES, ROWS_PER_PHRASE = 30, 3
 #: From this many rows on, a column of distinct words names the rows.
 ROWS_FOR_IDS = 8
-#: A column of which a larger part are numbers, more different ones than categories have, is numeric with mistakes.
+#: If more than MOSTLY of the cells are numbers, and more than MANY_NUMBERS cells differ, the other cells are mistakes.
 MOSTLY, MANY_NUMBERS = 0.8, 50
 
 
 def is_missing(cell: str) -> bool:
-    """Whether a cell stands for no value.
+    """Whether a cell stands for a missing value.
 
     >>> is_missing(" NA "), is_missing("0")
     (True, False)
@@ -75,7 +76,7 @@ def is_number(cell: str) -> bool:
 
 
 def as_words(cells: Sequence[str]) -> NDArray[Any]:
-    """Cells as an object array, stripped, None where missing.
+    """The cells without blanks around them in an object array, None where missing.
 
     >>> as_words([" a", "NA"])
     array(['a', None], dtype=object)
@@ -86,7 +87,7 @@ def as_words(cells: Sequence[str]) -> NDArray[Any]:
 
 
 def as_numbers(cells: Sequence[str]) -> Array | None:
-    """Cells as numbers, NaN where missing or infinite; None if one of them is not a number.
+    """The cells as numbers, NaN where missing or infinite; None if a cell is not a number.
 
     >>> as_numbers(["1", " 2.5", "?", "inf"]), as_numbers(["1", "red"])
     (array([1. , 2.5, nan, nan]), None)
@@ -98,7 +99,7 @@ def as_numbers(cells: Sequence[str]) -> Array | None:
             values = np.array([np.nan if is_missing(cell) else float(cell) for cell in cells])
         except ValueError:
             return None
-    if any("_" in cell for cell in cells):  # Python reads 1_000 as a number; in a table it is rather a name
+    if any("_" in cell for cell in cells):  # Python reads 1_000 as a number; in a table, 1_000 is a name
         return None
     return np.where(np.isfinite(values), values, np.nan)
 
@@ -117,7 +118,7 @@ def number(word: str) -> float:
 
 
 def seconds(word: str) -> float:
-    """A date in ISO form as seconds since the beginning of 1970, in universal time unless it names another zone.
+    """A date in ISO form as seconds since the beginning of 1970; a date without a time zone is in universal time.
 
     >>> seconds("1970-01-02"), seconds("1970-01-01T01:00:00.5+01:00")
     (86400.0, 0.5)
@@ -141,7 +142,7 @@ def kind_of_numbers(name: str, numbers: Array) -> Kind:
 
 
 def kind_of_words(words: Sequence[str], n_rows: int) -> Kind:
-    """The kind of a column of ``n_rows`` cells of which these are not missing, and not all are numbers.
+    """The kind of a column of ``n_rows`` cells; ``words`` are the cells that are not missing, not all of them numbers.
 
     >>> kind_of_words(["red", "blue", "red"], 3), kind_of_words(["2024-05-31"], 3), kind_of_words(["a b c d"], 1)
     ('categorical', 'date', 'text')

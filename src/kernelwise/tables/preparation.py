@@ -19,29 +19,29 @@ ENCODERS: dict[str, type[Any]] = {"numeric": Numbers, "date": Dates, "categorica
 class TableFeatures:
     """Features of a table: numbers and dates scaled, categories as indicators, text as tf-idf.
 
-    Columns that name the rows, and columns that are the same in every row, are left out. The result is dense, or sparse
-    where there is text or the table is a sparse matrix. Missing numbers and dates become the median, missing categories
-    a category of their own, missing texts empty. All that is learned is numbers and names.
+    Columns that name the rows, and columns that are the same in every row, are left out. The result is sparse if there
+    is text or if the table is a sparse matrix, and dense otherwise. A missing number or date becomes the median, a
+    missing category becomes a category of its own, and a missing text is empty.
 
     Parameters
     ----------
     leave_out : sequence of str
         Columns that are no features, such as the label.
     scaled : bool
-        Whether numbers get mean zero and unit variance. An estimator that scales dense features itself takes numbers as
-        they are, so that a table of numbers and the array of these numbers give the same model. Dates, and the numbers
-        of a sparse result, which no estimator can centre, are scaled in any case.
+        Whether numbers get mean zero and unit variance. An estimator that scales dense features itself needs unscaled
+        numbers: then a table of numbers and the array of these numbers give the same model. Dates are always scaled,
+        and so are the numbers of a sparse result, which no estimator can centre.
 
     Attributes
     ----------
     names_ : list of str
-        The columns that were seen, without :attr:`leave_out`.
+        The columns of the table without :attr:`leave_out`.
     n_block_ : int
-        The columns of the matrix of the table, which are used as they are; 0 without a matrix.
+        The number of columns of the matrix of the table; 0 without a matrix. They are features as they are.
     steps_ : list of tuple
         The name, the kind and the encoder of each column that is used, in order.
     unused_ : dict of str to str
-        Why other columns are not used.
+        The reason why a column is not used, by the name of the column.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class TableFeatures:
         self.leave_out, self.scaled = list(leave_out), scaled
 
     def fit(self, X: Any) -> Self:
-        """Learn what to do with every column of a table, a data frame or an array."""
+        """Learn the encoder of every column of a table, a data frame or an array."""
         table = as_table(X)
         self.names_ = [name for name in table.names if name not in self.leave_out]
         self.n_block_ = 0 if table.block is None else int(table.block.shape[1])
@@ -81,7 +81,7 @@ class TableFeatures:
                 continue
             try:
                 self.steps_.append((name, kind, ENCODERS[kind]().learn(values)))
-            except ValueError:  # of a text without a word that can be counted
+            except ValueError:  # the text has no word that can be counted
                 self.unused_[name] = "none of its words occurs in two rows"
         sparse = sp.issparse(table.block) or any(kind == "text" for _, kind, _ in self.steps_)
         for encoder in [] if self.scaled or sparse else [part for _, kind, part in self.steps_ if kind == "numeric"]:
@@ -102,7 +102,7 @@ class TableFeatures:
         if n_block != self.n_block_:
             raise TableError(f"{table.source} has {n_block} columns of a matrix where {self.n_block_} are needed")
         dense = sum(encoder.n_features for _, kind, encoder in self.steps_ if kind != "text")
-        # The parts, and what they are put together to.
+        # Twice eight bytes for each number: in the parts, and in the matrix that is put together from them.
         what = f"{table.source}, {table.n_rows} rows of {dense} features,"
         require(16 * table.n_rows * dense, what, "leave columns out, or take a sample of the rows")
         parts = [table.block] if n_block else []
@@ -118,12 +118,12 @@ class TableFeatures:
 
     @property
     def feature_names(self) -> list[str]:
-        """Names of the columns of the features; numbers of a matrix are named by position, from 1."""
+        """The names of the features; the numbers of a matrix are named by position, from 1."""
         return self._block_names + [feature for name, _, part in self.steps_ for feature in part.feature_names(name)]
 
     @property
     def feature_columns(self) -> list[str]:
-        """The column that each feature was made of; numbers of a matrix are columns of their own."""
+        """The column that each feature was made of; each number of a matrix is a column of its own."""
         return self._block_names + [name for name, _, encoder in self.steps_ for _ in range(encoder.n_features)]
 
     @property
@@ -132,24 +132,24 @@ class TableFeatures:
 
     @property
     def parts(self) -> list[tuple[int, int]]:
-        """For every column of :attr:`names_`, where its features begin and end; a column not used has none."""
+        """Where the features of each column of :attr:`names_` begin and end; a column that is not used has none."""
         widths = {name: encoder.n_features for name, _, encoder in self.steps_}
         return list(pairwise(np.cumsum([self.n_block_, *(widths.get(name, 0) for name in self.names_)]).tolist()))
 
     @property
     def worded(self) -> list[str]:
-        """Columns to be read as they are written even where all cells look like numbers."""
+        """The columns that must be read as text, even if all their cells look like numbers."""
         return [name for name, kind, _ in self.steps_ if kind != "numeric"]
 
     def describe(self) -> list[dict[str, str]]:
-        """What became of each column, in words."""
+        """The encoding of each column in words."""
         block = [{"column": "the matrix", "becomes": f"{self.n_block_} numbers as they are"}] if self.n_block_ else []
         used = [{"column": name, "becomes": encoder.becomes} for name, _, encoder in self.steps_]
         return block + used + [{"column": name, "becomes": f"not used: {why}"} for name, why in self.unused_.items()]
 
 
 def _values(table: Table, name: str, kind: str) -> Any:
-    """What the encoder of a kind takes: numbers, NaN where missing; or strings."""
+    """The input of the encoder of a column: numbers, NaN where missing; or strings."""
     if kind == "numeric":
         return table.numbers(name)
     if kind == "date":
@@ -159,6 +159,6 @@ def _values(table: Table, name: str, kind: str) -> Any:
 
 
 def _all_equal(values: Any) -> bool:
-    """Whether there is at most one value; missing numbers are filled with it."""
+    """Whether all values are equal; missing numbers do not count, since the median of the others fills them."""
     present = values[~np.isnan(values)] if isinstance(values, np.ndarray) else values
     return all(value == present[0] for value in present)

@@ -1,6 +1,9 @@
-"""What all displays share: axes to draw on, and styles of lines."""
+"""The axes to draw on, the styles and the check of labels that displays share."""
 
 from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ...reproduction.figures import COLOURS, DASHES, MARKERS
 
@@ -10,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Display:
-    """Axes to draw on: those that are given, or new ones."""
+    """A display draws on the given axes, or on new ones."""
 
     ax_: "Axes"
     figure_: "Figure"
@@ -29,8 +32,16 @@ class Display:
         return ax
 
 
+def check_labels(labels: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
+    """Labels as an array with one label for each row, or None."""
+    checked = None if labels is None else np.asarray(labels)
+    if checked is not None and checked.shape != (n_rows,):
+        raise ValueError(f"labels must hold one label for each of {n_rows} rows, got {checked.shape}")
+    return checked
+
+
 def line_style(style: int) -> dict[str, Any]:
-    """Colour, dashes and marker of a line; lines of different numbers can be told apart without colours."""
+    """Colour, dashes and marker of a line; two lines can be told apart without their colours."""
     return {
         "color": COLOURS[style % len(COLOURS)],
         "linestyle": DASHES[style % len(DASHES)],

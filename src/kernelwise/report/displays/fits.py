@@ -23,12 +23,12 @@ Array = NDArray[np.float64]
 def named_kernel_weights(estimator: Any) -> dict[str, float]:
     """The weights of the kernels that a fitted estimator uses, by name.
 
-    With one combination for each class, the weights are their mean.
+    If the estimator has weights for each class, their mean is returned.
 
     Parameters
     ----------
     estimator : fitted estimator
-        With ``kernel_weights_``, and ``kernel_names_`` or ``kernels_``.
+        An estimator with ``kernel_weights_``, and with ``kernel_names_`` or ``kernels_``.
 
     Examples
     --------
@@ -61,12 +61,12 @@ def _kernel_name(kernel: Any, features: Any) -> str:
 
 
 class KernelWeightsDisplay(Display):
-    """Which kernels carry the decision.
+    """The weights of the kernels as bars.
 
     Parameters
     ----------
     kernel_weights : dict of str to float
-        By the name of the kernel.
+        The weight of each kernel, by name.
 
     Attributes
     ----------
@@ -90,14 +90,14 @@ class KernelWeightsDisplay(Display):
         Parameters
         ----------
         estimator : fitted estimator
-            With ``kernel_weights_``.
+            An estimator with ``kernel_weights_``.
         max_kernels : int
         ax : matplotlib Axes, default=None
         """
         return cls(named_kernel_weights(estimator)).plot(ax, max_kernels=max_kernels)
 
     def plot(self, ax: "Axes | None" = None, *, max_kernels: int = 20) -> Self:
-        """Draw bars, the heaviest kernel on top, and say how many are left out."""
+        """Draw the bars, the heaviest kernel on top, and say in the title how many kernels there are."""
         used = {name: weight for name, weight in self.kernel_weights.items() if weight != 0}
         shown = sorted(used, key=lambda name: -abs(used[name]))[:max_kernels]
         title = f"{len(used)} of {len(self.kernel_weights)} kernels used"
@@ -114,7 +114,7 @@ class ConvergenceDisplay(Display):
     Parameters
     ----------
     histories : dict of str to sequence of HistoryRow
-        By the name of the problem: rows (iteration, seconds, primal, dual).
+        The rows (iteration, seconds, primal, dual) of each problem, by its name.
 
     Attributes
     ----------
@@ -143,8 +143,9 @@ class ConvergenceDisplay(Display):
         Parameters
         ----------
         estimator : fitted estimator
-            With ``history_``.
+            An estimator with ``history_``.
         time : bool
+            Whether the horizontal axis shows seconds instead of iterations.
         ax : matplotlib Axes, default=None
         """
         check_is_fitted(estimator)
@@ -179,7 +180,7 @@ class NoiseCurveDisplay(Display):
     ----------
     rates : array-like of shape (n_rates,)
     scores : dict of str to array of shape (n_rates, n_trials)
-        By the name of the method; tested on labels that are right.
+        The scores of each method on right labels, by its name.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Displays of samples: who belongs with whom, where they lie, and how suspect they are."""
+"""Displays of samples: which belong together, where they lie, and how suspect their labels are."""
 
 from typing import TYPE_CHECKING, Any, Self
 
@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...reproduction.figures import COLOURS, MARKERS
 from ...supervision import LabelAudit, PairAudit
-from .axes import Display
+from .axes import Display, check_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,14 +17,14 @@ GIVEN, QUIET = COLOURS[1], "#b9b4aa"
 
 
 class LabelMatrixDisplay(Display):
-    """Who belongs with whom: a matrix of pair scores with the rows of a cluster side by side.
+    """A matrix of pair scores, in which the rows of a cluster stand side by side.
 
     Parameters
     ----------
     matrix : array of shape (n_samples, n_samples)
-        High where two samples are of the same class.
+        Scores that are high where two samples are of the same class.
     labels : array of shape (n_samples,), default=None
-        Clusters or classes; the order of the rows is kept without them.
+        Clusters or classes. Without labels, the rows keep their order.
 
     Attributes
     ----------
@@ -43,16 +43,12 @@ class LabelMatrixDisplay(Display):
         self.matrix = np.asarray(matrix, dtype=float)
         if self.matrix.ndim != 2 or self.matrix.shape[0] != self.matrix.shape[1]:
             raise ValueError(f"matrix must be square, got shape {self.matrix.shape}")
-        self.labels = None if labels is None else np.asarray(labels)
-        if self.labels is not None and self.labels.shape != self.matrix.shape[:1]:
-            raise ValueError(f"labels must hold one label for each of {len(self.matrix)} rows, got {self.labels.shape}")
+        self.labels = check_labels(labels, len(self.matrix))
 
     @property
     def order(self) -> NDArray[np.intp]:
-        """The rows as drawn."""
-        if self.labels is None:
-            return np.arange(len(self.matrix))
-        return np.argsort(self.labels, kind="stable")
+        """The order in which the rows are drawn."""
+        return np.arange(len(self.matrix)) if self.labels is None else np.argsort(self.labels, kind="stable")
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, labels: ArrayLike | None = None, ax: "Axes | None" = None) -> Self:
@@ -61,9 +57,9 @@ class LabelMatrixDisplay(Display):
         Parameters
         ----------
         estimator : fitted estimator
-            With ``label_matrix()``.
+            An estimator with ``label_matrix()``.
         labels : array-like, default=None
-            The estimator's ``labels_`` if it has any.
+            By default ``labels_`` of the estimator, if it has any.
         ax : matplotlib Axes, default=None
         """
         if not hasattr(estimator, "label_matrix"):
@@ -86,18 +82,18 @@ class LabelMatrixDisplay(Display):
 
 
 class EmbeddingDisplay(Display):
-    """Samples where a learned kernel puts them.
+    """Samples as points in the space of a learned kernel.
 
     Parameters
     ----------
     points : array of shape (n_samples, n_components)
     labels : array of shape (n_samples,), default=None
-        Clusters or classes, told apart by colour and by shape.
+        Clusters or classes; each has its own colour and shape.
 
     Attributes
     ----------
     points_ : list of matplotlib PathCollection
-        One for each label.
+        One collection for each label.
     ax_, figure_ : matplotlib Axes and Figure
 
     Examples
@@ -112,9 +108,7 @@ class EmbeddingDisplay(Display):
         self.points = np.asarray(points, dtype=float)
         if self.points.ndim != 2 or self.points.shape[1] < 1:
             raise ValueError(f"points must be rows of coordinates, got shape {self.points.shape}")
-        self.labels = None if labels is None else np.asarray(labels)
-        if self.labels is not None and self.labels.shape != self.points.shape[:1]:
-            raise ValueError(f"labels must hold one label for each of {len(self.points)} rows, got {self.labels.shape}")
+        self.labels = check_labels(labels, len(self.points))
 
     @classmethod
     def from_estimator(
@@ -125,10 +119,10 @@ class EmbeddingDisplay(Display):
         Parameters
         ----------
         estimator : fitted estimator
-            With ``embedding_``, or with ``transform`` if ``X`` is given.
+            An estimator with ``embedding_``, or with ``transform`` if ``X`` is given.
         X : array or sparse matrix, default=None
         labels : array-like, default=None
-            The estimator's ``labels_`` if it has any and ``X`` is not given.
+            By default ``labels_`` of the estimator, if it has any and ``X`` is not given.
         ax : matplotlib Axes, default=None
         """
         check_is_fitted(estimator)
@@ -158,14 +152,14 @@ class EmbeddingDisplay(Display):
 
 
 class ScoreDistributionDisplay(Display):
-    """How suspect labels or pairs are, and from where they are worth checking.
+    """How suspect labels or pairs are, and from which chance on they are worth checking.
 
     Parameters
     ----------
     quality : array of shape (n,)
-        The chance of each to be right.
+        The chance of each label or pair to be right.
     to_check : int, default=0
-        How many of the most suspect are worth checking.
+        How many of the most suspect labels or pairs are worth checking.
 
     Attributes
     ----------
@@ -187,16 +181,16 @@ class ScoreDistributionDisplay(Display):
 
     @property
     def threshold(self) -> float | None:
-        """The chance to be wrong from which on a label is worth checking; None if none is."""
+        """The chance to be wrong from which on a label is worth checking; None if no label is."""
         return float(1 - np.sort(self.quality)[self.to_check - 1]) if self.to_check else None
 
     @classmethod
     def from_audit(cls, audit: LabelAudit | PairAudit, *, precision: float = 0.5, ax: "Axes | None" = None) -> Self:
-        """Draw the qualities of an audit; ``precision`` as in its ``worth_checking``."""
+        """Draw the qualities of an audit; ``precision`` is that of ``audit.worth_checking``."""
         return cls(audit.quality, audit.worth_checking(precision)).plot(ax)
 
     def plot(self, ax: "Axes | None" = None, *, bins: int = 20) -> Self:
-        """Draw a histogram of the chance to be wrong; what is worth checking stands out."""
+        """Draw a histogram of the chance to be wrong; the bars that are worth checking stand out."""
         title = f"{self.to_check} of {self.quality.size} are worth checking"
         ax = self._start(ax, xlabel="chance to be wrong", ylabel="count", title=title)
         counts, edges = np.histogram(1 - self.quality, bins=bins, range=(0.0, 1.0))
