@@ -1,6 +1,6 @@
-"""How much memory there is left, and a refusal with advice where an array would not fit.
+"""How much memory is available, and an error with advice where an array would not fit.
 
-Without it the system ends the process, or the whole machine comes to a halt, some time after the mistake.
+Without this error the system would end the process, or the machine would hang, some time after the mistake.
 """
 
 import os
@@ -9,28 +9,17 @@ from pathlib import Path
 
 __all__ = ["available", "require"]
 
-#: Less than this is not worth a look: 64 megabytes.
+#: Allocations of up to 64 megabytes are not checked.
 SMALL = 64 * 10**6
-#: Where Linux tells about memory; another folder in tests.
+#: The root of the files in which Linux describes memory; tests use another folder.
 ROOT = Path("/")
 
 
 def require(nbytes: int, what: str, remedy: str) -> None:
-    """Refuse an allocation that would not fit into memory, before it is made.
+    """Raise a MemoryError before an allocation that would not fit into memory.
 
-    Parameters
-    ----------
-    nbytes : int
-        What would be allocated, with the copies made on the way.
-    what : str
-        What it is for, as a sentence begins.
-    remedy : str
-        What the user can do instead.
-
-    Raises
-    ------
-    MemoryError
-        If more would be needed than is available; the message says how much of each.
+    ``nbytes`` counts all copies that are made on the way. The message begins with ``what``, which says what needs the
+    memory, and ends with ``remedy``, which says what the user can do instead.
 
     Examples
     --------
@@ -51,9 +40,9 @@ def require(nbytes: int, what: str, remedy: str) -> None:
 
 
 def available() -> int | None:
-    """Bytes that this process can still take: the least that the machine, its control group and its own limit leave.
+    """Return the bytes that this process can still take, or None where the system does not tell.
 
-    None where the system does not tell.
+    This is the least of the bytes that the machine, the control groups and the limit of the process leave.
 
     Examples
     --------
@@ -66,11 +55,10 @@ def available() -> int | None:
 
 
 def _machine() -> int | None:
-    """What the machine has: free memory and what it can free, or, where that is not told, all of it."""
-    for line in _text(ROOT / "proc/meminfo").splitlines():
-        name, _, value = line.partition(":")
-        if name == "MemAvailable":
-            return int(value.split()[0]) * 1024
+    """Return the memory that is free or can be freed, or all memory of the machine where the system tells only that."""
+    available_kilobytes = _number(ROOT / "proc/meminfo", "MemAvailable:")
+    if available_kilobytes is not None:
+        return available_kilobytes * 1024
     for pages in ("SC_AVPHYS_PAGES", "SC_PHYS_PAGES"):
         try:
             return os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")
@@ -80,7 +68,7 @@ def _machine() -> int | None:
 
 
 def _control_groups() -> Iterator[int]:
-    """What the control groups of this process leave it, of version 2 and of version 1."""
+    """Yield the bytes that the control groups of this process leave, of version 2 and of version 1."""
     for line in _text(ROOT / "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
@@ -92,26 +80,27 @@ def _control_groups() -> Iterator[int]:
 
 
 def _up(root: Path, path: str, limit: str, usage: str, cache: str) -> Iterator[int]:
-    """What a group and all above it leave; within a container the path may not be there, but its root is."""
+    """Yield the bytes that a group and all groups above it leave; in a container only the root may exist."""
     parts = [part for part in path.split("/") if part not in ("", "..")]
     for depth in range(len(parts), -1, -1):
         group = root.joinpath(*parts[:depth])
         allowed, used = _text(group / limit).strip(), _text(group / usage).strip()
         if allowed.isdigit() and used.isdigit():
-            # Files that were read stay in memory only until it is needed.
-            yield int(allowed) - int(used) + _statistic(group / "memory.stat", cache)
+            # The system frees the memory of files that were read as soon as it is needed.
+            yield int(allowed) - int(used) + (_number(group / "memory.stat", cache) or 0)
 
 
-def _statistic(path: Path, name: str) -> int:
+def _number(path: Path, name: str) -> int | None:
+    """Return the number behind a name in a file of the system."""
     for line in _text(path).splitlines():
-        key, _, value = line.partition(" ")
-        if key == name and value.strip().isdigit():
-            return int(value)
-    return 0
+        words = line.split()
+        if len(words) > 1 and words[0] == name and words[1].isdigit():
+            return int(words[1])
+    return None
 
 
 def _own_limit() -> int | None:
-    """What the limit on the address space (ulimit -v) leaves."""
+    """Return the bytes that the limit on the address space (ulimit -v) leaves."""
     try:
         import resource
     except ImportError:  # Windows

@@ -1,7 +1,7 @@
 """How well a clustering matches known classes, and how coherent a basis is.
 
-The three scores of partitions depend on the contingency table alone, ``n_ab`` = how many samples have true label a and
-predicted label b, and are unchanged when labels are renamed.
+The three scores of partitions depend only on the contingency table: ``n_ab`` is the number of samples with true label
+a and predicted label b. So the scores do not change when labels are renamed.
 """
 
 import warnings
@@ -123,7 +123,7 @@ def normalized_mutual_info(
     if average not in ("arithmetic", "geometric", "max", "min"):
         raise ValueError(f"average must be one of 'arithmetic', 'geometric', 'max', 'min'; got {average!r}")
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The number of unique classes")  # many clusters are no mistake here
+        warnings.filterwarnings("ignore", message="The number of unique classes")  # many clusters are allowed here
         return float(normalized_mutual_info_score(*_codes_of_both(y_true, y_pred), average_method=average))
 
 
@@ -173,7 +173,7 @@ def coherence(basis: ArrayLike) -> float:
 
 
 def _contingency(y_true: ArrayLike, y_pred: ArrayLike) -> csr_array:
-    """Return the table n_ab, of which only what is not zero is stored."""
+    """Return the table n_ab as a sparse array."""
     true, pred = _codes_of_both(y_true, y_pred)
     return coo_array((np.ones(true.size, dtype=np.int64), (true, pred))).tocsr()
 
@@ -186,7 +186,7 @@ def _codes_of_both(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[np.int
 
 
 def _codes(labels: ArrayLike, name: str) -> NDArray[np.intp]:
-    """Labels as 0, 1, ..."""
+    """Return labels as the numbers 0, 1, ..."""
     labels = np.asarray(labels)
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"{name} must be one-dimensional and not empty, got shape {labels.shape}")

@@ -3,24 +3,7 @@
 Solvers write sums over samples as NumPy expressions. An array whose rows are cut into blocks on other machines
 (:class:`kernelwise.cluster.block_array.BlockArray`) answers to the same expressions, but it remembers an expression
 and evaluates the expression later, where the blocks are. This module has the few operations that such an array needs
-beyond NumPy. In memory each of these operations is plain NumPy.
-
-================  =====================================================================================
-operation         meaning for an array in blocks; in memory
-================  =====================================================================================
-``persist``       evaluate the expression now, since it is used again; the array itself
-``persist_all``   the same for several arrays in one pass over the blocks; the arrays themselves
-``compute``       the values of several sums over samples in one pass; the sums themselves
-``map_rows``      a function that treats every sample by itself, block by block; one call
-``reduce_rows``   a function of every block, and a rule that merges two results; one call
-``select_rows``   the samples at which a mask holds; the same
-``take_rows``     some rows brought into memory; the same
-``put_rows``      the array with other rows at some places; the same
-``for_users``     a Dask array of the blocks; the array itself
-================  =====================================================================================
-
-An array in blocks has methods of these names (``persist``, ``compute_with``, ``map_rows``, ``reduce_rows``,
-``select_rows``, ``take_rows``, ``to_dask``), and the functions here call the methods.
+beyond NumPy: each function calls the method of an array in blocks, and is plain NumPy for an array in memory.
 """
 
 from collections.abc import Callable
@@ -35,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def is_dask(collection: Any) -> bool:
-    """Whether this is a Dask array or frame, without importing Dask.
+    """Return whether this is a Dask array or frame, without importing Dask.
 
     Examples
     --------
@@ -48,7 +31,7 @@ def is_dask(collection: Any) -> bool:
 
 
 def refuse_dask(estimator: Any, X: Any, instead: str) -> None:
-    """Raise where a Dask collection is given to an estimator that works in memory alone."""
+    """Raise a TypeError where a Dask collection is given to an estimator that works only in memory."""
     if is_dask(X):
         raise TypeError(
             f"{type(estimator).__name__} works on data in memory, got a {type(X).__name__} of Dask; use {instead}, or "
@@ -57,7 +40,7 @@ def refuse_dask(estimator: Any, X: Any, instead: str) -> None:
 
 
 def in_memory(array: Any) -> bool:
-    """Whether all rows are in a NumPy array."""
+    """Return whether all rows are in a NumPy array."""
     return isinstance(array, np.ndarray)
 
 
@@ -72,7 +55,7 @@ def persist_all(first: Any, *others: Any) -> tuple[Any, ...]:
 
 
 def compute(*sums: Any) -> tuple[Any, ...]:
-    """Return the values of several sums (products, extremes) over samples, found in one pass where there are blocks.
+    """Return the values of several sums (products, extremes) over samples, found in one pass over the blocks.
 
     Examples
     --------
@@ -85,11 +68,8 @@ def compute(*sums: Any) -> tuple[Any, ...]:
     delayed = [k for k, one in enumerate(sums) if hasattr(one, "compute_with")]
     if not delayed:
         return sums
-    values = list(sums)
-    found = sums[delayed[0]].compute_with([sums[k] for k in delayed])
-    for k, value in zip(delayed, found, strict=True):
-        values[k] = value
-    return tuple(values)
+    found = dict(zip(delayed, sums[delayed[0]].compute_with([sums[k] for k in delayed]), strict=True))
+    return tuple(found.get(k, one) for k, one in enumerate(sums))
 
 
 def map_rows(first: Any, function: Callable[..., Any], *others: Any, **options: Any) -> Any:
@@ -128,14 +108,14 @@ def for_users(array: Any) -> Any:
 
 
 def by_rows(function: F) -> F:
-    """Mark a function of blocks that may be given some rows at a time: one result per row, or sums over rows."""
-    function.works_by_rows = True  # type: ignore[attr-defined]  # a mark that functions carry
+    """Mark a function that may get some rows of a block at a time: it returns one result per row, or sums over rows."""
+    function.works_by_rows = True  # type: ignore[attr-defined]  # mypy does not know that functions take attributes
     return function
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Some of the samples."""
+    """Some of the samples, in memory: the positions ``index`` of ``n_samples``."""
 
     index: NDArray[np.intp]
     n_samples: int

@@ -1,7 +1,7 @@
-"""From what a user passes to ``fit`` to clean arrays of distinct, weighted samples.
+"""From the arguments of ``fit`` to clean arrays of distinct, weighted samples.
 
-The module has four parts: reading (dense, or sparse in the form that compiled code takes for granted), magnitudes whose
-squares are numbers too, repeated samples and their weights, and scales of features.
+The module has four parts: reading (dense, or sparse in the form that compiled code relies on), magnitudes whose squares
+neither overflow nor vanish, repeated samples and their weights, and scales of features.
 """
 
 from typing import Any, NamedTuple
@@ -20,15 +20,10 @@ LEAST, LARGEST = 1e-152, 1e152
 
 
 def read_samples(estimator: Any, X: Any, **options: Any) -> Any:
-    """Validate X as scikit-learn does, to float64, dense or tidy in compressed sparse rows.
+    """Return X validated by scikit-learn, in float64, dense or tidy in compressed sparse rows.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Remembers the number and the names of the features.
-    X : array, sparse matrix or DataFrame
-    **options
-        Of :func:`sklearn.utils.validation.validate_data`.
+    The estimator remembers the number and the names of the features; the options are those of scikit-learn's
+    ``validate_data``.
 
     Examples
     --------
@@ -43,10 +38,10 @@ def read_samples(estimator: Any, X: Any, **options: Any) -> Any:
 
 
 def tidy(X: Any) -> Any:
-    """X with every non-zero entry stored once, in order, no zero stored, and 32-bit indices where they suffice.
+    """Return X with every non-zero entry stored once, in order, no zero stored, and 32-bit indices where they suffice.
 
-    Trees, nearest neighbours and support vector machines of scikit-learn rely on all of that: an entry stored twice can
-    make them write where they must not. The matrix that was given stays as it is.
+    Trees, nearest neighbours and support vector machines of scikit-learn rely on this form: an entry that is stored
+    twice can make them write beyond their memory. The given matrix does not change.
 
     Examples
     --------
@@ -68,15 +63,9 @@ def tidy(X: Any) -> Any:
 
 
 def check_magnitude(values: Any, name: str, *, least: float = LEAST) -> None:
-    """Raise a ValueError unless the entry of largest magnitude is zero or one whose square is a normal number.
+    """Raise a ValueError unless the largest magnitude is zero or its square is a normal number.
 
-    Parameters
-    ----------
-    values : array or sparse matrix of finite numbers
-    name : str
-        What they are, for the message.
-    least : float, default=1e-152
-        Zero where entries may vanish when squared.
+    ``name`` says in the message what the values are. ``least=0`` allows numbers whose squares vanish.
 
     Examples
     --------
@@ -96,13 +85,13 @@ def check_magnitude(values: Any, name: str, *, least: float = LEAST) -> None:
 
 
 def largest_magnitude(values: Any) -> float:
-    """The largest absolute value of the entries, 0 where there are none."""
+    """Return the largest absolute value of the entries, or 0 where there are no entries."""
     entries = values.data if hasattr(values, "tocsr") else np.asarray(values)
     return max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
 
 
 def power_of_two(magnitudes: Any) -> NDArray[np.float64]:
-    """The power of two at or just below each magnitude, 1 for zero: dividing by it is exact.
+    """Return the power of two at or just below each magnitude, or 1 for zero: division by a power of two is exact.
 
     Examples
     --------
@@ -112,20 +101,20 @@ def power_of_two(magnitudes: Any) -> NDArray[np.float64]:
     """
     sizes = np.asarray(magnitudes, dtype=np.float64)
     powers = np.ldexp(1.0, np.frexp(sizes)[1] - 1)
-    # Not below the least normal number, whose reciprocal is still finite.
+    # The power is at least the least normal number, whose reciprocal is still finite.
     return np.where(sizes > 0, np.maximum(powers, np.finfo(np.float64).tiny), 1.0)
 
 
 class DistinctSamples(NamedTuple):
     """Samples that differ in features or label, with the weights of their repetitions added up."""
 
-    first: NDArray[np.intp]  # position of a representative in the data that was given
+    first: NDArray[np.intp]  # the position of each distinct sample in the given data
     weight: Array
-    group: NDArray[np.intp]  # of every sample given, its position among the distinct ones
+    group: NDArray[np.intp]  # the position of each given sample among the distinct samples
 
 
 def read_weights(sample_weight: Any, X: Any) -> Array:
-    """Return one weight per row of ``X``, none of them negative; ones where none are given."""
+    """Return one weight per row of ``X``, none of them negative; all weights are 1 where none are given."""
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if (weight < 0).any():
         raise ValueError(f"sample_weight must not be negative, got {weight.min()}; use 0 to leave a sample out")
@@ -137,9 +126,10 @@ def read_weights(sample_weight: Any, X: Any) -> Array:
 
 
 def distinct_samples(X: Any, target: NDArray[np.intp], weight: Array) -> DistinctSamples:
-    """Merge equal rows of equal label, in an order that does not depend on the order given.
+    """Merge equal rows with equal labels; the order of the result does not depend on the order of the rows.
 
-    A sample given twice and a sample of weight two are then the same problem to the last bit; so is any permutation.
+    So a sample that is given twice is the same problem, to the last bit, as a sample of weight two, and permuted rows
+    are the same problem too.
     """
     key = _row_keys(X)
     order = np.lexsort((target, key))
@@ -154,7 +144,7 @@ def distinct_samples(X: Any, target: NDArray[np.intp], weight: Array) -> Distinc
 
 
 def _row_keys(X: Any) -> Array:
-    """Return one number per row, equal for equal rows: a fixed random projection."""
+    """Return one number per row by a fixed random projection, so that equal rows have equal numbers."""
     projection = np.random.RandomState(0).uniform(0.5, 1.5, X.shape[1]) / power_of_two(largest_magnitude(X))
     if sp.issparse(X):
         rows = sp.csr_array(X)
@@ -174,7 +164,7 @@ def _rows_differ(X: Any, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDA
 
 
 def n_rows(X: Any) -> int:
-    """Return the number of samples of input that is not validated yet, or 0 where it does not say."""
+    """Return the number of samples in an input that is not validated yet, or 0 where the input has no length."""
     shape = getattr(X, "shape", None)
     return int(shape[0]) if shape else len(X) if hasattr(X, "__len__") else 0
 
@@ -195,14 +185,14 @@ def _folds(target: NDArray[np.intp], *, n_folds: int, random_state: np.random.Ra
 
 
 class FeatureScaler(NamedTuple):
-    """Attributes scaled to [0, 1] by training ranges; a sparse matrix is divided by its largest magnitudes instead."""
+    """Scales features to [0, 1] by training ranges; a sparse matrix is divided by its largest magnitudes instead."""
 
     shift: Array | None
     scale: Array
 
     @classmethod
     def fit(cls, X: Any) -> "FeatureScaler":
-        """Read the ranges off the training data. A constant attribute becomes zero."""
+        """Return the scaler for the ranges of the training data; constant features become zero."""
         if sp.issparse(X):
             largest = np.asarray(abs(X).max(axis=0).todense()).ravel()
             return cls(None, np.where(largest > 0, largest, 1.0))
@@ -220,6 +210,6 @@ class FeatureScaler(NamedTuple):
     def __call__(self, X: Any) -> Any:
         if self.shift is None:
             return sp.csr_array(X @ sp.diags_array(1.0 / self.scale))
-        with np.errstate(over="ignore"):  # new samples may be beyond all bounds of the training data
+        with np.errstate(over="ignore"):  # new samples may be far beyond the range of the training data
             scaled = (X - self.shift) / self.scale
         return np.clip(scaled, -np.finfo(np.float64).max, np.finfo(np.float64).max, out=scaled)

@@ -122,7 +122,7 @@ def test_a_sparse_graph_in_blocks_gives_the_fit_in_memory(fitted):
 
 
 def test_a_dense_similarity_and_chunks_of_columns_do_too(client, monkeypatch):
-    monkeypatch.setattr("kernelwise.completion.on_cluster.WHOLE_BYTES", 0)  # only rows that are needed travel
+    monkeypatch.setattr("kernelwise.cluster.graph.WHOLE_BYTES", 0)  # only rows that are needed travel
     dense = GRAPH.toarray()[:600, :600]
     pairs = GRAPH_PAIRS.restrict(np.arange(600))
     assert_same(fit(da.from_array(dense, chunks=(300, 200)), pairs), fit(dense, pairs))

@@ -220,7 +220,7 @@ def test_a_view_that_the_sample_speaks_against_still_points_somewhere(rng):
 
     Y = rng.choice([-1.0, 1.0], (100, 1))
     against = -0.1 * Y + rng.normal(size=(100, 1))
-    mixture, loss = average_path([against], Y, np.ones(100), np.ones(1))
+    mixture, _, loss = average_path([against], Y, np.ones(100), np.ones(1))
     assert mixture[0] > 0
     assert loss == pytest.approx(np.mean((mixture[0] * against - (Y - Y.mean())) ** 2))
 

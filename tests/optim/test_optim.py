@@ -1,6 +1,7 @@
 """Projections, proxes and certificates: optimality conditions, inequalities, a convex solver, and the clock."""
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -203,6 +204,32 @@ def test_projection_leaves_its_input_alone():
 def test_projection_rejects(arguments, message):
     with pytest.raises(ValueError, match=message):
         project_box_budget(**arguments)
+
+
+def best_time(function, repeats):
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["normal", "uniform", "heavy tails", "ties", "feasible"])
+def test_a_million_entries_project_faster_than_they_sort(rng, kind):
+    n = 1_000_000
+    v = {
+        "normal": lambda: rng.normal(size=n),
+        "uniform": lambda: rng.uniform(0, 2, size=n),
+        "heavy tails": lambda: rng.standard_cauchy(n),
+        "ties": lambda: rng.integers(-10, 11, size=n) / 10.0,
+        "feasible": lambda: rng.normal(size=n),
+    }[kind]()
+    budget = (2.0 if kind == "feasible" else 0.5) * np.clip(v, 0, 1).sum()
+    projecting = best_time(lambda: project_box_budget(v, budget=budget), repeats=15)
+    sorting = best_time(lambda: np.sort(v), repeats=15)
+    assert projecting < sorting
 
 
 def random_norms(rng):

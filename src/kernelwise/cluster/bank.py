@@ -1,4 +1,4 @@
-"""The bank of low-rank factors in row blocks: the features of a block are computed where the block is."""
+"""The bank of low-rank factors in row blocks: each worker computes the features of its own blocks."""
 
 import warnings
 from typing import Any
@@ -16,13 +16,13 @@ from .worker_memory import room_for_factors
 Array = NDArray[np.float64]
 Maps = list[LandmarkMap]
 
-#: The share of the room for factors that those of all kernels may take. Where they need more, only those of the kernels
-#: in use are kept, and the others are computed again whenever kernels are priced.
+#: The factors of all kernels are kept if they take at most this share of the room for factors. Otherwise only the
+#: factors of the kernels in use are kept, and the others are computed again whenever kernels are priced.
 KEPT_SHARE = 0.5
-#: What the factors of the kernels in use may take, as a share of the workers' memory: what is beyond the room for them
-#: is written to disk by Dask, and read again for every pass.
+#: The factors of the kernels in use may take this share of the workers' memory. Dask writes factors beyond the room for
+#: them to disk, and reads them again for every pass.
 ACTIVE_SHARE = 2.0
-#: Features are computed for this many samples at a time.
+#: The number of samples for which features are computed at a time.
 PIECE = 8192
 
 
@@ -31,15 +31,7 @@ class SpillWarning(UserWarning):
 
 
 class BlockBank(FactorLayout):
-    """Kernels ``K_j ~ F_j F_j^T`` over samples in row blocks; what solvers need of a bank, and no more.
-
-    Parameters
-    ----------
-    X : BlockArray
-        The samples, one per row.
-    maps : list of LandmarkMap
-    residuals : array of shape (n_kernels,)
-    """
+    """Kernels ``K_j ~ F_j F_j^T`` over samples in row blocks, with the operations of a bank that solvers use."""
 
     def __init__(self, X: BlockArray, maps: Maps, residuals: ArrayLike) -> None:
         super().__init__(maps, residuals)
@@ -70,7 +62,7 @@ class BlockBank(FactorLayout):
         return self.factors(kernels).T, ranks
 
     def _check_room(self, needed: int, n_kernels: int) -> None:
-        """Say so where the factors of the kernels in use have to go to disk, and refuse what would never end."""
+        """Warn if Dask has to write the factors of the kernels in use to disk, and raise if they are far too large."""
         remedy = "Add workers, give them more memory, lower rank, or raise alpha, which uses fewer kernels"
         factors = f"the factors of {n_kernels} kernels take {needed / 1e9:.3g} GB"
         if self.memory and needed > ACTIVE_SHARE * self.memory:
@@ -89,7 +81,7 @@ class BlockBank(FactorLayout):
     def project(self, v: BlockArray) -> Array:
         """Return the coordinates ``F^T v`` of all kernels, stacked."""
         if self.kept is None:
-            return np.asarray(self.X.sum_of(_projection, self.shared_maps, v))
+            return np.asarray(self.X.sum_of(projection, self.shared_maps, v))
         return np.asarray(self.kept.T @ v)
 
     def lift(self, w: Array) -> BlockArray:
@@ -109,17 +101,20 @@ class BlockBank(FactorLayout):
 
 
 def share(X: BlockArray, value: Any) -> BlockArray:
-    """Return something that every block of X needs, as a companion of its blocks."""
+    """Return a value that every block of X needs as an array that takes part in expressions with X."""
     return BlockArray(X.engine, X.lengths, Leaf([X.engine.share(Whole(value))] * len(X.lengths), value))
+
+
+def pieces(X: Any) -> list[slice]:
+    """Return slices of :data:`PIECE` rows that cover X."""
+    return [slice(start, start + PIECE) for start in range(0, X.shape[0], PIECE)]
 
 
 @by_rows
 def features(X: Any, maps: Maps, *, kernels: NDArray[np.intp]) -> Array:
     """Return the features of some kernels side by side; stored by columns, as a kernel's columns are used together."""
-    rank = sum(maps[j].rank for j in kernels)
-    rows = np.empty((rank, X.shape[0]))
-    for start in range(0, X.shape[0], PIECE):
-        part = slice(start, start + PIECE)
+    rows = np.empty((sum(maps[j].rank for j in kernels), X.shape[0]))
+    for part in pieces(X):
         offset = 0
         for j in kernels:
             rows[offset : offset + maps[j].rank, part] = maps[j](X[part]).T
@@ -127,10 +122,10 @@ def features(X: Any, maps: Maps, *, kernels: NDArray[np.intp]) -> Array:
     return rows.T
 
 
-def _projection(X: Any, maps: Maps, v: Array) -> Array:
+def projection(X: Any, maps: Maps, v: Array) -> Array:
+    """Return the coordinates ``F^T v`` of all kernels for one block of samples."""
     parts = [np.zeros(one.rank) for one in maps]
-    for start in range(0, X.shape[0], PIECE):
-        part = slice(start, start + PIECE)
+    for part in pieces(X):
         for one, total in zip(maps, parts, strict=True):
             total += one.projection(X[part], v[part])
     return np.concatenate(parts)
@@ -138,8 +133,7 @@ def _projection(X: Any, maps: Maps, v: Array) -> Array:
 
 def _function_values(X: Any, maps: Maps, *, blocks: dict[int, Array]) -> Array:
     values = np.zeros(X.shape[0])
-    for start in range(0, X.shape[0], PIECE):
-        part = slice(start, start + PIECE)
+    for part in pieces(X):
         for j, w in blocks.items():
             values[part] += maps[j].values(X[part], w)
     return values

@@ -1,13 +1,14 @@
 """Arrays with one row per sample, cut into row blocks that stay on the workers.
 
-An expression such as ``upper - alpha`` is remembered, not evaluated. It is evaluated block by block, next to the data,
-when it is summed over the samples (``x.sum()``, ``x @ y``, ``B @ x``, ``x.min()``) or persisted.
-Only sums and what is small travel; they are added up in a fixed order, so a run can be repeated to the last bit.
+A block array remembers an expression such as ``upper - alpha``. The workers evaluate the expression block by block,
+next to the data, when a sum over the samples is needed (``x.sum()``, ``x @ y``, ``B @ x``, ``x.min()``) or when the
+array is persisted. Only sums and small values travel. Sums are added in a fixed order, so a run can be repeated to the
+last bit.
 """
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,26 +17,13 @@ from numpy.typing import NDArray
 
 from ..rows import by_rows
 from .engine import Engine, Handle
-from .expressions import Expression, Leaf, Node, evaluate_all, evaluate_one, evaluate_sums, portable
+from .expressions import BY_ROWS, Expression, Leaf, Node, evaluate_all, evaluate_one, evaluate_sums, portable
 
 Array = NDArray[np.float64]
 
 
-class Merge:
-    """Combines the lists of partial results of two or more blocks, entry by entry."""
-
-    def __init__(self, rules: Sequence[Callable[[Any, Any], Any]]) -> None:
-        self.rules = tuple(rules)
-
-    def __call__(self, parts: Sequence[Sequence[Any]]) -> list[Any]:
-        merged = list(parts[0])
-        for part in parts[1:]:
-            merged = [rule(a, b) for rule, a, b in zip(self.rules, merged, part, strict=True)]
-        return merged
-
-
 class DelayedSum(NDArrayOperatorsMixin):
-    """A sum over samples that is found when it is looked at, or together with others in one pass."""
+    """A sum over all samples that behaves like its value, and that is computed when the value is first needed."""
 
     def __init__(self, engine: Engine, expression: Node, rule: Callable[[Any, Any], Any]) -> None:
         self.engine, self.expression, self.rule = engine, expression, rule
@@ -43,12 +31,13 @@ class DelayedSum(NDArrayOperatorsMixin):
 
     @property
     def value(self) -> Any:
-        """The sum itself, small and here."""
+        """The value of the sum, in the calling process."""
         if self._value is None:
             find([self])
         return self._value
 
     def compute_with(self, pending: Sequence["DelayedSum"]) -> list[Any]:
+        """Return the values of several sums, computed in one pass over the blocks."""
         find([one for one in pending if one._value is None])
         return [one._value for one in pending]
 
@@ -67,29 +56,27 @@ class DelayedSum(NDArrayOperatorsMixin):
 
 
 def find(pending: Sequence[DelayedSum]) -> None:
-    """Find several sums in one pass over the blocks."""
+    """Compute several sums in one pass over the blocks."""
     if not pending:
         return
     roots, leaves = portable([one.expression for one in pending])
-    engine = pending[0].engine
-    merge = Merge([one.rule for one in pending])
-    values = engine.total(evaluate_sums, leaves, merge, roots=roots, merging=merge)
+    merge = partial(_merged, rules=[one.rule for one in pending])
+    values = pending[0].engine.total(evaluate_sums, leaves, merge, roots=roots, merging=merge)
     for one, value in zip(pending, values, strict=True):
         one._value = value
 
 
-def _elementwise(function: Any) -> bool:
-    return function in (np.where, np.clip, np.full_like, np.zeros_like, np.ones_like, np.stack, np.isin)
+def _merged(parts: Sequence[Sequence[Any]], *, rules: Sequence[Callable[[Any, Any], Any]]) -> list[Any]:
+    """Merge the lists of partial results of several blocks, entry by entry."""
+    merged = list(parts[0])
+    for part in parts[1:]:
+        merged = [rule(a, b) for rule, a, b in zip(rules, merged, part, strict=True)]
+    return merged
 
 
 @by_rows
-def _reduced(array: Any, *, operation: Any) -> Any:
-    return operation.reduce(array, axis=0)
-
-
-@by_rows
-def _reduced_fully(array: Any, *, operation: Any) -> Any:
-    return operation.reduce(array, axis=None)
+def _reduced(array: Any, *, operation: Any, axis: int | None) -> Any:
+    return operation.reduce(array, axis=axis)
 
 
 @by_rows
@@ -103,16 +90,7 @@ def _dot(left: Any, right: Any) -> Any:
 
 
 class BlockArray(NDArrayOperatorsMixin):
-    """An array cut along its first axis; see the module's description.
-
-    Parameters
-    ----------
-    engine : Engine
-        Where the blocks are.
-    lengths : sequence of int
-        The number of rows of every block.
-    expression : Leaf or Node
-    """
+    """An expression over row blocks that are kept by an engine; ``lengths`` are the numbers of rows of the blocks."""
 
     def __init__(self, engine: Engine, lengths: Sequence[int], expression: Expression) -> None:
         self.engine, self.lengths, self.expression = engine, tuple(lengths), expression
@@ -124,7 +102,7 @@ class BlockArray(NDArrayOperatorsMixin):
 
     @cached_property
     def empty(self) -> Any:
-        """The array without its rows: tells type and trailing shape."""
+        """The array without its rows, which tells the type and the trailing shape."""
         if isinstance(self.expression, Leaf):
             return self.expression.empty
         return evaluate_one(roots=[self.expression])
@@ -148,14 +126,13 @@ class BlockArray(NDArrayOperatorsMixin):
         return sum(self.lengths)
 
     def blocks(self, chosen: Sequence[int]) -> "BlockArray":
-        """Return the array made of some blocks of a kept one."""
+        """Return the array of some of the blocks."""
         handles = self.handles
-        lengths = [self.lengths[k] for k in chosen]
-        return BlockArray.of(self.engine, lengths, [handles[k] for k in chosen], self.empty)
+        return BlockArray.of(self.engine, [self.lengths[k] for k in chosen], [handles[k] for k in chosen], self.empty)
 
     @property
     def handles(self) -> tuple[Handle, ...]:
-        """The blocks of the array, kept first if need be."""
+        """The blocks of the array, persisted first where the array is still an expression."""
         leaf = self.persist().expression
         assert isinstance(leaf, Leaf)
         if leaf.item is None:
@@ -163,20 +140,21 @@ class BlockArray(NDArrayOperatorsMixin):
         return tuple(self.engine.map(operator.itemgetter(leaf.item), [leaf.handles]))
 
     def map_rows(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> "BlockArray":
-        """Return ``function(block, *arguments, **options)`` for every block, one row per row; block arrays among the
-        arguments take part block by block.
+        """Return the array of the blocks ``function(block, *arguments, **options)``, which has one row for each row.
+
+        Block arrays among the arguments are passed block by block.
         """
         return self._new(function, (self, *arguments), options)
 
     def sum_of(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> DelayedSum:
         """Return the sum of ``function(block, *arguments, **options)`` over the blocks."""
-        return self._pending(function, (self, *arguments), options, np.add)
+        return self.reduce_rows(function, np.add, *arguments, **options)
 
     def reduce_rows(
         self, function: Callable[..., Any], rule: Callable[[Any, Any], Any], *arguments: Any, **options: Any
     ) -> DelayedSum:
         """Return ``function(block, *arguments, **options)`` of all blocks, merged two at a time by ``rule``."""
-        return self._pending(function, (self, *arguments), options, rule)
+        return DelayedSum(self.engine, _node(function, (self, *arguments), options), rule)
 
     def persist(self) -> "BlockArray":
         """Evaluate the expression and keep the blocks on the workers."""
@@ -201,24 +179,21 @@ class BlockArray(NDArrayOperatorsMixin):
         return BlockSelection(self)
 
     def take_rows(self, index: NDArray[np.intp]) -> Array:
-        """Return some rows, few enough to be held in memory; ``index`` is distinct and in ascending order."""
-        wanted = self._by_block(index)
-        filled = [k for k, local in enumerate(wanted) if len(local)]
-        if not filled:
+        """Return a few rows in memory; ``index`` is distinct and in ascending order."""
+        if not len(index):
             return np.asarray(self.empty)
-        handles = self.persist().handles
-        some = [handles[k] for k in filled], [wanted[k] for k in filled]
-        return np.concatenate(self.engine.fetch(self.engine.map(_rows, list(some))))
+        some = [pair for pair in zip(self.handles, self._by_block(index), strict=True) if len(pair[1])]
+        return np.concatenate(self.engine.fetch(self.engine.map(operator.getitem, list(zip(*some, strict=True)))))
 
     def put_rows(self, index: NDArray[np.intp], rows: Array) -> "BlockArray":
         """Return the array with other rows at ``index``, which is distinct and in ascending order."""
         local = self._by_block(index)
         cuts = np.split(rows, np.cumsum([len(part) for part in local])[:-1])
-        handles = self.engine.map(_replaced, [self.persist().handles, local, cuts])
+        handles = self.engine.map(_replaced, [self.handles, local, cuts])
         return BlockArray.of(self.engine, self.lengths, handles, self.empty)
 
     def _by_block(self, index: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-        """Return the positions within every block."""
+        """Return the positions ``index`` of rows as a list of positions within each block."""
         bounds = np.concatenate([[0], np.cumsum(self.lengths)])
         cuts = np.searchsorted(index, bounds)
         return [index[cuts[k] : cuts[k + 1]] - bounds[k] for k in range(len(self.lengths))]
@@ -228,8 +203,7 @@ class BlockArray(NDArrayOperatorsMixin):
         import dask
         import dask.array as da
 
-        handles = self.persist().handles
-        blocks = [handle if hasattr(handle, "key") else dask.delayed(handle, pure=False) for handle in handles]
+        blocks = [handle if hasattr(handle, "key") else dask.delayed(handle, pure=False) for handle in self.handles]
         parts = [
             da.from_delayed(block, shape=(length, *self.shape[1:]), dtype=self.dtype)
             for block, length in zip(blocks, self.lengths, strict=True)
@@ -237,12 +211,7 @@ class BlockArray(NDArrayOperatorsMixin):
         return da.concatenate(parts, axis=0)
 
     def _new(self, function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any]) -> "BlockArray":
-        return BlockArray(self.engine, self.lengths, Node(function, [_expression(a) for a in arguments], options))
-
-    def _pending(
-        self, function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any], rule: Any
-    ) -> DelayedSum:
-        return DelayedSum(self.engine, Node(function, [_expression(a) for a in arguments], options), rule)
+        return BlockArray(self.engine, self.lengths, _node(function, arguments, options))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if method == "reduce":
@@ -257,15 +226,14 @@ class BlockArray(NDArrayOperatorsMixin):
         if function in (np.sum, np.min, np.max, np.amin, np.amax):
             operation = {np.sum: np.add, np.min: np.minimum, np.amin: np.minimum}.get(function, np.maximum)
             return self._reduce(operation, options.get("axis", None))
-        if not _elementwise(function) or (function is np.stack and options.get("axis") != 1):
+        if function not in BY_ROWS or (function is np.stack and options.get("axis") != 1):
             return NotImplemented
         return self._new(function, arguments, options)
 
     def _reduce(self, operation: Any, axis: Any) -> DelayedSum:
         if axis not in (0, None):
             raise ValueError(f"block arrays are summed over samples, axis 0 or None, got axis={axis!r}")
-        function = _reduced if axis == 0 else _reduced_fully
-        return self._pending(function, (self,), {"operation": operation}, operation)
+        return self.reduce_rows(_reduced, operation, operation=operation, axis=axis)
 
     def sum(self, axis: int | None = None) -> DelayedSum:
         """Return the sum over the samples (``axis=0``), or over everything."""
@@ -281,15 +249,15 @@ class BlockArray(NDArrayOperatorsMixin):
 
     def _matmul(self, left: Any, right: Any) -> Any:
         if isinstance(left, BlockArray) and not isinstance(right, BlockArray):
-            return self._new(_product, (left, np.asarray(right)), {})
+            return left.map_rows(_product, np.asarray(right))
         if isinstance(left, BlockArray) and left.ndim == 1:
-            return self._pending(_dot, (left, right), {}, np.add)
+            return left.sum_of(_dot, right)
         raise ValueError("a product with a block array has the samples in the middle, or one row per sample")
 
     def __getitem__(self, index: Any) -> "BlockArray":
         if not (isinstance(index, tuple) and index and isinstance(index[0], slice) and index[0] == slice(None)):
             raise IndexError("only columns of a block array can be taken: x[:, j], x[:, None]")
-        return self._new(_item, (self,), {"index": index})
+        return self.map_rows(_item, index=index)
 
     @property
     def T(self) -> "Transposed":
@@ -298,7 +266,7 @@ class BlockArray(NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any, copy: bool = True) -> "BlockArray":
         """Return the array with another type."""
-        return self._new(_as_type, (self,), {"dtype": dtype})
+        return self.map_rows(_as_type, dtype=dtype)
 
     def copy(self) -> "BlockArray":
         """Return the array itself: it never changes."""
@@ -306,7 +274,7 @@ class BlockArray(NDArrayOperatorsMixin):
 
 
 class Transposed:
-    """A block array with one column per sample: what products sum over."""
+    """A block array with one column per sample; a product with it is a sum over the samples."""
 
     __array_ufunc__ = None
 
@@ -331,7 +299,7 @@ class Transposed:
     def __matmul__(self, other: Any) -> DelayedSum:
         if not isinstance(other, BlockArray):
             raise TypeError(f"the other factor must be a block array over the same samples, got {type(other).__name__}")
-        return self.T._pending(_dot, (self.T, other), {}, np.add)
+        return self.T.sum_of(_dot, other)
 
 
 @by_rows
@@ -342,6 +310,10 @@ def _item(block: Any, *, index: Any) -> Any:
 @by_rows
 def _as_type(block: Any, *, dtype: Any) -> Any:
     return block.astype(dtype, copy=False)
+
+
+def _node(function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any]) -> Node:
+    return Node(function, [_expression(argument) for argument in arguments], options)
 
 
 def _expression(argument: Any) -> Any:
@@ -355,7 +327,7 @@ def _expression(argument: Any) -> Any:
 
 
 class BlockSelection:
-    """Some of the samples: the rows of every block where a mask holds."""
+    """Some of the samples: the rows of every block at which a mask holds."""
 
     def __init__(self, mask: BlockArray) -> None:
         self.mask = mask.persist()
@@ -371,29 +343,21 @@ class BlockSelection:
         """Return the rows of the selected samples."""
         if self.whole:
             return array
-        return BlockArray(array.engine, self.lengths, array.map_rows(_compress, self.mask).expression)
+        return BlockArray(array.engine, self.lengths, array.map_rows(operator.getitem, self.mask).expression)
 
     def columns(self, B: Transposed) -> Transposed:
         """Return the columns of the selected samples."""
         return Transposed(self.take(B.T))
 
     def put(self, array: BlockArray) -> BlockArray:
-        """Return an array over all samples, zero at those that are not selected."""
+        """Return an array over all samples that is zero at the samples that are not selected."""
         return array if self.whole else self.mask.map_rows(_expand, array)
-
-
-def _compress(block: Array, mask: NDArray[np.bool_]) -> Array:
-    return block[mask]
 
 
 def _expand(mask: NDArray[np.bool_], block: Array) -> Array:
     spread = np.zeros(len(mask))
     spread[mask] = block
     return spread
-
-
-def _rows(block: Any, index: NDArray[np.intp]) -> Any:
-    return block[index]
 
 
 def _replaced(block: Array, index: NDArray[np.intp], rows: Array) -> Array:

@@ -1,4 +1,4 @@
-"""From Dask arrays and frames to block arrays; nothing is gathered."""
+"""From Dask arrays and frames to block arrays; the data stay on the workers."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -15,25 +15,25 @@ from ..samples import check_magnitude, tidy
 from .block_array import BlockArray
 from .engine import ClusterEngine, Engine, LocalEngine
 
-#: Blocks per thread of the cluster: enough to share the work evenly, few enough for the scheduler not to matter.
+#: Blocks per thread of the cluster: enough to share the work evenly, few enough to keep the scheduler's work small.
 BLOCKS_PER_THREAD = 2
-#: Samples below which it does not pay to cut a block in two.
+#: Blocks of fewer samples than this are not worth a task of their own.
 SMALL_BLOCK = 2000
 #: The share of a worker's memory that one block of the features may take.
 BLOCK_SHARE = 1 / 32
-#: Samples in memory are sent in pieces of this many bytes, and refused above the other number.
+#: Samples in memory are sent in pieces of this many bytes, and are refused if they have more bytes than this.
 SENT_BYTES, MOST_BYTES = 8 * 2**20, 2**30
 #: The share of a worker's memory that samples in memory may take.
 SENT_SHARE = 0.25
-#: The share of a worker's memory that a chunk of the user's may take, as it has to be read whole.
+#: The share of a worker's memory that a chunk of the user's array may take, since a chunk is read whole.
 CHUNK_SHARE = 1 / 4
 
 
 @contextmanager
 def working_engine() -> Iterator[Engine]:
-    """Give the engine of the current Dask client, or the calling process where there is none.
+    """Give the engine of the current Dask client, or the calling process where there is no client.
 
-    Whatever interrupts the work also cancels it on the cluster.
+    An error or an interrupt also cancels the work on the cluster.
     """
     engine = _current_engine()
     try:
@@ -56,13 +56,10 @@ def _current_engine() -> Engine:
 
 
 def read_rows(engine: Engine, **collections: Any) -> list[BlockArray | None]:
-    """Return block arrays over the same samples: the first given sets the blocks, the others follow it.
+    """Return block arrays over the same samples, with the blocks of the first collection.
 
-    Parameters
-    ----------
-    engine : Engine
-    **collections : Dask array or frame, NumPy array, or None
-        By the names that messages are to use; the first one is the features. Frames may have blocks of unknown length.
+    Collections are Dask arrays or frames, NumPy arrays, or None, by the names that messages use. The first collection
+    is the features. Frames may have blocks of unknown length.
     """
     (name, first), *others = collections.items()
     first = _with_suitable_blocks(engine, first, name)
@@ -78,12 +75,12 @@ def read_rows(engine: Engine, **collections: Any) -> list[BlockArray | None]:
 
 
 def _with_suitable_blocks(engine: Engine, X: Any, name: str) -> Any:
-    """Cut a Dask array into a few row blocks per worker; say so where a chunk cannot be read by any of them."""
+    """Cut a Dask array into a few row blocks per worker; raise where a chunk is too large for a worker."""
     if not hasattr(X, "chunks"):
         return X
     limit = min(engine.memory_limits, default=0)
     row_bytes = X.dtype.itemsize * int(np.prod(X.shape[1:], dtype=np.int64))
-    if sp.issparse(getattr(X, "_meta", None)):  # nobody knows how much is stored
+    if sp.issparse(getattr(X, "_meta", None)):  # the number of stored entries is unknown
         row_bytes = 0
     if np.isnan(X.shape[0]):
         return X.rechunk({1: -1}) if X.ndim > 1 and len(X.chunks[1]) > 1 else X
@@ -164,9 +161,9 @@ def _aligned(engine: Engine, other: Any, name: str, lengths: Sequence[int], firs
 
 
 def sample_rows(arrays: Sequence[BlockArray], count: int, random_state: np.random.RandomState) -> list[Any]:
-    """Return the same rows of several arrays, in memory: all where there are at most ``count``, else about that many.
+    """Return the same rows of several arrays in memory: all rows, or about ``count`` rows where there are more.
 
-    Every block gives its share, in the order of the samples.
+    Every block gives the same share of its rows, in the order of the samples.
     """
     lengths = arrays[0].lengths
     share = min(1.0, count / sum(lengths))
@@ -186,40 +183,44 @@ def _some(*blocks: Any, share: float) -> list[Any]:
 
 
 def stacked(parts: Sequence[Any]) -> Any:
-    """Return rows one below the other, sparse where they are."""
+    """Return arrays one below the other, dense or sparse."""
     return sp.csr_array(sp.vstack(parts)) if sp.issparse(parts[0]) else np.concatenate(parts)
 
 
 def merged(array: BlockArray, function: Callable[[Any], Any], merge: Callable[[Sequence[Any]], Any]) -> Any:
-    """Return what is left of ``function(block)`` over all blocks after merging."""
+    """Return the results ``function(block)`` of all blocks, merged into one."""
     return array.engine.total(function, [array.handles], merge)
 
 
 def check_numbers(name: str, dtype: Any) -> None:
-    """Refuse what is not a matrix of real numbers, before any block is made."""
+    """Raise unless the type is one of real numbers, before any block is made."""
     if np.dtype(dtype).kind not in "buif":
         raise ValueError(f"{name} must hold real numbers, got {dtype}; convert it with astype(float)")
 
 
 def read_samples_in_blocks(engine: Engine, estimator: Any, X: Any) -> BlockArray:
-    """Validate samples, a Dask collection or in memory, and let scikit-learn note their features."""
+    """Validate samples in a Dask collection or in memory, and let scikit-learn remember their features."""
     names = list(X.columns) if hasattr(X, "columns") else None
     if is_dask(X):
         (given,) = read_rows(engine, X=X)
         assert given is not None
         samples = given.map_rows(_checked_samples).persist()
-        engine.fetch(engine.map(_nothing, [samples.handles]))  # so that what is wrong is said before long work
+        _lengths(engine, samples.handles)  # waits for the blocks, so that errors are raised before long work
     else:
         samples = _sent(engine, _checked_samples(X))
     if samples.shape[0] < 2:
         raise ValueError(f"X has {samples.shape[0]} sample, and a pair needs two")
-    first: Any = np.zeros((1, samples.shape[1]))
+    remember_features(estimator, np.zeros((1, samples.shape[1])), names)
+    return samples
+
+
+def remember_features(estimator: Any, rows: Any, names: Sequence[Any] | None) -> None:
+    """Let scikit-learn remember the number of features and their names."""
     if names is not None:
         import pandas as pd
 
-        first = pd.DataFrame(first, columns=names)
-    validate_data(estimator, first, reset=True, dtype=np.float64)
-    return samples
+        rows = pd.DataFrame(rows, columns=names)
+    validate_data(estimator, rows, reset=True, accept_sparse="csr", dtype=np.float64)
 
 
 def _checked_samples(block: Any) -> Any:
@@ -228,10 +229,6 @@ def _checked_samples(block: Any) -> Any:
     rows = tidy(sp.csr_array(checked)) if sp.issparse(checked) else checked
     check_magnitude(rows, "X", least=0.0)
     return rows
-
-
-def _nothing(block: Any) -> None:
-    return None
 
 
 def _sent(engine: Engine, X: Any) -> BlockArray:

@@ -1,22 +1,26 @@
-"""Where the blocks of an array live, and how work is brought to them.
+"""Where the blocks of an array live, and how work is brought to the blocks.
 
-Two engines with the same few operations: the calling process, and the workers of a Dask cluster. Dask keeps, for every
-block, the recipe by which it was made; the blocks of a worker that is lost are made again elsewhere.
+Two engines have the same few operations: the calling process, and the workers of a Dask cluster. Dask remembers how
+each block was made, so the blocks of a lost worker are made again on another worker.
 """
 
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 from uuid import uuid4
 from weakref import WeakSet
 
-#: A block: itself in the calling process, a future on a cluster.
+#: A block: the block itself in the calling process, a future on a cluster.
 Handle: TypeAlias = Any
+#: For every argument of a function, the handles of its blocks.
+BlockLists: TypeAlias = Sequence[Sequence[Handle]]
+Function: TypeAlias = Callable[..., Any]
+#: A function that merges a few partial results into one.
+Merge: TypeAlias = Callable[[Sequence[Any]], Any]
 
-#: Partial results that one task adds up.
+#: The number of partial results that one task merges.
 FAN_IN = 8
-#: Seconds without any worker after which a cluster is given up.
+#: Seconds without any worker after which a fit on a cluster ends with an error.
 GRACE = 30.0
 #: Seconds between two looks at a cluster that is working.
 LOOK = 2.0
@@ -26,63 +30,15 @@ class ClusterLost(RuntimeError):
     """No worker is left, or a task killed every worker that tried it."""
 
 
-class Engine(ABC):
-    """Brings work to blocks."""
+class LocalEngine:
+    """Works on blocks in the calling process, and says what every operation of an engine does."""
 
-    @abstractmethod
-    def map(self, function: Callable[..., Any], blocks: Sequence[Sequence[Handle]], **shared: Any) -> list[Handle]:
-        """Apply ``function(*blocks, **shared)`` to the k-th blocks of the lists, for every k; results stay there."""
-
-    @abstractmethod
-    def total(
-        self,
-        function: Callable[..., Any],
-        blocks: Sequence[Sequence[Handle]],
-        merge: Callable[[Sequence[Any]], Any],
-        **shared: Any,
-    ) -> Any:
-        """Do the same, merge the results in the order of the blocks, and bring what is left here."""
-
-    @abstractmethod
-    def start(self, delayed: Sequence[Any]) -> list[Handle]:
-        """Start the computation of Dask's delayed values, and keep them where they are made."""
-
-    @abstractmethod
-    def share(self, value: Any) -> Handle:
-        """Return a handle of something that many blocks need."""
-
-    @abstractmethod
-    def fetch(self, handles: Sequence[Handle]) -> list[Any]:
-        """Bring blocks here; for those that are small."""
-
-    @property
-    @abstractmethod
-    def n_workers(self) -> int:
-        """The number of blocks that can be worked on at the same time."""
-
-    @property
-    @abstractmethod
-    def memory_limits(self) -> list[int]:
-        """The bytes that each worker may use; empty where nothing is known."""
-
-    @abstractmethod
-    def cancel(self) -> None:
-        """Stop what is under way."""
-
-
-class LocalEngine(Engine):
-    """The calling process."""
-
-    def map(self, function: Callable[..., Any], blocks: Sequence[Sequence[Handle]], **shared: Any) -> list[Handle]:
+    def map(self, function: Function, blocks: BlockLists, **shared: Any) -> list[Handle]:
+        """Call ``function`` with the k-th blocks of all lists, for every k; the results stay where the blocks are."""
         return [function(*some, **shared) for some in zip(*blocks, strict=True)]
 
-    def total(
-        self,
-        function: Callable[..., Any],
-        blocks: Sequence[Sequence[Handle]],
-        merge: Callable[[Sequence[Any]], Any],
-        **shared: Any,
-    ) -> Any:
+    def total(self, function: Function, blocks: BlockLists, merge: Merge, **shared: Any) -> Any:
+        """Apply the function as ``map`` does, merge the results in the order of the blocks, and return what remains."""
         parts = iter(zip(*blocks, strict=True))
         merged = function(*next(parts), **shared)
         for some in parts:
@@ -90,44 +46,44 @@ class LocalEngine(Engine):
         return merged
 
     def start(self, delayed: Sequence[Any]) -> list[Handle]:
+        """Start the computation of delayed values of Dask, and keep the values where they are made."""
         import dask
 
         return list(dask.compute(*delayed))
 
     def share(self, value: Any) -> Handle:
+        """Return a handle of a value that many blocks need."""
         return value
 
     def fetch(self, handles: Sequence[Handle]) -> list[Any]:
+        """Bring small blocks into the calling process."""
         return list(handles)
 
     def cancel(self) -> None:
-        """Do nothing: what is interrupted here has stopped."""
+        """Stop the work that is under way. Here an interrupt has stopped the work already."""
 
     @property
     def n_workers(self) -> int:
+        """The number of blocks that can be worked on at the same time."""
         return 1
 
     @property
     def memory_limits(self) -> list[int]:
+        """The bytes that each worker may use; empty where nothing is known."""
         return []
 
 
-class ClusterEngine(Engine):
-    """The workers of a Dask cluster.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    """
+class ClusterEngine:
+    """Works on blocks on the workers of a Dask cluster, with the operations of :class:`LocalEngine`."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
         self._futures: WeakSet[Any] = WeakSet()
-        # What was sent since the last result: a block that is given back before the scheduler has read the work that
-        # needs it takes that work with it.
+        # The blocks of all work since the last result. If a block were released before the scheduler has read the
+        # work that needs the block, the scheduler would drop that work too.
         self._sent: list[Any] = []
 
-    def map(self, function: Callable[..., Any], blocks: Sequence[Sequence[Handle]], **shared: Any) -> list[Handle]:
+    def map(self, function: Function, blocks: BlockLists, **shared: Any) -> list[Handle]:
         name = f"kernelwise-{getattr(function, '__name__', 'work').strip('_')}-{uuid4().hex}"
         keys = [f"{name}-{k}" for k in range(len(blocks[0]))]
         futures = list(self.client.map(function, *blocks, key=keys, pure=False, **shared))
@@ -135,13 +91,7 @@ class ClusterEngine(Engine):
         self._sent.append(blocks)
         return futures
 
-    def total(
-        self,
-        function: Callable[..., Any],
-        blocks: Sequence[Sequence[Handle]],
-        merge: Callable[[Sequence[Any]], Any],
-        **shared: Any,
-    ) -> Any:
+    def total(self, function: Function, blocks: BlockLists, merge: Merge, **shared: Any) -> Any:
         parts = self.map(function, blocks, **shared)
         while len(parts) > FAN_IN:
             groups = [parts[k : k + FAN_IN] for k in range(0, len(parts), FAN_IN)]
@@ -150,11 +100,11 @@ class ClusterEngine(Engine):
         return merge(self.fetch(parts))
 
     def start(self, delayed: Sequence[Any]) -> list[Handle]:
-        # These may be the caller's own blocks under their own names: given back when nobody holds them, not cancelled.
+        # These blocks may belong to the caller, so they are not among the futures that cancel() releases.
         return list(self.client.compute(list(delayed)))
 
     def share(self, value: Any) -> Handle:
-        # Not scattered: what is scattered cannot be made again when its worker is lost.
+        # The value is not scattered, because Dask cannot make a scattered value again when its worker is lost.
         future = self.client.submit(_itself, value, pure=False)
         self._futures.add(future)
         return future
@@ -165,7 +115,7 @@ class ClusterEngine(Engine):
         return list(self.client.gather(list(handles)))
 
     def _wait(self, futures: Sequence[Any]) -> None:
-        """Wait for results, but not for ever for a cluster that has no worker any more."""
+        """Wait for results, and raise where the cluster has had no worker for a while."""
         from distributed import wait
         from distributed.scheduler import KilledWorker
 
@@ -175,8 +125,7 @@ class ClusterEngine(Engine):
                 wait(futures, timeout=LOOK)
                 break
             except TimeoutError:
-                workers = self.client.nthreads()
-                if workers:
+                if self.client.nthreads():
                     alone_since = None
                     continue
                 alone_since = alone_since or time.monotonic()
@@ -198,8 +147,8 @@ class ClusterEngine(Engine):
                 raise ClusterLost("the work was cancelled on the cluster")
 
     def cancel(self) -> None:
-        # What nobody wants is not worked on. Client.cancel fails in the scheduler, and takes the connection with it,
-        # where a task still has dependents whose own futures are gone.
+        # Dask does not work on a task whose future is released. Client.cancel is no alternative: it fails in the
+        # scheduler, and closes the connection, where a task still has dependents whose own futures are gone.
         for future in list(self._futures):
             future.release()
 
@@ -215,3 +164,6 @@ class ClusterEngine(Engine):
 
 def _itself(value: Any) -> Any:
     return value
+
+
+Engine: TypeAlias = LocalEngine | ClusterEngine

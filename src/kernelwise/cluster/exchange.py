@@ -1,5 +1,6 @@
-"""Rows that blocks need from each other: each is sent only to where it is needed."""
+"""Rows that blocks need from each other: every row travels only to the blocks that need it."""
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,17 +14,10 @@ Index = NDArray[np.int64]
 
 
 class RowExchange:
-    """For every receiver, which rows of an array in row blocks it needs.
+    """Sends rows of an array with blocks of ``lengths`` rows to receivers.
 
-    Sending takes a task per receiver and block that have something to do with each other, so both should be few.
-
-    Parameters
-    ----------
-    engine : Engine
-    needed : sequence of handles
-        For every receiver the positions of the rows that it needs: sorted, distinct.
-    lengths : sequence of int
-        The number of rows of every block of the array.
+    ``needed`` has, for every receiver, a handle of the sorted, distinct positions of the rows that the receiver needs.
+    Each receiver takes one task for every block that has such rows, so receivers and blocks should be few.
     """
 
     def __init__(self, engine: Engine, needed: Sequence[Handle], lengths: Sequence[int]) -> None:
@@ -37,15 +31,15 @@ class RowExchange:
             self.index = engine.map(_positions_within, [[needed[i] for i, _ in self.routes], senders], starts=starts)
 
     def bring(self, rows: BlockArray) -> list[list[Handle]]:
-        """Return for every sending block a list over receivers: the rows sent to each, or None where there are none.
+        """Return for every sending block a list with the rows for each receiver, or None for a receiver without rows.
 
-        A receiver finds its rows in order by putting what it was sent one below the other.
+        A receiver stacks the rows from all blocks to get its rows in order.
         """
         blocks = rows.handles
         pieces: list[list[Handle]] = [[None] * self.n_receivers for _ in self.lengths]
         if not self.routes:
             return pieces
-        sent = self.engine.map(_take, [[blocks[j] for _, j in self.routes], self.index])
+        sent = self.engine.map(operator.getitem, [[blocks[j] for _, j in self.routes], self.index])
         for (i, j), piece in zip(self.routes, sent, strict=True):
             pieces[j][i] = piece
         return pieces
@@ -60,10 +54,6 @@ def _positions_within(needed: Index, sender: int, *, starts: Index) -> Index:
     return needed[low:high] - starts[sender]
 
 
-def _take(block: Any, index: Index) -> Any:
-    return block[index]
-
-
 def regrouped(
     engine: Engine,
     parts: Sequence[Handle],
@@ -72,23 +62,11 @@ def regrouped(
     n_groups: int,
     **shared: Any,
 ) -> list[Handle]:
-    """Cut every part into one piece per group, and join the pieces of each group.
+    """Cut every part into one piece per group, ``cut(part, **shared)``, and join the pieces of each group.
 
-    Parameters
-    ----------
-    engine : Engine
-    parts : sequence of handles
-    cut : callable
-        ``cut(part, **shared)`` returns ``n_groups`` pieces.
-    join : callable
-        ``join(group, *pieces, **shared)``, with the number of the group and the pieces in the order of the parts.
-    n_groups : int
+    ``join(group, *pieces, **shared)`` gets the number of the group and its pieces in the order of the parts.
     """
     cuts = engine.map(cut, [parts], **shared)
     numbers = list(range(n_groups))
-    pieces = [engine.map(_item, [[whole] * n_groups, numbers]) for whole in cuts]
+    pieces = [engine.map(operator.getitem, [[whole] * n_groups, numbers]) for whole in cuts]
     return engine.map(join, [numbers, *pieces], **shared)
-
-
-def _item(pieces: Sequence[Any], number: int) -> Any:
-    return pieces[number]

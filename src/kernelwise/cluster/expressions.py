@@ -1,23 +1,24 @@
-"""Expressions over blocks: built where the solver is, evaluated where the blocks are."""
+"""Expressions over blocks: the solver builds them, and the workers that hold the blocks evaluate them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from .engine import Handle
 
-#: Bytes of all arrays of an expression that are worked on together, and rows below which it does not pay.
+#: An expression is evaluated on pieces of its blocks of about this many bytes, and of at least this many rows.
 PIECE_BYTES, MIN_ROWS = 2**21, 2048
-#: NumPy's functions that may be given some rows of their blocks at a time, besides the elementwise ones.
+#: The functions of NumPy, beside its ufuncs, that give the same result on some rows of a block at a time.
 BY_ROWS: set[Callable[..., Any]] = {np.where, np.clip, np.full_like, np.zeros_like, np.ones_like, np.stack, np.isin}
 
 
 class Leaf:
-    """A kept array: one handle per block, and what an empty block of it looks like.
+    """An array that exists already: the handles of its blocks, and an array of the same kind without rows.
 
-    Arrays that are kept together share handles, of lists; ``item`` then is the place of this array in them.
+    Arrays that were persisted together share handles: each block is a list, and ``item`` is the array's place in it.
     """
 
     def __init__(self, handles: Sequence[Handle], empty: Any, item: int | None = None) -> None:
@@ -26,7 +27,7 @@ class Leaf:
 
 
 class Node:
-    """``function(*arguments, **options)``; arguments are leaves, nodes, or small values that travel with the task."""
+    """A call that is still to be made, ``function(*arguments, **options)``, of leaves, other nodes and small values."""
 
     def __init__(self, function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any]) -> None:
         self.function, self.arguments, self.options = function, tuple(arguments), options
@@ -34,30 +35,33 @@ class Node:
 
 @dataclass(frozen=True)
 class Whole:
-    """A value that every block needs whole, where the blocks beside it are cut into pieces."""
+    """A value that is passed to a function as a whole, even where the blocks beside the value are cut into pieces."""
 
     value: Any
 
 
+@dataclass(frozen=True)
 class Slot:
-    """Where a leaf's block goes in an expression that is sent to a worker."""
+    """The place of a leaf in an expression that is sent to a worker: ``position`` says which block is put there."""
 
-    def __init__(self, position: int, item: int | None) -> None:
-        self.position, self.item = position, item
+    position: int
+    item: int | None
 
 
 Expression = Leaf | Node
 
 
 def portable(roots: Sequence[Any]) -> tuple[list[Any], list[tuple[Handle, ...]]]:
-    """Return the expressions with slots for leaves, shared parts still shared, and the handles in slot order."""
+    """Return the expressions with slots in the place of leaves, and the handles of the leaves in the order of slots."""
     conversion = _Conversion()
     return [conversion.convert(root) for root in roots], conversion.leaves
 
 
 class _Conversion:
-    """From leaves to slots. Like the evaluation below no closure: one that calls itself keeps what it has seen, blocks
-    and handles of blocks, until the garbage collector comes by.
+    """Replaces leaves by slots.
+
+    Neither this class nor the evaluation below is a closure: a closure that calls itself is a reference cycle, and
+    would keep blocks and handles alive until the garbage collector runs.
     """
 
     def __init__(self) -> None:
@@ -71,24 +75,19 @@ class _Conversion:
         if not isinstance(part, Leaf | Node):
             return part
         if id(part) not in self.converted:
-            self.converted[id(part)] = self._slot(part) if isinstance(part, Leaf) else self._node(part)
+            if isinstance(part, Node):
+                new: Any = Node(part.function, self.convert(part.arguments), part.options)
+            else:
+                if id(part.handles) not in self.positions:
+                    self.positions[id(part.handles)] = len(self.leaves)
+                    self.leaves.append(part.handles)
+                new = Slot(self.positions[id(part.handles)], part.item)
+            self.converted[id(part)] = new
         return self.converted[id(part)]
-
-    def _slot(self, leaf: Leaf) -> Slot:
-        if id(leaf.handles) not in self.positions:
-            self.positions[id(leaf.handles)] = len(self.leaves)
-            self.leaves.append(leaf.handles)
-        return Slot(self.positions[id(leaf.handles)], leaf.item)
-
-    def _node(self, node: Node) -> Node:
-        return Node(node.function, [self.convert(argument) for argument in node.arguments], node.options)
 
 
 def evaluate(roots: Sequence[Any], blocks: Sequence[Any]) -> list[Any]:
-    """Evaluate expressions on the blocks of one piece of the samples; a shared part is evaluated once.
-
-    A leaf that has no slot stands for its empty block.
-    """
+    """Evaluate expressions on blocks, each shared part once; a leaf without a slot gives its array without rows."""
     known: dict[int, Any] = {}
     return [_value(root, blocks, known) for root in roots]
 
@@ -117,14 +116,14 @@ def evaluate_one(*blocks: Any, roots: Sequence[Any]) -> Any:
 
 
 def evaluate_all(*blocks: Any, roots: Sequence[Any]) -> list[Any]:
-    """Evaluate several expressions with a row per row of the blocks, as a task."""
-    with np.errstate(all="ignore"):  # what comes of it is looked at by the solver
+    """Evaluate several expressions that have one row for each row of the blocks, as a task."""
+    with np.errstate(all="ignore"):  # the solver looks at the results
         pieces = _pieces(roots, blocks)
         if len(pieces) == 1:
             return evaluate(roots, blocks)
         results: list[Any] = []
         for piece in pieces:
-            values = evaluate(roots, _rows(blocks, piece))
+            values = evaluate(roots, [_some_rows(block, piece) for block in blocks])
             if not results:
                 results = [_longer(value, pieces[-1].stop) for value in values]
             for result, value in zip(results, values, strict=True):
@@ -133,7 +132,7 @@ def evaluate_all(*blocks: Any, roots: Sequence[Any]) -> list[Any]:
 
 
 def _longer(rows: Any, length: int) -> Any:
-    """Return an array for more rows of the same kind, stored by columns where these are."""
+    """Return an empty array of the kind of ``rows`` with another length, stored by columns where ``rows`` is."""
     by_columns = rows.ndim == 2 and rows.flags.f_contiguous and not rows.flags.c_contiguous
     return np.empty((length, *rows.shape[1:]), dtype=rows.dtype, order="F" if by_columns else "C")
 
@@ -146,16 +145,14 @@ def evaluate_sums(
         pieces = _pieces(roots, blocks)
         if len(pieces) == 1:
             return evaluate(roots, blocks)
-        total = evaluate(roots, _rows(blocks, pieces[0]))
-        for piece in pieces[1:]:
-            total = merging([total, evaluate(roots, _rows(blocks, piece))])
-        return total
+        parts = (evaluate(roots, [_some_rows(block, piece) for block in blocks]) for piece in pieces)
+        return reduce(lambda total, part: merging([total, part]), parts)
 
 
 def _pieces(roots: Sequence[Any], blocks: Sequence[Any]) -> list[slice]:
-    """Return the rows to evaluate together: a piece that stays in the cache, where every operation allows pieces.
+    """Return the rows to evaluate together: pieces that stay in the cache, where every operation allows pieces.
 
-    An expression reads its arrays several times; from memory, that would take most of the time.
+    An expression reads its arrays several times. Reading whole blocks from memory would take most of the time.
     """
     cut = [block for block in blocks if not isinstance(block, Whole)]
     arrays = [array for block in cut for array in (block if isinstance(block, list) else [block])]
@@ -177,10 +174,6 @@ def _allows_pieces(part: Any) -> bool:
         return True
     allowed = isinstance(part.function, np.ufunc) or part.function in BY_ROWS or hasattr(part.function, "works_by_rows")
     return allowed and all(map(_allows_pieces, part.arguments))
-
-
-def _rows(blocks: Sequence[Any], piece: slice) -> list[Any]:
-    return [_some_rows(block, piece) for block in blocks]
 
 
 def _some_rows(block: Any, piece: slice) -> Any:

@@ -1,6 +1,7 @@
 """A symmetric graph of samples in row blocks, and its products with arrays in the same blocks."""
 
 import itertools
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,34 +20,26 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 Edges = tuple[Index, Index, Array]
 
-#: Arrays up to this size travel whole.
+#: Arrays up to this size are sent whole.
 WHOLE_BYTES = 2**25
-#: Steps that tell the least eigenvalue of a graph roughly.
+#: After this many steps the Lanczos recursion gives a rough estimate of the least eigenvalue.
 LANCZOS_STEPS = 15
-#: What a Lanczos step leaves below this share is rounding.
+#: A Lanczos residual below this share is rounding.
 NEGLIGIBLE = 1e-10
-#: Differences between the two triangles below this fraction of the entries are rounding.
+#: A difference between the two triangles below this share of the entries is rounding.
 ROUNDING = 1e-9
 
 
 class BlockGraph:
-    """Weights between samples: block i holds the rows of its samples, with a column per sample that they touch.
+    """Weights between samples; ``parts`` has a CSR array for every block, and the samples that its columns stand for.
 
-    ``graph @ V``, for V in the same row blocks, brings to every block the rows of V that its samples are joined to,
-    and no others.
-
-    Parameters
-    ----------
-    engine : Engine
-    lengths : sequence of int
-        The number of samples of every block.
-    parts : sequence of handles
-        A CSR array and the samples that its columns stand for, per block.
+    Row blocks have ``lengths`` samples. ``graph @ V``, for V in the same row blocks, sends to every block only the rows
+    of V that the samples of the block are joined to.
     """
 
     def __init__(self, engine: Engine, lengths: Sequence[int], parts: Sequence[Handle]) -> None:
         self.engine, self.lengths, self.parts = engine, tuple(lengths), list(parts)
-        self.exchange = RowExchange(engine, engine.map(_touched, [self.parts]), self.lengths)
+        self.exchange = RowExchange(engine, engine.map(operator.itemgetter(1), [self.parts]), self.lengths)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -66,15 +59,15 @@ class BlockGraph:
         return BlockArray.of(self.engine, self.lengths, self.engine.map(_row_sums, [self.parts]), np.empty(0))
 
     def random_rows(self, n_columns: int, rng: Any) -> BlockArray:
-        """Return uniform entries, one row per sample; a seed per block, so that a lost block is drawn again alike."""
+        """Return uniform entries, one row per sample; each block has a seed, so a lost block is drawn again alike."""
         seeds = rng.randint(2**31 - 1, size=len(self.lengths)).tolist()
         handles = self.engine.map(_uniform, [seeds, list(self.lengths)], n_columns=n_columns)
         return BlockArray.of(self.engine, self.lengths, handles, np.empty((0, n_columns)))
 
     def shifted_product(self, rows: BlockArray, before: Any, center: float, scale: float) -> BlockArray:
-        """Return ``scale (A - center I) X - B``, where B may be None for nothing.
+        """Return ``scale (A - center I) X - B``, where B may be None for zero.
 
-        This is one task per block where the rows are few enough to travel as they are; else only needed rows travel.
+        Small blocks of X travel whole, so that each block takes one task; of large blocks only the needed rows travel.
         """
         rows = rows.persist()
         prior = [None] * len(rows.lengths) if before is None else before.persist().handles
@@ -89,7 +82,7 @@ class BlockGraph:
         return BlockArray.of(self.engine, rows.lengths, handles, rows.empty)
 
     def least_eigenvalue(self, random_state: np.random.RandomState) -> float:
-        """Return a rough estimate by the Lanczos recursion, with one sum over the samples per step."""
+        """Return a rough estimate by the Lanczos recursion, with one pass over the samples per step."""
         start = self.random_rows(1, random_state)
         before, now = 0.0 * start, (start / np.sqrt(float((start**2).sum()))).persist()
         diagonal: list[float] = []
@@ -98,7 +91,7 @@ class BlockGraph:
             image = self.shifted_product(now, None, 0.0, 1.0)
             along, square = (float(one) for one in compute((now * image).sum(), (image**2).sum()))
             diagonal.append(along)
-            left = square - along**2 - beside[-1] ** 2  # of the image, beyond the last two vectors
+            left = square - along**2 - beside[-1] ** 2  # the part of the image beyond the last two vectors
             if left <= NEGLIGIBLE * square:
                 break
             beside.append(np.sqrt(left))
@@ -109,24 +102,13 @@ class BlockGraph:
     def from_edges(
         cls, engine: Engine, lengths: Sequence[int], edges: Sequence[Handle], *, mirror: bool
     ) -> "BlockGraph":
-        """Return the graph of edges ``(rows, cols, weights)`` in any partition; the weights of repeated ones are added.
+        """Return the graph of edges ``(rows, cols, weights)`` in any partition; weights of repeated edges are added.
 
-        Parameters
-        ----------
-        engine : Engine
-        lengths : sequence of int
-            Samples per block.
-        edges : sequence of handles
-        mirror : bool
-            Whether every edge is given once, and counts in both directions.
+        ``mirror`` says whether every edge is given once, and counts in both directions.
         """
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         parts = regrouped(engine, edges, _by_block, _rows_of_block, len(lengths), starts=starts, mirror=mirror)
         return cls(engine, lengths, parts)
-
-
-def _touched(part: tuple[Any, Index]) -> Index:
-    return part[1]
 
 
 def _row_sums(part: tuple[Any, Index]) -> Array:
@@ -140,7 +122,7 @@ def _block_product(part: tuple[Any, Index], *pieces: Any, columns: tuple[int, ..
 
 
 def _by_block(edges: Edges, *, starts: Index, mirror: bool) -> list[Edges]:
-    """Cut edges into those that begin in each block."""
+    """Return for every block the edges that begin in the block."""
     rows, cols, weights = edges
     if mirror:
         rows, cols, weights = np.append(rows, cols), np.append(cols, rows), np.append(weights, weights)
@@ -154,7 +136,7 @@ def _rows_of_block(block: int, *pieces: Edges, starts: Index, mirror: bool) -> t
     rows, cols, weights = (np.concatenate([piece[k] for piece in pieces]) for k in range(3))
     touched, position = np.unique(cols, return_inverse=True)
     shape = int(starts[block + 1] - starts[block]), len(touched)
-    matrix = sp.csr_array(sp.coo_array((weights, (rows - starts[block], position)), shape=shape))  # sums repetitions
+    matrix = sp.csr_array(sp.coo_array((weights, (rows - starts[block], position)), shape=shape))  # adds repeated edges
     return matrix, touched
 
 
@@ -178,7 +160,7 @@ def _shifted(
 
 
 def read_graph(engine: Engine, similarity: Any) -> BlockGraph:
-    """Return a square similarity, whose blocks are dense or sparse, by its rows; it is checked to be symmetric."""
+    """Return a square Dask array of dense or sparse blocks as a graph, and check that it is symmetric."""
     check_numbers("the similarity", similarity.dtype)
     handles = [engine.start(list(row)) for row in similarity.to_delayed()]
     joined = engine.map(_joined, [list(column) for column in zip(*handles, strict=True)])
@@ -196,7 +178,7 @@ def read_graph(engine: Engine, similarity: Any) -> BlockGraph:
 
 
 def _joined(*blocks: Any) -> Any:
-    """Return blocks side by side: CSR where one is sparse."""
+    """Return blocks side by side, in CSR where a block is sparse."""
     if any(sp.issparse(block) for block in blocks):
         return sp.csr_array(sp.hstack(blocks)).astype(np.float64, copy=False)
     return np.hstack([np.asarray(block, dtype=np.float64) for block in blocks])

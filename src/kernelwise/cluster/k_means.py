@@ -1,4 +1,4 @@
-"""k-means over rows in blocks: centres from a sample, then Lloyd's iterations with sums over the blocks."""
+"""k-means over rows in blocks: centres from a sample of the rows, then Lloyd's iterations over all blocks."""
 
 from typing import Any, NamedTuple
 
@@ -14,9 +14,9 @@ from .collections import sample_rows
 
 Array = NDArray[np.float64]
 
-#: Rows on which starts are tried: all, where there are no more.
+#: Starts are tried on at most this many rows.
 START_ROWS = 20_000
-#: As in scikit-learn: the iterations end when centres move by less than this share of the variance.
+#: The iterations end when the centres move by less than this share of the variance, as in scikit-learn.
 TOLERANCE, MAX_ITER = 1e-4, 300
 
 
@@ -31,10 +31,10 @@ class BlockClusters(NamedTuple):
 def two_stage_block_k_means(
     rows: BlockArray, n_clusters: int, *, n_leading: int, n_init: int, rng: np.random.RandomState
 ) -> BlockClusters:
-    """k-means in the leading coordinates, then Lloyd's iterations in all of them.
+    """Cluster by k-means in the leading coordinates, then by Lloyd's iterations in all coordinates.
 
-    The best of ``n_init`` starts is found on a sample of the rows. Where that is all of them, this is what is done in
-    memory; otherwise its centres are improved over all rows before the other coordinates are looked at. A cluster that
+    The best of ``n_init`` starts is found on a sample of the rows. If the sample has all rows, the result is the same
+    as in memory. Otherwise the centres are improved over all rows before the other coordinates are used. A cluster that
     loses all its rows keeps its centre.
     """
     complete = len(rows) <= START_ROWS
@@ -50,7 +50,7 @@ def two_stage_block_k_means(
 
 
 def lloyd(rows: BlockArray, centers: Array) -> BlockClusters:
-    """Return what Lloyd's iterations come to from these centres."""
+    """Return the clusters that Lloyd's iterations reach from these centres."""
     rows = rows.persist()
     totals, squares = compute(rows.sum(axis=0), (rows**2).sum(axis=0))
     variance = np.asarray(squares) / len(rows) - (np.asarray(totals) / len(rows)) ** 2

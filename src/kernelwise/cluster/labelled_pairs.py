@@ -1,5 +1,6 @@
-"""Labelled pairs in partitions on the workers, and the values of kernels on them."""
+"""Labelled pairs in partitions on the workers, and the values of kernels on these pairs."""
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -21,32 +22,23 @@ Index = NDArray[np.int64]
 
 #: The columns of a frame of pairs; weights may be left out.
 COLUMNS = ("row", "col", "label", "weight")
-#: Pairs in memory are cut into pieces of at most this many, 8 MB.
+#: Pairs in memory are cut into pieces of at most this many pairs, 8 MB.
 PIECE = 2**18
-#: Bytes that a known pair takes in memory, with the copies made on the way.
+#: Bytes that a known pair takes in memory, with the copies that are made while it is read.
 BYTES_PER_PAIR = 200
 
 
 class BlockPairs:
-    """What :class:`~kernelwise.Pairs` is in memory: one entry per pair, in row blocks.
+    """Pairs in partitions, none of them empty; ``parts`` are handles of :class:`~kernelwise.Pairs`.
 
-    The same pair given twice, or with both labels, is evidence and is kept, whatever partitions it is in.
-
-    Parameters
-    ----------
-    engine : Engine
-    lengths : sequence of int
-        Pairs per partition, none of them zero.
-    parts : sequence of handles
-        Of :class:`~kernelwise.Pairs`.
-    n_samples : int
+    A pair that is given twice, or with both labels, is evidence: all its entries are kept, in whatever partitions.
     """
 
     def __init__(self, engine: Engine, lengths: Sequence[int], parts: Sequence[Handle], n_samples: int) -> None:
         self.engine, self.lengths, self.parts, self.n_samples = engine, tuple(lengths), list(parts), n_samples
 
     def _column(self, name: str, dtype: Any) -> BlockArray:
-        handles = self.engine.map(_attribute, [self.parts], name=name)
+        handles = self.engine.map(operator.attrgetter(name), [self.parts])
         return BlockArray.of(self.engine, self.lengths, handles, np.empty(0, dtype=dtype))
 
     @cached_property
@@ -73,27 +65,21 @@ class BlockPairs:
         return sum(self.lengths)
 
     def sample(self, count: int, random_state: np.random.RandomState) -> Pairs:
-        """Return all pairs, in memory, where there are at most ``count``; else about that many of all partitions."""
+        """Return all pairs in memory, or about ``count`` pairs from all partitions where there are more."""
         share = min(1.0, count / len(self))
         seeds = random_state.randint(2**31 - 1, size=len(self.parts)).tolist() if share < 1.0 else [0] * len(self.parts)
         return Pairs.concatenate(self.engine.fetch(self.engine.map(_some, [self.parts, seeds], share=share)))
 
 
 def read_pairs(engine: Engine, pairs: Any, n_samples: int, *, only_links: bool = False) -> BlockPairs:
-    """Validate pairs, partition by partition.
+    """Validate pairs, which are a :class:`~kernelwise.Pairs` or a Dask frame, partition by partition.
 
-    Parameters
-    ----------
-    engine : Engine
-    pairs : Dask DataFrame or Pairs
-        A frame has the columns ``row``, ``col``, ``label`` and perhaps ``weight``, as :class:`~kernelwise.Pairs` has
-        them: positions of rows of X, labels +1 (same class) and -1 (different classes), positive weights.
-    n_samples : int
-    only_links : bool, default=False
-        Whether negative pairs are not needed; a frame without labels is then one of positive pairs.
+    A frame has the columns ``row``, ``col``, ``label`` and perhaps ``weight``: positions of rows of X, labels +1 (same
+    class) and -1 (different classes), positive weights. With ``only_links`` negative pairs are not needed, and all
+    pairs of a frame without labels are positive.
     """
     if isinstance(pairs, Pairs):
-        resolve_pairs(pairs, None, n_samples, random_state=None, both_kinds=not only_links)  # checks them
+        resolve_pairs(pairs, None, n_samples, random_state=None, both_kinds=not only_links)  # checks the pairs
         size = min(PIECE, max(1, int(np.ceil(len(pairs) / (BLOCKS_PER_THREAD * engine.n_workers)))))
         parts = [engine.share(pairs[start : start + size]) for start in range(0, len(pairs), size)]
     else:
@@ -125,20 +111,20 @@ def _checked_frame(pairs: Any, required: Sequence[str]) -> Any:
 
 
 def _checked_pairs(frame: Any, number: int, *, n_samples: int) -> Pairs:
-    columns = {name: frame[name].to_numpy() for name in frame.columns}
-    labels = columns["label"] if "label" in columns else np.ones(len(frame), dtype=np.int64)
     try:
-        return Pairs(columns["row"], columns["col"], labels, n_samples=n_samples, weights=columns.get("weight"))
+        return _pairs_of(frame, n_samples)
     except (TypeError, ValueError) as error:
         raise type(error)(f"partition {number} of pairs: {error}") from error
 
 
+def _pairs_of(frame: Any, n_samples: int) -> Pairs:
+    columns = {name: frame[name].to_numpy() for name in frame.columns}
+    labels = columns["label"] if "label" in columns else np.ones(len(frame), dtype=np.int64)
+    return Pairs(columns["row"], columns["col"], labels, n_samples=n_samples, weights=columns.get("weight"))
+
+
 def _kinds(pairs: Pairs) -> tuple[int, int]:
     return len(pairs), int(np.count_nonzero(pairs.labels > 0))
-
-
-def _attribute(pairs: Pairs, *, name: str) -> NDArray[Any]:
-    return getattr(pairs, name)
 
 
 def _some(pairs: Pairs, seed: int, *, share: float) -> Pairs:
@@ -151,20 +137,10 @@ def _some(pairs: Pairs, seed: int, *, share: float) -> Pairs:
 def values_of_pairs(
     pairs: BlockPairs, X: BlockArray, function: Callable[[Any, Pairs, Any], Any], shared: Any, n_values: int
 ) -> BlockArray:
-    """Return ``function(rows, pairs, shared)`` for every partition, with the rows of X that its pairs touch.
+    """Return the ``n_values`` values ``function(rows, pairs, shared)`` of every pair, dense or sparse.
 
-    The pairs that the function gets are numbered as in these rows. Only they travel: X is nowhere put together.
-
-    Parameters
-    ----------
-    pairs : BlockPairs
-    X : BlockArray
-    function : callable
-        Returns one row of values per pair, dense or sparse.
-    shared : object
-        What every partition needs beside.
-    n_values : int
-        The number of values per pair.
+    The function is called once for every partition. ``rows`` are the rows of X that the pairs of the partition touch,
+    and the pairs are numbered as in these rows. Only these rows travel: X is nowhere put together.
     """
     engine = pairs.engine
     touched = engine.map(_touched, [pairs.parts])
@@ -175,7 +151,7 @@ def values_of_pairs(
 
 
 def rows_of_pairs(pairs: Pairs, X: BlockArray) -> tuple[Any, Pairs]:
-    """Return the rows of X that a few pairs touch, in memory, and the pairs numbered as in them."""
+    """Return the rows of X that a few pairs touch, in memory, and the pairs numbered as in these rows."""
     engine, touched = X.engine, _touched(pairs)
     pieces = RowExchange(engine, [engine.share(touched)], X.lengths).bring(X.persist())
     sent = engine.fetch([piece for (piece,) in pieces if piece is not None])
@@ -194,17 +170,10 @@ def _values(pairs: Pairs, touched: Index, shared: Any, *pieces: Any, value: Call
 
 
 def pairs_in_memory(pairs: Any, n_samples: int) -> Pairs | None:
-    """Return known pairs, brought here from a Dask frame with the columns row, col, label and maybe weight."""
+    """Return known pairs in memory; a Dask frame with the columns row, col, label and maybe weight is computed."""
     if not is_dask(pairs):
         return pairs
-    names = list(getattr(pairs, "columns", []))
-    missing = [name for name in ("row", "col", "label") if name not in names]
-    if missing:
-        raise ValueError(f"pairs must be a frame with the columns row, col and label, and maybe weight; got {names}")
-    wanted = [name for name in ("row", "col", "label", "weight") if name in names]
-    n_pairs = int(pairs.map_partitions(len).compute().sum())
+    frame = _checked_frame(pairs, COLUMNS[:3])
+    n_pairs = int(frame.map_partitions(len).compute().sum())
     require(BYTES_PER_PAIR * n_pairs, f"{n_pairs} known pairs", "pass a sample of them, such as pairs.sample(frac=0.1)")
-    frame = pairs[wanted].compute()
-    weights = frame["weight"].to_numpy() if "weight" in wanted else None
-    ends = frame["row"].to_numpy(), frame["col"].to_numpy()
-    return Pairs(*ends, frame["label"].to_numpy(), n_samples=n_samples, weights=weights)
+    return _pairs_of(frame.compute(), n_samples)

@@ -1,4 +1,4 @@
-"""Landmarks for samples in row blocks: chosen on a sample of the rows, checked on all of them."""
+"""Landmarks for samples in row blocks: they are chosen among a sample of the rows, and checked on all rows."""
 
 import warnings
 from collections.abc import Sequence
@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 from ..kernels import Kernel, RankWarning
 from ..kernels.bank import NEGLIGIBLE
 from ..kernels.landmarks import factor_kernel
-from .bank import PIECE, Maps, share
+from .bank import Maps, pieces, projection, share
 from .block_array import BlockArray
 from .collections import stacked
 
 Array = NDArray[np.float64]
 
-#: Rounds in which landmarks are added where the sample did not show what a kernel needs.
+#: The number of rounds in which landmarks are added to kernels whose factors leave out too much.
 ROUNDS = 8
-#: A residual of this many times what was asked for counts as reached.
+#: A residual of at most this many times the tolerance is accepted.
 SLACK = 2.0
 
 
 @dataclass
 class _Chosen:
-    """The map of one kernel, what its factor leaves out, and the size that this is relative to."""
+    """The map of one kernel, and the part of the diagonal that its factor leaves out, as a share of ``size``."""
 
     kernel: Kernel
     feature_map: Any
@@ -44,17 +44,10 @@ def choose_block_maps(
     scale: bool,
     random_state: np.random.RandomState,
 ) -> tuple[Maps, Array]:
-    """Choose landmarks on a sample, check them on all blocks, and add what they miss; return maps and residuals.
+    """Choose landmarks among some rows of X, and return the maps of the kernels and their residuals on all rows.
 
-    Parameters
-    ----------
-    X : BlockArray
-    sample : array
-        Rows of X to choose landmarks from; all of them where they are few.
-    kernels : sequence of Kernel
-    tol, max_rank, center, scale
-        As for a bank in memory.
-    random_state : RandomState
+    Where a residual is too large, the row with the largest residual joins the sample, and landmarks are chosen again.
+    The options are those of a bank in memory.
     """
 
     def choose(kernel: Kernel) -> _Chosen:
@@ -82,7 +75,7 @@ def choose_block_maps(
 
 
 def _largest_residuals(X: BlockArray, maps: Maps) -> tuple[Array, list[Any]]:
-    """Return what every factor leaves of the diagonal, and the row of X where it leaves most."""
+    """Return for every kernel the largest residual of the diagonal, and the row of X where it occurs."""
     return X.engine.total(_block_residuals, [X.handles, [X.engine.share(maps)] * len(X.lengths)], _merged_residuals)
 
 
@@ -90,8 +83,7 @@ def _block_residuals(X: Any, maps: Maps) -> tuple[Array, list[Any]]:
     left, rows = np.zeros(len(maps)), []
     for k, feature_map in enumerate(maps):
         remaining = np.array(feature_map.kernel.diagonal(feature_map.kernel.select(X)), dtype=np.float64)
-        for start in range(0, X.shape[0], PIECE):
-            part = slice(start, start + PIECE)
+        for part in pieces(X):
             values = feature_map(X[part])
             remaining[part] -= np.einsum("ik,ik->i", values, values)
         worst = int(np.argmax(remaining))
@@ -121,7 +113,7 @@ def _warn_of_residuals(chosen: Sequence[_Chosen], tol: float) -> None:
 
 
 def _standardised(X: BlockArray, maps: Maps, *, center: bool, scale: bool) -> Maps:
-    """Return the maps with the means and the scales of all samples: a pass over the blocks for each."""
+    """Return the maps with means and scales over all samples; each takes one pass over the blocks."""
     if center:
         totals = np.asarray(X.sum_of(_feature_sums, share(X, maps)))
         means = np.split(totals / len(X), np.cumsum([one.rank for one in maps])[:-1])
@@ -129,7 +121,7 @@ def _standardised(X: BlockArray, maps: Maps, *, center: bool, scale: bool) -> Ma
     if scale:
         powers = np.asarray(X.sum_of(_feature_powers, share(X, maps))) / len(X)
         maps = [
-            # A kernel that is zero, or becomes zero by centring, is left at zero.
+            # A kernel that is zero, or that becomes zero by centring, stays zero.
             replace(one, scale=float(np.sqrt(power))) if power > NEGLIGIBLE * (power + one.mean @ one.mean) else one
             for one, power in zip(maps, powers, strict=True)
         ]
@@ -137,11 +129,8 @@ def _standardised(X: BlockArray, maps: Maps, *, center: bool, scale: bool) -> Ma
 
 
 def _feature_sums(X: Any, maps: Maps) -> Array:
-    pieces = range(0, X.shape[0], PIECE)
-    ones = np.ones(X.shape[0])
-    return np.concatenate([sum(one.projection(X[s : s + PIECE], ones[s : s + PIECE]) for s in pieces) for one in maps])
+    return projection(X, maps, np.ones(X.shape[0]))
 
 
 def _feature_powers(X: Any, maps: Maps) -> Array:
-    pieces = range(0, X.shape[0], PIECE)
-    return np.array([sum(float((one(X[start : start + PIECE]) ** 2).sum()) for start in pieces) for one in maps])
+    return np.array([sum(float((one(X[part]) ** 2).sum()) for part in pieces(X)) for one in maps])

@@ -1,4 +1,4 @@
-"""Methods that work on Dask collections block by block, and return Dask arrays."""
+"""Methods of fitted models that take Dask collections, work block by block, and return Dask arrays."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -15,14 +15,9 @@ Shape = tuple[int, ...]
 def on_blocks(
     columns: Callable[[Any], Shape], *, dtype: Callable[[Any], Any] = lambda model: np.dtype(np.float64)
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let a method ``f(self, X)`` with one row of result per row of X take Dask collections too.
+    """Let a method ``f(self, X)`` whose result has one row for each row of X take Dask collections too.
 
-    Parameters
-    ----------
-    columns : callable
-        Takes the fitted model to the shape of the result for one sample.
-    dtype : callable
-        Takes the fitted model to the type of the result.
+    ``columns`` returns the shape of the result for one sample, and ``dtype`` its type; both get the fitted model.
     """
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:

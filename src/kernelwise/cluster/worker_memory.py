@@ -1,4 +1,4 @@
-"""What a fit may keep on the workers, and blocks that are small beside a worker."""
+"""How much a fit may keep on the workers, and blocks that are small beside the memory of a worker."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,9 +7,9 @@ import numpy as np
 
 from .block_array import BlockArray
 
-#: A worker before it holds anything: Python, NumPy, SciPy, pandas, scikit-learn and Dask, in bytes.
+#: Bytes of a worker without data: Python, NumPy, SciPy, pandas, scikit-learn and Dask.
 PROCESS_BYTES = 250_000_000
-#: The share of a worker's memory up to which it may be filled: beyond it Dask writes blocks to disk, then pauses.
+#: The share of a worker's memory that data may fill. Beyond this share Dask writes blocks to disk, then pauses.
 USABLE = 0.7
 #: Numbers per sample that a fit keeps beside features and factors: labels, weights, iterates and directions.
 VECTORS = 28
@@ -29,18 +29,14 @@ def room_for_factors(X: BlockArray) -> float:
 
 
 def _row_bytes(X: BlockArray) -> int:
-    """Return what a row takes, counting it twice: as it was read, and as it is used."""
+    """Return the bytes of a row, counted twice: as it was read, and as it is used."""
     return 2 * X.dtype.itemsize * int(np.prod(X.shape[1:]))
 
 
 def cut_to_fit(arrays: Sequence[BlockArray], ranks: Sequence[int]) -> list[BlockArray]:
-    """Return arrays over the same samples, cut more finely where blocks of the factors in use would be too large.
+    """Return arrays over the same samples, in smaller blocks where blocks of the factors in use would be too large.
 
-    Parameters
-    ----------
-    arrays : sequence of BlockArray
-    ranks : sequence of int
-        The number of columns of the factor of every kernel.
+    ``ranks`` are the numbers of columns of the factors of all kernels.
     """
     limit = min(arrays[0].engine.memory_limits, default=0)
     largest = 8 * max(arrays[0].lengths) * sum(sorted(ranks)[-IN_USE:])
@@ -50,7 +46,7 @@ def cut_to_fit(arrays: Sequence[BlockArray], ranks: Sequence[int]) -> list[Block
 
 
 def _cut(array: BlockArray, parts: int) -> BlockArray:
-    """Return the array with every block cut into so many; they stay where they are."""
+    """Return the array with every block cut into ``parts`` blocks, which stay on their worker."""
     lengths = [len(index) for length in array.lengths for index in np.array_split(np.arange(length), parts)]
     handles = [handle for handle in array.handles for _ in range(parts)]
     places = list(range(parts)) * len(array.lengths)

@@ -21,16 +21,16 @@ N_FOLDS = 5
 
 @dataclass(frozen=True)
 class LabelNoiseEstimate:
-    """What :func:`estimate_label_noise` found.
+    """The result of :func:`estimate_label_noise`.
 
     Parameters
     ----------
     noise_rate : float
         The share of wrong labels.
     interval : tuple of two floats
-        Where that share lies with 95 % probability, if the noise model holds.
+        Where the share of wrong labels lies with 95 % probability, if the noise model holds.
     transition : ndarray of shape (n_classes, n_classes)
-        P(given | true): rows are true classes, columns given ones.
+        P(given | true): rows are true classes, columns are given classes.
     classes : ndarray of shape (n_classes,)
     diagnostic : dict
         See :class:`NoisyLabelClassifier`.
@@ -86,7 +86,7 @@ def audit_labels(
     probabilities: ArrayLike | None = None,
     random_state: Any = None,
 ) -> LabelAudit:
-    """Say how wrong labels are, and which of them to check first.
+    """Estimate how many labels are wrong, and rank the labels so that suspect labels come first.
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ def audit_labels(
         May be None where ``probabilities`` are given.
     y : array-like of shape (n_samples,)
     estimator : classifier, optional
-        Any scikit-learn classifier with ``predict_proba``; scored out of sample in five folds. By default
-        :class:`NoisyLabelClassifier`.
+        Any scikit-learn classifier with ``predict_proba``; it scores each sample out of sample, in five folds. The
+        default is :class:`NoisyLabelClassifier`.
     probabilities : array-like of shape (n_samples, n_classes), optional
         Out-of-sample probabilities of the *given* labels by a model of your own, one column per class in sorted order.
     random_state : int, RandomState or None
@@ -134,7 +134,7 @@ def audit_labels(
 
 
 def audit_by(model: NoisyLabelClassifier, y: ArrayLike) -> LabelAudit:
-    """Return what a model says of the labels ``y`` that it was fitted to."""
+    """Return the audit of the labels ``y`` to which the model was fitted."""
     return _audit(
         y, model.classes_, model.label_probabilities_, model.noise_rate_, model.noise_interval_, model.transition_
     )

@@ -29,13 +29,14 @@ from .views.pool import ScorePool, fit_pool, weigh
 
 Array = NDArray[np.float64]
 
-#: Standardised features are cut off here, so that one wild value does not rule a distance.
+#: Standardised features are cut off here, so that one extreme value does not dominate a distance.
 CUT = 4.0
-#: Rows kept for feature importances.
+#: The number of rows that are kept for feature importances.
 IMPORTANCE_ROWS = 100
-#: Below this separability, or above this width of the interval, the diagnostic says to doubt.
+#: Below this separability, or above this width of the interval, the diagnostic says that results are not reliable.
 WEAK_SCORES, WIDE_INTERVAL = 0.55, 0.3
-#: Equal samples are left out one at a time: up to so many of them, and up to so many rows in all; the rest is weight.
+#: Equal samples are separate rows, so that each is left out by itself: up to this number of equal samples, and up to
+#: this number of rows in all. Beyond these numbers, equal samples are one row with a larger weight.
 MOST_COPIES, MOST_ROWS = 20, 14_000
 #: Below this estimate of the noise rate, support vector machines join the views.
 LOW_NOISE = 0.15
@@ -62,30 +63,31 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     noise_rate_ : float
         The estimated share of wrong labels among the training labels.
     noise_interval_ : tuple of two floats
-        Where that share lies with 95 % probability, if the noise model holds.
+        Where the share of wrong labels lies with 95 % probability, if the noise model holds.
     transition_ : ndarray of shape (n_classes, n_classes)
-        P(given | true): rows are true classes, columns given ones.
+        P(given | true): rows are true classes, columns are given classes.
     label_quality_ : ndarray of shape (n_samples,)
-        The probability that each training label is right, by models that did not see it.
+        The probability that each training label is right, by models that did not see the label.
     label_probabilities_ : ndarray of shape (n_samples, n_classes)
-        The probability of each true class for the training rows, given label included.
+        The probability of each true class for the training rows, which takes the given label into account.
     kernel_names_, kernel_weights_ : list of str, ndarray
         The views and their weights in the score.
     diagnostic_ : dict
         ``separability`` (how well scores rank given labels; 0.5 is chance, and then nothing is known about the noise),
         ``interval_width``, ``disagreement`` (the share of rows on which two views differ), ``least_noise_rate`` (the
         share of wrong labels if labels near the boundary are doubtful because classes overlap), ``largest_noise_rate``
-        (if classes do not overlap, and they are doubtful because they are wrong), ``boundary_errors`` (the probability
-        of the second; ``noise_rate_`` is the mean) and ``reliable``.
+        (the share if classes do not overlap, and these labels are doubtful because they are wrong), ``boundary_errors``
+        (the probability of the second case; ``noise_rate_`` is the mean over both cases) and ``reliable``.
 
     Notes
     -----
-    Labels near the boundary between classes that are wrong more often than others look like classes that overlap. The
-    data tell the two apart in part at best, so both explanations are averaged (see
-    :mod:`kernelwise.labels.noise_model.explanations`), and the truth may lie anywhere between their noise rates.
+    Doubtful labels near the boundary between two classes have two explanations: the classes overlap, or labels near the
+    boundary are wrong more often than other labels. The data can only partly distinguish the two, so both explanations
+    are averaged (see :mod:`kernelwise.labels.noise_model.explanations`), and the truth may lie anywhere between their
+    noise rates.
 
-    Equal rows are taken for different samples that look alike: each is scored by the others. If they are copies of one
-    record, with one error copied, they vouch for each other; then give every record once.
+    Equal rows are treated as different samples that look alike: each row is scored by models that saw the others. If
+    equal rows are copies of one record, they also copy its error and confirm each other; give every record once then.
 
     Examples
     --------
@@ -143,7 +145,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _fit_scores(self, Z: Any, given: NDArray[np.intp], weight: Array, rng: np.random.RandomState) -> ScorePool:
-        """Fit the pool and the noise model; where little noise is found, once more with the views for little noise."""
+        """Fit the pool and the noise model; if the noise rate is low, fit them again with the margin views."""
         Y = _signs(given, len(self.classes_))
         pool = fit_pool(Z, Y, weight, rng)
         noise = fit_label_noise(_columns_per_class(pool.out_of_sample), given, weight)
@@ -157,7 +159,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         self._columns = None
         if is_table(X):
             y = validate_data(self, y=y)
-            validate_data(self, X, skip_check_array=True)  # remembers the names of the columns
+            validate_data(self, X, skip_check_array=True)  # the estimator remembers the names of the columns
             if len(y) != len(X):
                 raise ValueError(f"X and y must have equally many rows, got {len(X)} and {len(y)}")
             self._columns = TableFeatures(scaled=False).fit(X)
@@ -165,7 +167,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         else:
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         X = tidy(X)
-        if sp.issparse(X):  # which is not standardised
+        if sp.issparse(X):  # a sparse matrix is not standardised
             check_magnitude(X, "X")
         check_classification_targets(y)
         return X, y, read_weights(sample_weight, X)
@@ -185,7 +187,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     def _audit(
         self, X: Any, y: NDArray[Any], used: NDArray[np.intp], merged: DistinctSamples, posterior: Array
     ) -> None:
-        """Spread what is known of distinct rows to the rows given; rows without weight are new to the model."""
+        """Give every row the probabilities of its distinct row; rows without weight are scored as new rows."""
         probabilities = np.empty((len(y), len(self.classes_)))
         probabilities[used] = posterior[merged.group]
         unused = np.setdiff1d(np.arange(len(y)), used)
@@ -238,10 +240,10 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def feature_importances_(self) -> Array:
-        """Which features carry the decision: how much scores move when a feature is shuffled among rows.
+        """How much scores change when a feature is shuffled among rows.
 
-        Mean squared change of the score over some training rows, as shares that sum to one; computed when asked for. It
-        describes the model, not the world: of two features that say the same, each gets a part.
+        The mean squared change of the score over some training rows, as shares that sum to one; they are computed at
+        each access. They describe the model: two features with the same information share their importance.
         """
         check_is_fitted(self)
         given, rng = self._some_rows, np.random.RandomState(0)
@@ -265,7 +267,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
 class _Standardiser(NamedTuple):
     """Features with zero mean and unit spread, cut off at :data:`CUT`; constant features become zero."""
 
-    unit: Array  # powers of two near the largest magnitudes, in which mean and spread are counted
+    unit: Array  # powers of two near the largest magnitudes: the units of mean and spread
     mean: Array
     spread: Array
 
@@ -285,13 +287,13 @@ class _Standardiser(NamedTuple):
 
 
 def _copies(weight: Array) -> NDArray[np.intp]:
-    """How often each distinct sample is given: as often as its weight says, within bounds."""
+    """Return the number of rows for each distinct sample: its weight, rounded up, within bounds."""
     most = np.clip(MOST_ROWS // len(weight), 1, MOST_COPIES)
     return np.minimum(np.ceil(weight), most).astype(np.intp)
 
 
 def _signs(target: NDArray[np.intp], n_classes: int) -> Array:
-    """One column of +1 and -1 for two classes, one per class for more."""
+    """Return one column of +1 and -1 for two classes, or one column per class for more classes."""
     signs = 2.0 * np.eye(n_classes)[target] - 1.0
     return signs[:, 1:] if n_classes == 2 else signs
 
@@ -301,7 +303,7 @@ def _columns_per_class(scores: Array) -> Array:
 
 
 def _ranking(score: Array, positive: NDArray[np.bool_]) -> float:
-    """The probability that a positive sample scores higher than a negative one."""
+    """Return the probability that a positive sample scores higher than a negative sample."""
     from scipy.stats import rankdata
 
     n_positive, n_negative = int(positive.sum()), int((~positive).sum())

@@ -8,10 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from ..cluster.bank import BlockBank
-from ..cluster.collections import merged, read_rows, sample_rows, stacked, working_engine
+from ..cluster.collections import merged, read_rows, remember_features, sample_rows, stacked, working_engine
 from ..cluster.engine import Engine
 from ..cluster.landmarks import choose_block_maps
 from ..cluster.worker_memory import cut_to_fit
@@ -22,9 +21,9 @@ from .training import TrainingSet, chosen_kernels, is_precomputed
 
 Array = NDArray[np.float64]
 
-#: Rows from which landmarks are chosen.
+#: The number of rows among which landmarks are chosen.
 LANDMARK_ROWS = 20_000
-#: Rows from which a noise rate is estimated.
+#: The number of rows from which a noise rate is estimated.
 NOISE_ROWS = 20_000
 
 
@@ -40,9 +39,9 @@ def training_on_cluster(
 def _prepare(
     engine: Engine, estimator: Any, X: Any, y: Any, sample_weight: Any, random_state: np.random.RandomState
 ) -> TrainingSet:
-    """Validate, scale, choose landmarks on a sample of the rows and build the bank; the samples stay on the workers.
+    """Validate and scale the samples, choose landmarks among some rows, and build the bank; the samples do not travel.
 
-    Repeated samples are merged in memory but not here; the problem is the same.
+    Unlike in memory, repeated samples are not merged. The problem is the same.
     """
     if is_precomputed(estimator.kernels):
         raise ValueError('kernels="precomputed" has a column per sample and is for data in memory; give kernels')
@@ -50,7 +49,6 @@ def _prepare(
     assert samples is not None
     if labels is None:
         raise ValueError("y is missing: a classifier needs a label for every row of X")
-    frame = X.columns if hasattr(X, "columns") else None
     samples = samples.map_rows(_checked_features).persist()
     weight = (samples.map_rows(_one_each) if given is None else given.map_rows(_checked_weights)).persist()
     weighty = select_rows(weight > 0)
@@ -64,7 +62,7 @@ def _prepare(
     target = labels.map_rows(_positions, classes=classes).persist()
 
     rows = sample_rows([samples, target, weight], LANDMARK_ROWS, random_state)
-    _remember_features(estimator, rows[0], frame)
+    remember_features(estimator, rows[0], list(X.columns) if hasattr(X, "columns") else None)
     kernels, rescale = chosen_kernels(estimator, rows[0])
     scaler = FeatureScaler.fit(merged(samples, _extremes, _extremes_of_all)) if rescale else None
     if scaler is not None:
@@ -83,12 +81,12 @@ def _prepare(
     )
     samples, target, weight = cut_to_fit([samples, target, weight], [one.rank for one in maps])
     bank = BlockBank(samples, maps, residuals)
-    # Arrays in blocks have the operations that the solvers need; the index of the samples is used in memory only.
+    # Block arrays have all operations that solvers use of arrays, and only a fit in memory asks for positions.
     return TrainingSet(bank, classes, target, weight, None, len(samples), scaler)  # type: ignore[arg-type]
 
 
 def some_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
-    """Return a sample of the rows and their labels, in memory."""
+    """Return a sample of the rows and the labels of these rows, in memory."""
     with working_engine() as engine:
         samples, labels = read_rows(engine, X=X, y=y)
         assert samples is not None
@@ -140,17 +138,8 @@ def _positions(labels: NDArray[Any], *, classes: NDArray[Any]) -> NDArray[np.int
     return np.searchsorted(classes, labels).astype(np.intp)
 
 
-def _remember_features(estimator: Any, rows: Any, names: Any) -> None:
-    """Let scikit-learn note the number of features and their names."""
-    if names is not None:
-        import pandas as pd
-
-        rows = pd.DataFrame(rows, columns=list(names))
-    validate_data(estimator, rows, reset=True, accept_sparse="csr", dtype=np.float64)
-
-
 def _extremes(block: Any) -> Any:
-    """Return two rows (one row for a sparse block) with the same ranges as the block."""
+    """Return two rows with the same ranges as the block, or one row for a sparse block."""
     if sp.issparse(block):
         return sp.csr_array(abs(block).max(axis=0).reshape(1, -1))
     return np.stack([block.min(axis=0), block.max(axis=0)])

@@ -1,4 +1,4 @@
-r"""Exact projection onto a box with a budget, and the largest sum that a budget buys.
+r"""Exact projection onto a box with a budget, in time linear in the number of entries.
 
 The feasible set of the robust dual is ``Q = {a : 0 <= a_i <= u_i, sum_i a_i <= budget}``. The projection of ``v`` is
 ``a_i = clip(v_i - eta, 0, u_i)``, where the multiplier ``eta >= 0`` of the budget is zero if the budget is not
@@ -6,9 +6,14 @@ exhausted, and otherwise the root of
 
     g(eta) = sum_i clip(v_i - eta, 0, u_i) = budget                                              (12)
 
-The function ``g`` is piecewise linear. Its slope changes only at the breakpoints ``v_i`` (the entry reaches 0 and stops
-falling) and ``v_i - u_i`` (the entry leaves its upper bound and starts to fall), so sorting the breakpoints gives the
-root. Newton steps on (12) then remove the rounding of large sums.
+Seen from any ``lo`` on its left, ``g`` is a piecewise linear function whose slope changes only at the breakpoints
+``v_i`` (the entry reaches 0 and stops falling) and ``v_i - u_i`` (the entry leaves its cap and starts to fall):
+
+    g(eta) = g(lo) - slope * (eta - lo) + sum_{lo < v_i} [eta - v_i]_+ - sum_{lo < v_i - u_i} [eta - v_i + u_i]_+
+
+Large inputs: a few Newton steps on (12) from the root of a sample, each one pass over the data, end on the right
+piece and then are exact. Small inputs, and large ones on which Newton fails: an interval that holds the root needs
+nothing but ``g(lo)``, the slope there and the breakpoints inside, so medians halve it until it can be sorted.
 
 References
 ----------
@@ -16,6 +21,7 @@ T. Yang, M. Mahdavi, R. Jin, L. Zhang, Y. Zhou. Multiple Kernel Learning from No
 ICML 2012, Lemma 2.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,14 +33,16 @@ __all__ = ["largest_spending", "project_box_budget"]
 
 FloatArray = NDArray[np.float64]
 
-#: A Newton step that leaves more than this share of the excess shows that rounding hides the slope.
-NEWTON_FALL = 0.25
-#: Multipliers that one pass over row blocks tries, and passes after which the interval is narrower than rounding.
+_SAMPLE_SIZE = 4096
+_SORT_SIZE = 8192  # below this, sorting is as quick as halving
+_NEWTON_FALL = 0.25  # a step that leaves more of the excess shows that the slopes cannot be trusted
+#: Multipliers that one pass over blocks tries, and passes after which the interval is narrower than rounding.
 TRIALS, PASSES = 64, 9
 #: Thresholds that one pass over row blocks tries.
 THRESHOLDS = 2**14
 #: The relative error that is left of the largest spending, far below any gap that is asked for.
 EXACT = 1e-12
+_GOLDEN_RATIO = (1.0 + 5.0**0.5) / 2.0  # its multiples modulo 1 are even, and never in step with the data
 
 
 def project_box_budget(v: Any, *, upper: Any = 1.0, budget: float) -> Any:
@@ -58,7 +66,7 @@ def project_box_budget(v: Any, *, upper: Any = 1.0, budget: float) -> Any:
 
     References
     ----------
-    Yang et al. (ICML 2012), Lemma 2. The paper finds the multiplier by bisection; here the multiplier is exact.
+    Yang et al. (ICML 2012), Lemma 2. The paper bisects on the multiplier; here it is exact and takes linear time.
 
     Examples
     --------
@@ -70,41 +78,9 @@ def project_box_budget(v: Any, *, upper: Any = 1.0, budget: float) -> Any:
     """
     if hasattr(v, "map_rows"):
         return _projected_in_passes(v, upper, budget)
-    v, upper, budget = _validated(v, upper, budget)
-    point = np.clip(v, 0.0, upper)
-    total = float(point.sum())
-    if total <= budget:
-        return point
-    if budget == 0.0:
-        return np.zeros_like(v)
-    low, high = 0.0, float(v.max())
-    eta = _root(v, upper, budget, total, high)
-    allowed = np.inf
-    while low <= eta <= high:
-        point = np.clip(v - eta, 0.0, upper)
-        excess = float(point.sum()) - budget
-        slope = int(np.count_nonzero((point > 0.0) & (point < upper)))
-        if abs(excess) <= np.finfo(np.float64).eps * (16.0 * budget + slope * eta):  # the rounding of the sum
-            break
-        low, high = (eta, high) if excess > 0.0 else (low, eta)
-        if slope == 0 or abs(excess) > allowed:
-            break
-        allowed = NEWTON_FALL * abs(excess)
-        eta += excess / slope
-    return point
-
-
-def _root(v: FloatArray, upper: FloatArray, budget: float, total: float, high: float) -> float:
-    """Return the root of (12) between 0, where ``g`` is ``total``, and ``high``, where ``g`` is zero."""
-    stops, starts = v, v - upper  # at a stop the slope of -g loses one, at a start it gains one
-    slope = int(np.count_nonzero(stops > 0.0) - np.count_nonzero(starts > 0.0))
-    stops, starts = (ends[(ends > 0.0) & (ends < high)] for ends in (stops, starts))
-    breakpoints = np.concatenate([stops, starts])
-    order = np.argsort(breakpoints)
-    slopes = slope + np.concatenate([[0], np.cumsum(np.where(order < stops.size, -1, 1))])
-    knots = np.concatenate([[0.0], breakpoints[order], [high]])
-    values = (total - budget + budget) - np.concatenate([[0.0], np.cumsum(slopes * np.diff(knots))])
-    return float(np.interp(-budget, -values, knots))
+    trial = _Trial(*_validated(v, upper, budget))
+    trial.move_to(_multiplier(trial))
+    return trial.point
 
 
 def _validated(v: ArrayLike, upper: ArrayLike, budget: float) -> tuple[FloatArray, FloatArray, float]:
@@ -124,8 +100,148 @@ def _validated(v: ArrayLike, upper: ArrayLike, budget: float) -> tuple[FloatArra
     return v, upper, budget
 
 
+class _Trial:
+    """The point ``clip(v - eta, 0, upper)`` for a multiplier on trial, in one buffer for all trials."""
+
+    def __init__(self, v: FloatArray, upper: FloatArray, budget: float) -> None:
+        self.v, self.upper, self.budget = v, upper, budget
+        self.eta = np.nan
+        self.excess = np.nan
+        self.point = np.empty_like(v)
+
+    def move_to(self, eta: float) -> None:
+        if eta != self.eta:
+            np.subtract(self.v, eta, out=self.point)
+            np.clip(self.point, 0.0, self.upper, out=self.point)
+            self.eta, self.excess = eta, float(self.point.sum()) - self.budget
+
+    def narrowed(self, lo: float, hi: float) -> tuple[float, float]:
+        """The part of ``[lo, hi]`` that holds the root, by the sign of the excess."""
+        return (self.eta, hi) if self.excess > 0.0 else (lo, self.eta)
+
+    def n_free(self) -> int:
+        """Entries strictly inside their box: the slope of ``-g``."""
+        return int(np.count_nonzero((self.point > 0.0) & (self.point < self.upper)))
+
+
+def _multiplier(trial: _Trial) -> float:
+    trial.move_to(0.0)
+    if trial.excess <= 0.0:
+        return 0.0
+    lo, hi = 0.0, float(trial.v.max())
+    if trial.budget == 0.0:
+        return hi
+    if trial.v.size > _SORT_SIZE:
+        left, guess, right = _sampled_roots(trial)
+        lo, hi, solved = _newton(trial, guess, lo, hi)
+        if solved:
+            return trial.eta
+        for eta in (left, right):
+            if lo < eta < hi:
+                trial.move_to(eta)
+                lo, hi = trial.narrowed(lo, hi)
+    trial.move_to(lo)
+    interval = _interval(trial, hi)
+    while interval.n_breakpoints > _SORT_SIZE:
+        interval = interval.part_with_root(interval.median_breakpoint(), trial.budget)
+    eta = _crossing(*interval.curve(), trial.budget)
+    _newton(trial, eta, lo, hi)  # removes the rounding of large sums
+    return trial.eta
+
+
+def _newton(trial: _Trial, eta: float, lo: float, hi: float) -> tuple[float, float, bool]:
+    """Newton steps from ``eta`` inside ``[lo, hi]``: the ends they leave, and whether ``trial`` holds the root."""
+    allowed = np.inf
+    while lo <= eta <= hi:
+        trial.move_to(eta)
+        slope = trial.n_free()
+        resolution = np.finfo(np.float64).eps * (16.0 * trial.budget + slope * eta)  # what rounding leaves
+        if abs(trial.excess) <= resolution:
+            return lo, hi, True
+        lo, hi = trial.narrowed(lo, hi)
+        if slope == 0 or abs(trial.excess) > allowed:
+            break
+        allowed = _NEWTON_FALL * abs(trial.excess)
+        eta += trial.excess / slope
+    return lo, hi, False
+
+
+def _sampled_roots(trial: _Trial) -> tuple[float, float, float]:
+    """Root of ``g`` for a sample and its share of the budget, between those for three standard errors more and less."""
+    index = (np.arange(_SAMPLE_SIZE) * _GOLDEN_RATIO % 1.0 * trial.v.size).astype(np.intp)
+    upper = trial.upper if trial.upper.ndim == 0 else trial.upper[index]
+    sample = _Trial(trial.v[index], upper, trial.budget * _SAMPLE_SIZE / trial.v.size)
+    sample.move_to(0.0)
+    interval = _interval(sample, max(float(sample.v.max()), 0.0))
+    knots, values = interval.curve()
+    root = _crossing(knots, values, sample.budget)
+    sample.move_to(root)
+    margin = 3.0 * np.sqrt(_SAMPLE_SIZE) * np.std(sample.point)
+    left, right = (_crossing(knots, values, sample.budget + shift) for shift in (margin, -margin))
+    return left, root, right
+
+
+@dataclass(frozen=True)
+class _Interval:
+    """``g`` between ``lo`` and ``hi``, reduced to what is needed to find its root there."""
+
+    lo: float
+    hi: float
+    value: float  # g(lo)
+    slope: int  # of -g, just right of lo: the number of entries between 0 and their cap
+    stops: FloatArray  # v_i in (lo, hi): the slope loses one
+    starts: FloatArray  # v_i - u_i in (lo, hi): the slope gains one
+
+    @property
+    def n_breakpoints(self) -> int:
+        return self.stops.size + self.starts.size
+
+    def median_breakpoint(self) -> float:
+        breakpoints = np.concatenate([self.stops, self.starts])
+        middle = breakpoints.size // 2
+        return float(np.partition(breakpoints, middle)[middle])
+
+    def g(self, eta: float) -> float:
+        bends = np.maximum(eta - self.stops, 0.0).sum() - np.maximum(eta - self.starts, 0.0).sum()
+        return float(self.value - self.slope * (eta - self.lo) + bends)
+
+    def part_with_root(self, eta: float, budget: float) -> "_Interval":
+        """Cut at ``eta`` and keep the side that holds the root."""
+        value = self.g(eta)
+        if value <= budget:
+            stops, starts = self.stops[self.stops < eta], self.starts[self.starts < eta]
+            return _Interval(self.lo, eta, self.value, self.slope, stops, starts)
+        slope = self.slope - int(np.count_nonzero(self.stops <= eta)) + int(np.count_nonzero(self.starts <= eta))
+        stops, starts = self.stops[self.stops > eta], self.starts[self.starts > eta]
+        return _Interval(eta, self.hi, value, slope, stops, starts)
+
+    def curve(self) -> tuple[FloatArray, FloatArray]:
+        """The breakpoints in order, between both ends, and ``g`` at each of them."""
+        breakpoints = np.concatenate([self.stops, self.starts])
+        order = np.argsort(breakpoints)
+        bends = np.where(order < self.stops.size, -1, 1)
+        slopes = self.slope + np.concatenate([[0], np.cumsum(bends)])
+        knots = np.concatenate([[self.lo], breakpoints[order], [self.hi]])
+        return knots, self.value - np.concatenate([[0.0], np.cumsum(slopes * np.diff(knots))])
+
+
+def _crossing(knots: FloatArray, values: FloatArray, level: float) -> float:
+    """Where the falling piecewise linear curve takes the value ``level``; the nearer end if it never does."""
+    return float(np.interp(-level, -values, knots))
+
+
+def _interval(trial: _Trial, hi: float) -> _Interval:
+    """Collect what ``g`` needs between the multiplier on trial and ``hi``."""
+    lo, stops = trial.eta, trial.v
+    starts = stops - trial.upper
+    slope = int(np.count_nonzero(stops > lo) - np.count_nonzero(starts > lo))
+    stops = stops[(stops > lo) & (stops < hi)]
+    starts = starts[(starts > lo) & (starts < hi)]
+    return _Interval(lo, hi, trial.excess + trial.budget, slope, stops, starts)
+
+
 def _projected_in_passes(v: Any, upper: Any, budget: float) -> Any:
-    """Project an array in row blocks: bracket the multiplier on ever finer grids; the last piece is a straight line."""
+    """Bracket the multiplier on ever finer grids, then take the root of the last, straight piece."""
     total, high = compute(reduce_rows(v, _clipped_sums, np.add, upper, multipliers=np.zeros(1)), v.max())
     if total[0] <= budget:
         return persist(map_rows(v, np.clip, 0.0, upper))
@@ -161,9 +277,9 @@ def largest_spending(losses: Any, *, upper: Any, budget: float) -> float:
     ----------
     losses : array of shape (n,)
     upper : array of shape (n,)
-        The upper bounds of ``a``.
+        The bounds of ``a``.
     budget : float
-        The upper bound of the sum of ``a``.
+        The bound of its sum.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Published tables and figures as frozen specifications, and what runs them.
+"""Published tables and figures as frozen specifications, and the code that runs them.
 
-``python -m kernelwise.reproduction --list`` shows them; :func:`catalogue` gives them by name. Every paper has a folder,
-``stpmkl/``, ``lkcnpc/`` or ``tpcmc/``, with a file for every table or figure. ``spec.py`` says what an experiment is;
-``runner.py`` runs it, here or on a cluster (``cluster.py``); ``records.py`` keeps the results, and ``tables.py`` and
-``figures.py`` show them.
+``python -m kernelwise.reproduction --list`` lists the experiments; :func:`catalogue` returns them by name. Every paper
+has a folder, ``stpmkl/``, ``lkcnpc/`` or ``tpcmc/``, with a file for every table or figure. ``spec.py`` says what an
+experiment is; ``runner.py`` runs experiments, on this machine or on a cluster (``cluster.py``); ``records.py`` keeps
+the results, and ``tables.py`` and ``figures.py`` show them.
 """
 
 from .cluster import ClusterError, cluster_executor

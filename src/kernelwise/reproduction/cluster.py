@@ -1,4 +1,4 @@
-"""Experiments on the workers of a Dask cluster: ``Client.get_executor()``, with a look at the cluster first.
+"""Experiments on the workers of a Dask cluster: ``Client.get_executor()``, after checks of the cluster.
 
 Dask is optional: ``pip install kernelwise[dask]``.
 """
@@ -17,9 +17,9 @@ from typing import Any
 from .. import __version__
 from .spec import Experiment
 
-#: Seconds in which the scheduler has to answer, and the first worker has to be there.
+#: Seconds in which the scheduler has to answer, and in which a first worker has to be connected.
 CONNECT_SECONDS = 10.0
-#: Seconds in which all workers have to say which kernelwise they have; the first import may be slow.
+#: Seconds in which all workers have to report their version of kernelwise; the first import may be slow.
 ANSWER_SECONDS = 60.0
 
 
@@ -28,7 +28,7 @@ class ClusterError(ConnectionError):
 
 
 class ClusterExecutor(Executor):
-    """The executor of a client, which also says how many calls its cluster can run at a time."""
+    """The executor of a Dask client, which also says how many calls its cluster can run at a time."""
 
     def __init__(self, client: Any, grace: float) -> None:
         self._client, self._grace = client, grace
@@ -39,7 +39,7 @@ class ClusterExecutor(Executor):
         return self._executor.submit(fn, *args, **kwargs)
 
     def n_threads(self) -> int:
-        """Return the number of threads of all workers; raise a BrokenExecutor where it has been zero for too long."""
+        """Return the number of threads of all workers; raise a BrokenExecutor if it has been zero for too long."""
         reason = "no workers were left"
         try:
             threads = self._client.sync(self._client.scheduler.ncores, callback_timeout=CONNECT_SECONDS)
@@ -56,28 +56,28 @@ class ClusterExecutor(Executor):
 def cluster_executor(
     address: str, *, experiment: Experiment | None = None, timeout: float = CONNECT_SECONDS, grace: float = 60.0
 ) -> Iterator[ClusterExecutor]:
-    """Give an executor that runs on a Dask cluster; leaving it takes back from the cluster what is not finished.
+    """Give an executor that runs on a Dask cluster; at the end, calls that are not finished are cancelled.
 
-    A call whose worker dies is run again on another one; it fails when as many workers died of it as the scheduler
-    allows (four, unless configured otherwise).
+    A call whose worker dies is run again on another worker. The call fails when four workers have died of it, unless
+    the scheduler is configured otherwise.
 
     Parameters
     ----------
     address : str
-        Of the scheduler, as in ``tcp://host:8786``, or the path of the file that it was told to write.
+        The address of the scheduler, as in ``tcp://host:8786``, or the path of its scheduler file.
     experiment : Experiment, optional
-        Workers must have the same version of it.
+        Workers must have the same version of this experiment.
     timeout : float
-        Seconds in which the scheduler has to answer, and in which a first worker has to be there.
+        Seconds in which the scheduler has to answer, and in which a first worker has to be connected.
     grace : float
         Seconds without any worker after which :func:`run` ends with an error.
 
     Raises
     ------
     ClusterError
-        Where there is no such cluster, or a worker has another kernelwise than this process.
+        If there is no such cluster, or a worker has another kernelwise than this process.
     ImportError
-        Where Dask is not installed.
+        If Dask is not installed.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def cluster_executor(
         raise ImportError("running on a cluster needs Dask: pip install kernelwise[dask]") from error
     scheduler = _scheduler_address(address)
     _check_scheduler(scheduler, timeout)
-    # Not the default client: whoever uses Dask in this process keeps their own.
+    # This is not the default client, so that other code in this process keeps its own client.
     client = Client(scheduler, timeout=timeout, set_as_default=False)
     log = logging.getLogger("distributed.client")
     level = log.level
@@ -107,7 +107,7 @@ def cluster_executor(
         _check_versions(client, experiment)
         yield ClusterExecutor(client, grace)
     finally:
-        log.setLevel(logging.CRITICAL)  # a client that has lost its scheduler would log so, with a traceback
+        log.setLevel(logging.CRITICAL)  # a client that has lost its scheduler would log a traceback
         client.close(timeout=CONNECT_SECONDS)
         log.setLevel(level)
 
@@ -125,7 +125,7 @@ def _scheduler_address(address: str) -> str:
 
 
 def _check_scheduler(address: str, timeout: float) -> None:
-    """Raise a ClusterError unless a scheduler answers in time. A Client waits forever where somebody else listens."""
+    """Raise a ClusterError unless a scheduler answers in time: a Client waits forever where another server listens."""
     from distributed import Security
     from distributed.core import rpc
 
@@ -135,10 +135,10 @@ def _check_scheduler(address: str, timeout: float) -> None:
             return str((await server.identity())["type"])
 
     try:
-        with ThreadPoolExecutor(1) as thread:  # this one may have an event loop already, as in a notebook
+        with ThreadPoolExecutor(1) as thread:  # the current thread may have an event loop already, as in a notebook
             kind = thread.submit(asyncio.run, kind_of_server()).result()
     except Exception as error:
-        # Whatever goes wrong with sockets, names, certificates and protocols, it is the address that is of no use.
+        # Errors of sockets, names, certificates and protocols all mean that the address cannot be used.
         late = isinstance(error, TimeoutError) or "Timed out" in str(error)
         reason = f"no answer in {timeout:g} s" if late else error
         remedy = "is it running? A cluster is given as tcp://host:8786, or by a scheduler file that exists"
@@ -148,20 +148,20 @@ def _check_scheduler(address: str, timeout: float) -> None:
 
 
 def _check_versions(client: Any, experiment: Experiment | None) -> None:
-    """Raise a ClusterError unless all workers have the kernelwise, and the experiment, that we have."""
+    """Raise a ClusterError unless all workers have the same kernelwise, and the same experiment, as this process."""
     run_cell = None if experiment is None else pickle.dumps(experiment.run_cell)
-    # Experiments of others are not in the catalogue, which takes a while to import.
+    # Experiments of other packages are not in the catalogue, and the catalogue is slow to import.
     ours = experiment is not None and experiment.run_cell.__module__.startswith("kernelwise.")
     name, spec = (experiment.name, experiment.spec_hash) if experiment is not None and ours else (None, None)
     here = __version__
 
-    def difference() -> str:  # a local function is sent as code, so that it runs where there is no kernelwise, too
+    def difference() -> str:  # a local function is sent as code, so it also runs on a worker without kernelwise
         import kernelwise
 
         if kernelwise.__version__ != here:
             return f"kernelwise {kernelwise.__version__}, not {here} as here"
         if run_cell is not None:
-            pickle.loads(run_cell)  # the module of the function has to be there
+            pickle.loads(run_cell)  # fails if the module of the function is missing
         if name is not None:
             from kernelwise.reproduction import catalogue
 
@@ -183,7 +183,7 @@ def _check_versions(client: Any, experiment: Experiment | None) -> None:
 
 def in_plain_words(error: BaseException) -> BaseException:
     """Return the error without the names of tasks and workers, so that the same failure has the same message."""
-    if type(error).__name__ != "KilledWorker":  # asked so since Dask may not be installed
+    if type(error).__name__ != "KilledWorker":  # the name is compared, since Dask may not be installed
         return error
-    deaths = error.allowed_failures + 1  # type: ignore[attr-defined]
+    deaths = error.allowed_failures + 1  # type: ignore[attr-defined]  # an attribute of KilledWorker alone
     return ChildProcessError(f"{deaths} workers died while they ran it, perhaps for want of memory")

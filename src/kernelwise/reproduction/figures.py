@@ -1,4 +1,4 @@
-"""Figures of results: small multiples of lines, labelled where they end, the same bytes for the same numbers.
+"""Figures of results: panels of lines with names where the lines end; the same numbers give the same bytes.
 
 This module needs matplotlib: ``pip install kernelwise[report]``.
 """
@@ -6,7 +6,7 @@ This module needs matplotlib: ``pip install kernelwise[report]``.
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: The colours of Okabe and Ito that can be told apart by colour-blind readers and keep a contrast of 3 to 1 on white
-#: (the sky blue, the orange and the yellow of the eight do not).
+#: Those colours of Okabe and Ito, which colour-blind readers can tell apart, that have a contrast of 3 to 1 on white
+#: (without the sky blue, the orange and the yellow).
 COLOURS = ("#0072B2", "#D55E00", "#007A59", "#A8528A", "#000000", "#8A6A00", "#5A5A5A")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
@@ -23,7 +23,7 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a panel: its points, and half the height of the band around it.
+    """One line of a panel: its points, and half the height of the band around the line.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Line:
 
 
 def mean_line(values: Mapping[tuple[Any, ...], Sequence[float]]) -> Line:
-    """Return the line of the means of the trials, with their standard deviation as its band.
+    """Return the line of the means of the trials; the band is their standard deviation.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def line_panels(
     log_y: bool = False,
     columns: int = 3,
 ) -> "Figure":
-    """Draw one panel per data set, with the same colour, marker and dashes for a name in all of them.
+    """Draw one panel per data set; a name has the same colour, marker and dashes in all panels.
 
     Parameters
     ----------
@@ -80,27 +80,24 @@ def line_panels(
     """
     if not panels:
         raise ValueError("panels is empty; there is nothing to draw")
-    figure_class = _import_figure()
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
     names = list(dict.fromkeys(name for lines in panels.values() for name in lines))
     label_width = 0.075 * max(map(len, names), default=0)
-    figure: Figure = figure_class(figsize=((2.7 + label_width) * columns + 0.4, 2.9 * rows), layout="constrained")
+    figure = blank_figure((2.7 + label_width) * columns + 0.4, 2.9 * rows)
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for axes, (title, lines) in zip(grid.flat, panels.items(), strict=False):
-        axes.set_title(title, loc="left", fontsize=10)
+        style_axes(axes, title)
         if log_x:
             axes.set_xscale("log")
         if log_y:
             axes.set_yscale("log")
         for name, line in lines.items():
             _draw_line(axes, line, names.index(name), positive_y=log_y)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(axis="y", color="#dddddd", linewidth=0.6)
-        axes.tick_params(labelbottom=True, labelsize=8)
+        axes.tick_params(labelbottom=True)
     for axes in list(grid.flat)[len(panels) :]:
         axes.remove()
-    for axes, lines in zip(figure.axes, panels.values(), strict=True):  # only now are the shared limits final
+    for axes, lines in zip(figure.axes, panels.values(), strict=True):  # the shared limits are final only now
         _label_ends(axes, lines, names)
     figure.supxlabel(xlabel, fontsize=10)
     figure.supylabel(ylabel, fontsize=10)
@@ -127,12 +124,12 @@ def _draw_line(axes: "Axes", line: Line, style: int, *, positive_y: bool) -> Non
 
 
 def _label_ends(axes: "Axes", lines: Mapping[str, Line], names: list[str]) -> None:
-    """Write the name of each line to the right of the panel, at the height where it ends, moved apart where needed."""
+    """Write the name of each line to the right of the panel where the line ends; names are moved apart if needed."""
     points = {name: np.asarray(artist.get_xydata()) for name, artist in zip(lines, axes.get_lines(), strict=True)}
     ends = {name: xy[-1] for name, xy in points.items() if len(xy)}
     if not ends:
         return
-    axes.autoscale_view()  # transData does not do it by itself
+    axes.autoscale_view()  # transData does not do this by itself
     heights = (axes.transData + axes.transAxes.inverted()).transform(np.stack(list(ends.values())))[:, 1]
     for name, height in zip(ends, spread_out(heights, least=0.075), strict=True):
         colour = COLOURS[names.index(name) % len(COLOURS)]
@@ -142,10 +139,9 @@ def _label_ends(axes: "Axes", lines: Mapping[str, Line], names: list[str]) -> No
 
 
 def spread_out(positions: Any, *, least: float) -> Any:
-    """Return positions in the same order, at least ``least`` apart, as near as possible to the given ones.
+    """Return positions in the same order that are at least ``least`` apart and as near as possible to the given ones.
 
-    With the positions sorted, ``p_k - k * least`` must not decrease: the nearest such sequence is the isotonic
-    regression.
+    For sorted positions, ``p_k - k * least`` must not decrease: the nearest such sequence is the isotonic regression.
 
     Examples
     --------
@@ -171,7 +167,7 @@ def render(figure: "Figure", kind: str, *, title: str) -> bytes:
     figure : matplotlib Figure
     kind : {"svg", "png"}
     title : str
-        Kept in the metadata, for readers that cannot see the figure.
+        The title is kept in the metadata, for readers who cannot see the figure.
     """
     import matplotlib
 
@@ -187,9 +183,18 @@ def render(figure: "Figure", kind: str, *, title: str) -> bytes:
     return stream.getvalue()
 
 
-def _import_figure() -> Any:
+def blank_figure(width: float, height: float) -> "Figure":
+    """Return an empty figure of this size in inches."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("figures need matplotlib: pip install kernelwise[report]") from error
-    return Figure
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def style_axes(axes: "Axes", title: str, *, grid: Literal["both", "x", "y"] = "y") -> None:
+    """Give axes a title, a light grid and small labels, without a frame at the top and at the right."""
+    axes.set_title(title, loc="left", fontsize=10)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis=grid, color="#dddddd", linewidth=0.6)
+    axes.tick_params(labelsize=8)

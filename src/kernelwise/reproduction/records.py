@@ -1,4 +1,4 @@
-"""Results on disk: one JSON line per finished cell, safe against a run that is killed at any moment."""
+"""Results on disk: one line of JSON per finished cell, also when a run is killed at any moment."""
 
 import errno
 import json
@@ -19,7 +19,7 @@ class RecordError(ValueError):
 
 @dataclass(frozen=True)
 class Record:
-    """What came out of one cell.
+    """The results of one cell.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Record:
         Empty where the cell failed.
     seconds : float
     versions : dict
-        Of python, numpy, scipy, sklearn and kernelwise.
+        The versions of python, numpy, scipy, sklearn and kernelwise.
     spec : str
         The ``spec_hash`` of the experiment.
     status : {"ok", "failed"}
@@ -71,8 +71,9 @@ class Record:
 class RecordFile:
     """The records of one experiment in one file.
 
-    A record is a single write of a whole line to a descriptor opened for appending, followed by fsync: after a kill the
-    file holds every finished cell, and at worst a torn last line, which is not read, and cut off before the next write.
+    A record is a single write of a whole line to a descriptor opened for appending, followed by fsync. So after a kill
+    the file holds every finished cell, and at worst an incomplete last line, which is not read, and which is cut off
+    before the next write.
 
     Parameters
     ----------
@@ -99,7 +100,8 @@ class RecordFile:
     def read(self) -> dict[Cell, Record]:
         """Return the last record of every cell."""
         records = {}
-        for number, line in enumerate(self._whole_lines(), start=1):
+        whole, _, _incomplete = self._content().rpartition(b"\n")
+        for number, line in enumerate(whole.split(b"\n") if whole else [], start=1):
             try:
                 record = Record.from_line(line.decode())
             except (ValueError, TypeError, KeyError, RecursionError) as error:
@@ -112,15 +114,12 @@ class RecordFile:
             records[record.cell] = record
         return records
 
-    def _whole_lines(self) -> list[bytes]:
-        if not self.path.exists():
-            return []
-        whole, _, _torn = self.path.read_bytes().rpartition(b"\n")
-        return whole.split(b"\n") if whole else []
+    def _content(self) -> bytes:
+        return self.path.read_bytes() if self.path.exists() else b""
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep the folder of the file to this process: a second run there would do, and could spoil, the same work."""
+        """Reserve the folder of the file for this process, since a second run there would repeat or spoil the work."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
             try:
@@ -133,9 +132,11 @@ class RecordFile:
 
     @contextmanager
     def appending(self) -> Iterator[Any]:
-        """Give a function that appends a record and returns when it is on the disk."""
+        """Give a function that appends a record and returns when the record is on the disk."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._cut_torn_line()
+        content = self._content()
+        if content and not content.endswith(b"\n"):
+            os.truncate(self.path, content.rfind(b"\n") + 1)
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
         def append(record: Record) -> None:
@@ -155,16 +156,8 @@ class RecordFile:
         finally:
             os.close(descriptor)
 
-    def _cut_torn_line(self) -> None:
-        if not self.path.exists():
-            return
-        content = self.path.read_bytes()
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            os.truncate(self.path, whole)
-
     def set_aside(self) -> Path | None:
-        """Rename an existing file to the first free of ``records.1.jsonl``, ``records.2.jsonl``, ...; return it."""
+        """Rename an existing file to the first free name, ``records.1.jsonl``, ``records.2.jsonl``, ...; return it."""
         if not self.path.exists():
             return None
         number = 1

@@ -1,4 +1,4 @@
-"""Running experiments: in parallel, with every finished cell on the disk, and again from where it stopped."""
+"""Runs experiments in parallel, stores every finished cell on the disk, and continues a run that was stopped."""
 
 import difflib
 import multiprocessing
@@ -49,10 +49,10 @@ def run(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> list[Record]:
-    """Run the cells that are not finished yet and return the records of all of them, in the order of the cells.
+    """Run the cells that are not finished yet, and return the records of all cells, in the order of the cells.
 
-    A cell that raises is recorded as failed and does not stop the others; it is tried again by the next run. Finished
-    cells survive whatever stops a run: run again to continue. After Ctrl-C the cells under way are still finished.
+    A cell that raises is recorded as failed and does not stop the others; the next run tries it again. Finished cells
+    are kept whatever stops a run: run again to continue. After Ctrl-C the cells under way are still finished.
 
     Parameters
     ----------
@@ -108,9 +108,9 @@ def _outcomes(
 
 
 def _parallel_outcomes(executor: Executor, jobs: Sequence[tuple[Any, ...]]) -> Generator[Record, None, None]:
-    """Yield records as they are finished; a cluster is given no more cells at a time than it has threads.
+    """Yield records as they are finished; a cluster gets at most as many cells at a time as it has threads.
 
-    For Dask blames the death of a worker on all calls that the worker was given, and not only on the one that ran.
+    The reason is that Dask blames the death of a worker on all calls that the worker had, not only on the running call.
     """
     waiting = deque(jobs)
     under_way: dict[Future[Record], tuple[Any, ...]] = {}
@@ -125,7 +125,7 @@ def _parallel_outcomes(executor: Executor, jobs: Sequence[tuple[Any, ...]]) -> G
             for future in wait(under_way, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED).done:
                 yield _record_of(future, *under_way.pop(future))
     except KeyboardInterrupt:
-        # All that a cluster was given is running there; other executors may have calls that still wait.
+        # All cells that a cluster has are running; other executors may have cells that still wait.
         running = [future for future in under_way if isinstance(executor, ClusterExecutor) or not future.cancel()]
         with suppress(BrokenExecutor):
             for future in as_completed(running):
@@ -143,7 +143,7 @@ def _parallel_outcomes(executor: Executor, jobs: Sequence[tuple[Any, ...]]) -> G
 
 
 def _record_of(future: Future[Record], run_cell: Any, cell: Cell, seed: int, spec: str) -> Record:
-    """Return the record of a cell, also where the executor could not run it, or could not bring back its results."""
+    """Return the record of a cell, also if the executor could not run the cell or could not return its results."""
     try:
         return future.result()
     except BrokenExecutor:
@@ -156,7 +156,7 @@ def _record_of(future: Future[Record], run_cell: Any, cell: Cell, seed: int, spe
 
 
 def _start_worker() -> None:
-    """Leave Ctrl-C, which reaches every process of a terminal, to the parent; and do not outlive it if it is killed."""
+    """Leave Ctrl-C, which reaches every process of a terminal, to the parent, and end when the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -165,11 +165,11 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
-        os._exit(1)  # nobody is left to write down what this worker finds
+        os._exit(1)  # no process is left to store the results of this worker
 
 
 def run_one(run_cell: Callable[[Cell, int], dict[str, Any]], cell: Cell, seed: int, spec: str) -> Record:
-    """Run one cell, with one BLAS thread, and return its record whether it succeeds or fails.
+    """Run one cell, with one BLAS thread, and return its record, whether the cell succeeds or fails.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def run_one(run_cell: Callable[[Cell, int], dict[str, Any]], cell: Cell, seed: i
 
 
 def chosen(known: Mapping[str, Experiment], name: str | None, *, n_jobs: int, cluster: str | None) -> Experiment:
-    """Return the experiment of that name; raise a ValueError where the name or the place to run makes no sense."""
+    """Return the experiment of that name; raise a ValueError if the name, the jobs or the cluster cannot be used."""
     if name is None:
         raise ValueError("name an experiment, or use --list to see them")
     if name not in known:
@@ -254,10 +254,7 @@ def _markdown(experiment: Experiment, records: Sequence[Record], good: Sequence[
         if not record.ok:
             failed.setdefault(record.message, []).append(record.cell)
     if failed:
-        lines = [f"- {cells[0]}{_and_more(cells)}: {message}" for message, cells in failed.items()]
+        more = {message: f" and {len(cells) - 1} more" if len(cells) > 1 else "" for message, cells in failed.items()}
+        lines = [f"- {cells[0]}{more[message]}: {message}" for message, cells in failed.items()]
         parts.append("\n".join(["Missing:", "", *lines]))
     return "\n\n".join(parts) + "\n"
-
-
-def _and_more(cells: Sequence[Cell]) -> str:
-    return f" and {len(cells) - 1} more" if len(cells) > 1 else ""

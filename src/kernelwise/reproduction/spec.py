@@ -1,4 +1,4 @@
-"""What an experiment is: a frozen list of cells, how to run one of them, and what to make of the results."""
+"""What an experiment is: a frozen list of cells, a function that runs a cell, and functions that show the results."""
 
 import hashlib
 import json
@@ -20,9 +20,9 @@ Scalar: TypeAlias = str | int | float | bool
 
 @dataclass(frozen=True)
 class Cell(Mapping[str, Scalar]):
-    """One combination of parameters, run once: a read-only mapping that is its own key.
+    """One combination of parameters, which is run once: a read-only mapping that can be a key.
 
-    The key is JSON with sorted names, the same in every process and every version of Python. Make cells with
+    ``key`` is JSON with sorted names, the same in every process and every version of Python. Make cells with
     :meth:`of`.
 
     Examples
@@ -39,7 +39,7 @@ class Cell(Mapping[str, Scalar]):
 
     @classmethod
     def of(cls, /, **parameters: Scalar) -> "Cell":
-        """Return the cell of these parameters: strings, booleans and finite numbers, also those of numpy."""
+        """Return the cell of these parameters: strings, booleans and finite numbers, of Python or numpy."""
         plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in parameters.items()}
         for name, value in plain.items():
             if not isinstance(value, str | int | float):
@@ -71,7 +71,7 @@ class Cell(Mapping[str, Scalar]):
 
 
 def seed_of(name: str, cell: Cell) -> int:
-    """Return the seed of a cell of the experiment ``name``: its own, and the same on every machine.
+    """Return the seed of a cell of the experiment ``name``, which is the same on every machine.
 
     Examples
     --------
@@ -92,22 +92,23 @@ class Experiment:
     name : str
         Also the folder of the results.
     title, citation : str
-        What is shown, and where it was published.
+        What the experiment shows, and where it was published.
     cells : callable, ``quick -> list of Cell``
         ``quick=True`` asks for a version that takes seconds.
     run_cell : callable, ``(cell, seed) -> dict``
-        The results of a cell: numbers, strings, lists and dicts. A function of a module, since other processes run it.
+        The results of a cell: numbers, strings, lists and dicts. It must be a function of a module, since other
+        processes run it.
     summarise : callable, ``records -> Table``
     draw : callable, ``records -> matplotlib Figure``
     settings : mapping
-        What all cells share: grids, tolerances, conventions. Part of :attr:`spec_hash`.
+        The values that all cells share: grids, tolerances, conventions. They are part of :attr:`spec_hash`.
     version : int
-        To be raised when ``run_cell`` changes what it computes. Part of :attr:`spec_hash`.
+        A number to increase when ``run_cell`` computes something else. It is part of :attr:`spec_hash`.
 
     Attributes
     ----------
     spec_hash : str
-        Results with another one are not mixed with ours.
+        Results with different hashes are never mixed.
 
     Examples
     --------

@@ -42,20 +42,14 @@ class Table:
 
     def markdown(self) -> str:
         """Return the table in GitHub's markdown."""
-        lines = [self.header, ("---",) * len(self.header), *self.rows]
-        body = [
-            "|" + "|".join(row) + "|" if row is lines[1] else "| " + " | ".join(map(_escaped, row)) + " |"
-            for row in lines
-        ]
-        return "\n".join([*body, *(f"\n{note}" for note in self.notes)])
-
-
-def _escaped(entry: str) -> str:
-    return entry.replace("|", "\\|")
+        escaped = [[entry.replace("|", "\\|") for entry in row] for row in (self.header, *self.rows)]
+        header, *rows = (f"| {' | '.join(row)} |" for row in escaped)
+        rule = "|" + "---|" * len(self.header)
+        return "\n".join([header, rule, *rows, *(f"\n{note}" for note in self.notes)])
 
 
 def mean_std(values: Iterable[float], digits: int = 3) -> str:
-    """Return the mean and the standard deviation of the trials (with n - 1 below), or an em dash without values.
+    """Return the mean and the standard deviation (with divisor n - 1) of the trials, or an em dash without values.
 
     Examples
     --------

@@ -1,22 +1,22 @@
 r"""Classes that overlap, or labels that are wrong near the boundary? Average over both explanations.
 
-The model of :mod:`.posterior` reads the noise rate ``r`` where scores are clear, and takes what
-they leave open in the middle for *overlap* of the classes. *Errors near the boundary* explain the middle as well: then
-classes do not overlap, no class has more errors than another at the same place, and every label that differs from the
-most probable one is wrong, a share ``q > r`` of all. How much there is to explain, ``b = q - r``, says which to expect:
+The model of :mod:`.posterior` reads the noise rate ``r`` where scores are clear, and explains doubtful labels in the
+middle by *overlap* of the classes. *Errors near the boundary* explain the middle as well: then classes do not overlap,
+no class has more errors than another at the same score, and every label that differs from the most probable label is
+wrong, a share ``q > r`` of all labels. The two explanations give the difference ``b = q - r`` different densities:
 
 =================  =====================================================================================
 explanation        density of ``b``
 =================  =====================================================================================
 overlap            exponential with mean :data:`OVERLAP`: most classes overlap little, some a lot
-errors             ``48 b (1/2 - b)`` on [0, 1/2]: few need no telling, and no label is wrong more often than
-                   right; times ``exp(-r / SCARCE)``, since errors of both kinds at once are rarer
+errors             ``48 b (1/2 - b)`` on [0, 1/2]: a few errors hardly matter, and no label is wrong more often
+                   than right; times ``exp(-r / SCARCE)``, since errors of both kinds at once are rarer
 =================  =====================================================================================
 
-With even odds before, the probability of errors follows by Bayes' rule, and everything is averaged with it. With two
-classes the shape of P(given | s) speaks, too: errors have a curve of their own
-(:mod:`.fading_errors`), overlap that of the noise model or, with probability :data:`ALIKE`, the same
-as errors. Rates follow the explanation, and beliefs the shape: both readings of one curve have one boundary.
+With even prior odds, the probability of errors follows by Bayes' rule, and all results are averaged with it. With two
+classes the shape of P(given | s) is evidence too. Errors have a curve of their own (:mod:`.fading_errors`). Overlap has
+the curve of the noise model or, with probability :data:`ALIKE`, the curve of errors. Noise rates are averaged by the
+probability of the explanation, and beliefs in single labels by the probability of the shape.
 """
 
 from dataclasses import dataclass
@@ -37,13 +37,13 @@ Value = TypeVar("Value", float, Array)
 OVERLAP = 0.118
 #: The rate of other errors at which errors near the boundary become e times rarer.
 SCARCE = 0.15
-#: The share of overlap that looks like errors: with many labels a shape is clear, and what it means is not.
+#: The probability that overlap has the shape of errors: many labels make a shape clear, but not its reason.
 ALIKE = 0.1
-#: If classes do not overlap, probabilities are sharper than labels let them look: they are raised to this power.
+#: If classes do not overlap, true probabilities are sharper than those of given labels: they are raised to this power.
 SHARPER = 1.25
-#: The normal error of counting, as so many equally likely values.
+#: The normal error of counting is represented by this many equally likely values.
 N_ATOMS = 9
-#: No class loses all of its probability when errors are taken off: it keeps this share at least.
+#: When errors are subtracted, every class keeps at least this share of its probability.
 KEPT = 0.02
 
 
@@ -58,13 +58,13 @@ class ExplainedNoise:
     boundary_share : float
         The probability that labels are wrong near the boundary instead.
     largest_rate, largest_transition : float, array of shape (n_classes, n_classes)
-        The share of wrong labels, and P(given | true), if they are.
+        The share of wrong labels, and P(given | true), if labels are wrong near the boundary.
     counting_error : float
         The standard error of ``largest_rate``.
     shape_share : float
         The probability that P(given | s) has the shape of errors near the boundary, whatever the reason.
     fading : FadingErrors or None
-        The curves of errors near the boundary between two classes; of more classes, they are read off ``overlap``.
+        The curves of errors near the boundary between two classes; None for more classes.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class ExplainedNoise:
         return _mean(self.overlap.true_probabilities(scores), belief, self.shape_share)
 
     def label_posterior(self, scores: Array, given: NDArray[np.intp]) -> Array:
-        """Return P(true = k | scores, given label) for scores that the given label had no part in."""
+        """Return P(true = k | scores, given label), where the scores come from models that did not see the label."""
         belief, labels = _if_errors(self.overlap, self.fading, scores)
         rows = np.arange(len(given))
         wrong, per_label = _boundary_flips(labels)
@@ -121,14 +121,14 @@ class ExplainedNoise:
 
 
 def explain_label_noise(scores: Array, given: NDArray[np.intp], weight: Array | None = None) -> ExplainedNoise:
-    """Fit the noise model and return it with its other explanation; parameters as in :func:`fit_label_noise`."""
+    """Fit the noise model, and return both explanations; the parameters are those of :func:`fit_label_noise`."""
     return explained(fit_label_noise(scores, given, weight), scores, given, weight)
 
 
 def explained(
     overlap: NoisePosterior, scores: Array, given: NDArray[np.intp], weight: Array | None = None
 ) -> ExplainedNoise:
-    """Return a fitted noise model with its other explanation."""
+    """Return both explanations of the labels, where ``overlap`` is the fitted noise model."""
     weight = np.ones(len(scores)) if weight is None else weight
     fading = fit_fading_errors(scores[:, 1] - scores[:, 0], given, weight) if scores.shape[1] == 2 else None
     own = overlap.true_probabilities(scores) @ overlap.transition
@@ -136,27 +136,22 @@ def explained(
     log_ratio = None if fading is None else fading.log_evidence - overlap.log_evidence
     boundary_share, shape_share = _shares(unexplained, overlap.noise_rate, log_ratio)
     belief, labels = _if_errors(overlap, fading, scores)
-    labels = _mean(own, labels, shape_share)  # a curve that nobody believes in says nothing of the rate either
+    labels = _mean(own, labels, shape_share)  # an improbable curve has no influence on the rate
     wrong, per_label = _boundary_flips(labels)
     transition = (weight[:, None] * belief * per_label).T @ labels
-    np.fill_diagonal(transition, (weight * (1 - wrong)) @ belief + np.finfo(float).tiny)  # nobody: keeps its label
+    # The tiny number makes a class without samples keep its label.
+    np.fill_diagonal(transition, (weight * (1 - wrong)) @ belief + np.finfo(float).tiny)
     transition /= transition.sum(axis=1, keepdims=True)
     rate = float(weight @ wrong / weight.sum())
-    return ExplainedNoise(
-        overlap,
-        boundary_share,
-        rate,
-        transition,
-        float(np.sqrt(rate * (1 - rate) / weight.sum())),
-        shape_share,
-        fading,
-    )
+    error = float(np.sqrt(rate * (1 - rate) / weight.sum()))
+    return ExplainedNoise(overlap, boundary_share, rate, transition, error, shape_share, fading)
 
 
 def _shares(unexplained: float, rate: float, log_ratio: float | None) -> tuple[float, float]:
-    """The probability of errors, for ``b`` left to explain at a rate ``r`` of others, and that of their shape.
+    """Return the probability of errors near the boundary, and the probability of their shape.
 
-    ``log_ratio`` is what the labels say of the shape, or None where it has no curve.
+    ``unexplained`` is ``b``, ``rate`` is ``r``, and ``log_ratio`` is the log-likelihood ratio of the two shapes, or
+    None where errors have no curve.
     """
     b = float(np.clip(unexplained, 0.0, 0.5))
     with np.errstate(divide="ignore"):
@@ -174,9 +169,9 @@ def _mean(first: Value, second: Value, share: float) -> Value:
 
 
 def _if_errors(overlap: NoisePosterior, fading: FadingErrors | None, scores: Array) -> tuple[Array, Array]:
-    """P(true | s) and P(given | s) if classes do not overlap.
+    """Return P(true | s), sharpened, and P(given | s) if classes do not overlap.
 
-    Of more than two classes, the first is P(given | s) without errors of one rate for all. It is sharpened either way.
+    For more than two classes, P(true | s) is P(given | s) after errors of one rate for all classes are subtracted.
     """
     if fading is not None:
         belief, labels = fading.probabilities(scores[:, 1] - scores[:, 0])
@@ -188,10 +183,10 @@ def _if_errors(overlap: NoisePosterior, fading: FadingErrors | None, scores: Arr
 
 
 def _boundary_flips(labels: Array) -> tuple[Array, Array]:
-    """How often a label is wrong here, and P(given = j | true = k, s) / P(given = j | s) for every ``k``, not ``j``.
+    """Return P(wrong | s), and P(given = j | true = k, s) / P(given = j | s) for every ``k`` other than ``j``.
 
-    ``labels`` are P(given | s). A label is wrong as often as it differs from the most probable one, whatever the true
-    one, and then one of those that are given here.
+    ``labels`` are P(given | s). A label is wrong as often as it differs from the most probable label, whatever the true
+    label is, and a wrong label is distributed as the given labels at this score.
     """
     wrong = 1 - labels.max(axis=1)
     return wrong, wrong[:, None] / np.maximum(1 - labels, np.finfo(float).tiny)

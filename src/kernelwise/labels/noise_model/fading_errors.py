@@ -1,13 +1,14 @@
-r"""Labels that are wrong the more often the nearer they are to the boundary between two classes.
+r"""A noise model in which labels are wrong more often near the boundary between two classes.
 
-At the boundary ``c`` a label is a coin toss; further away errors become rarer with the *rank* of the distance:
+At the boundary ``c`` a label is right or wrong with equal chance; errors become rarer with the *rank* of the distance:
 
     P(given = 1 | s) = e + (1 - 2 e) T(s),    T(s) = 1/2 + sign(s - c) F(|s - c|)^g / 2,
 
-where ``F`` is the share of the samples that are nearer to ``c``. A sigmoid with unequal flip rates has plateaus, this
-curve has none: that tells errors near the boundary of unbalanced classes, whose rare class hardly gets beyond one half,
-from a class with more errors than the other. Priors: ``e`` uniform on [0, 1/2), ``log g`` uniform around zero, ``c`` as
-the offset of :mod:`kernelwise.labels.noise_model.posterior` at slope one.
+where ``F`` is the share of the samples that are nearer to ``c``. A sigmoid with unequal flip rates has plateaus, and
+this curve has none. So the curve distinguishes two cases that look alike in unbalanced classes: errors near the
+boundary, where the rare class hardly gets beyond one half, and a class that has more errors than the other. Priors:
+``e`` uniform on [0, 1/2), ``log g`` uniform around zero, ``c`` as the offset of
+:mod:`kernelwise.labels.noise_model.posterior` at slope one.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ from .posterior import (
 
 Array = NDArray[np.float64]
 
-#: ``g`` lies between one over this and this.
+#: ``g`` lies between 1 / STEEPEST and STEEPEST.
 STEEPEST = 2.0
 #: Points per axis of the grid.
 N_SHAPES, N_BOUNDARIES = 5, 41
@@ -40,7 +41,7 @@ N_SHAPES, N_BOUNDARIES = 5, 41
 
 @dataclass(frozen=True)
 class FadingErrors:
-    """The curves, averaged over the posterior and tabulated at some scores.
+    """The curves P(true | s) and P(given | s), averaged over the posterior and tabulated at some scores.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ class FadingErrors:
 
 
 def fit_fading_errors(score: Array, given: NDArray[np.intp], weight: Array) -> FadingErrors:
-    """Return the curves given one out-of-sample score per sample and the labels 0 and 1 as they are."""
+    """Return the curves for one out-of-sample score per sample and the given labels 0 and 1."""
     mean, spread = mean_and_spread(score, weight)
     binned = BinnedScores.gather((score - mean) / spread, given, weight)
     axes = [
@@ -92,7 +93,7 @@ def fit_fading_errors(score: Array, given: NDArray[np.intp], weight: Array) -> F
 
 
 def _true(binned: BinnedScores, log_powers: Array, boundaries: Array) -> Array:
-    """``T`` at the centres of the bins, one row per pair of ``log g`` and standard normal ``c``."""
+    """Return ``T`` at the centres of the bins, one row per pair of ``log g`` and standard normal ``c``."""
     signed = binned.centres - np.hypot(THRESHOLD, ODDS) * boundaries[:, None]
     order = np.argsort(np.abs(signed), axis=1)
     mass = np.take_along_axis(np.broadcast_to(binned.counts.sum(axis=0), signed.shape), order, axis=1)

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 RATES = (0.003, 0.03, 0.07, 0.12, 0.18, 0.25, 0.32, 0.4, 0.48, 0.56, 0.64)
 #: The prior of a row of T is worth this many labels.
 ROWS = 120.0
-#: Mean and standard deviation of the logarithm of the slope: about what truth gives on 23 sets, at every noise.
+#: Mean and standard deviation of the logarithm of the slope: about the values for true labels on 23 data sets.
 SLOPE = (0.57, 0.6)
 #: Precision of the prior on the offsets.
 RIDGE = 1.0
@@ -60,7 +60,7 @@ def fit_many_classes(scores: Array, given: NDArray[np.intp], weight: Array) -> N
 
 
 class _Mixture:
-    """Standardised scores with given labels, and the expectation maximisation over them."""
+    """Standardised scores with given labels, and expectation maximisation for their noise model."""
 
     def __init__(self, scores: Array, given: NDArray[np.intp], weight: Array):
         self.scores, self.given, self.weight = scores, given, weight
@@ -89,7 +89,7 @@ class _Mixture:
         return float(evidence), slope, offsets, T, self.weight @ true / self.weight.sum()
 
     def _newton(self, responsibility: Array, slope: float, offsets: Array) -> tuple[float, Array]:
-        """One damped step for the slope and one for the offsets of the expected log-likelihood with its priors."""
+        """Make one damped Newton step for the slope, and one for the offsets, of the expected log-posterior."""
         true = softmax(slope * self.scores + offsets, axis=1)
         excess = self.weight[:, None] * (responsibility - true)
         mean = np.sum(true * self.scores, axis=1)
@@ -103,7 +103,7 @@ class _Mixture:
 
 
 def _log_dirichlet(counts: Array, prior: Array) -> float:
-    """The logarithm of the mean of ``prod T^counts`` over Dirichlet rows."""
+    """Return the logarithm of the mean of ``prod T^counts`` over Dirichlet rows."""
     after = prior + counts
     rows = gammaln(prior.sum(axis=1)) - gammaln(after.sum(axis=1)) + np.sum(gammaln(after) - gammaln(prior), axis=1)
     return float(rows.sum())

@@ -5,20 +5,20 @@ Two classes, score ``s`` and given label: the true label follows the score, and 
     P(true = 1 | s) = sigmoid(a (s - c)),    P(given = 1 | s) = e_0 + (1 - e_0 - e_1) sigmoid(a (s - c)).
 
 The plateaus of ``P(given | s)`` at both ends tell the flip rates ``e_0`` and ``e_1``; its middle tells slope and
-threshold. With a few hundred labels neither is sharp, so everything is averaged over the posterior of
-``(e_0, e_1, a, c)`` on a grid that zooms in. Equal rates, ``e_0 = e_1``, are a model of their own with most
-of the prior: asymmetry of the scores must not pass for asymmetry of the noise.
+threshold. A few hundred labels determine none of them sharply, so everything is averaged over the posterior of
+``(e_0, e_1, a, c)`` on a grid that zooms in. Equal rates, ``e_0 = e_1``, are a model of their own that has most
+of the prior, so that asymmetric scores are not mistaken for asymmetric noise.
 
 ============  ==============================================================================================
 ``flips``     (e_0, e_1); uniform on [0, 1/2), unequal rates weighed by ``exp(-|e_0 - e_1| / 0.2)``
 ``slope``     a, in units of the spread of the scores; log-normal prior that depends on the mean rate
-              (:data:`SLOPE_MEAN`, :data:`SLOPE_SPREAD`): scores that learned from more noise say less
+              (:data:`SLOPE_MEAN`, :data:`SLOPE_SPREAD`): scores learned from noisier labels say less
 ``offset``    c, in the same units; the log-odds a c of the classes at a mean score are normal with variance
-              :data:`ODDS`^2 + (:data:`THRESHOLD` a)^2: where scores say little, one class may be the likelier
-              everywhere
+              :data:`ODDS`^2 + (:data:`THRESHOLD` a)^2: where scores say little, one class may be more probable
+              at all scores
 ============  ==============================================================================================
 
-The priors of slope and offset are those of the true labels on the sets of ``benchmarks/noise``.
+The priors of slope and offset were fitted to the true labels of the data sets of ``benchmarks/noise``.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,27 +31,30 @@ from scipy.stats import norm
 
 Array = NDArray[np.float64]
 
-#: Mean and standard deviation of the logarithm of the slope: at no noise, and how much they change per unit of rate.
+#: Mean and standard deviation of the logarithm of the slope: the value without noise, and its change per unit of rate.
 SLOPE_MEAN, SLOPE_SPREAD = (0.7, -2.1), (1.05, 0.7)
-#: Standard deviation of the log-odds of the classes where scores say nothing, and of the offset where they say all.
+#: Standard deviation of the log-odds of the classes for useless scores, and of the offset for perfect scores.
 ODDS, THRESHOLD = 1.2, 0.5
-#: Prior weight of equal flip rates, and the scale of a difference.
+#: Prior weight of equal flip rates, and the scale of the difference of unequal rates.
 EQUAL, DIFFERENCE = 0.75, 0.2
-#: For single labels, transitions are drawn this far towards symmetric noise of the same rate.
+#: For single labels, transitions are moved by this share towards symmetric noise of the same rate.
 SYMMETRY = 0.8
 #: Scores are gathered in this many bins of equal weight before the likelihood is evaluated.
 N_BINS = 128
 #: Points per axis of the grid.
 N_RATES, N_SLOPES, N_OFFSETS = 12, 12, 17
 LARGEST_RATE = 0.495
+_X = LARGEST_RATE / DIFFERENCE
 #: The grid zooms in at most this often, until its steps are no wider than the posterior.
 ZOOMS = 3
-#: So many settings, evenly spread over the posterior of the noise rate, stand for all points of the grid.
+#: This many settings, evenly spread over the posterior of the noise rate, represent all points of the grid.
 N_SETTINGS = 256
-#: Grid points less likely than the best by this factor are left out.
+#: Grid points whose mass is below this share of the largest mass are left out.
 UNLIKELY = 1e-7
-#: The probability of a label is never taken to be less: one label is never worth more than a handful of others.
+#: Probabilities of labels have this lower bound, so that one label never outweighs more than a few others.
 FLOOR = 1e-4
+#: The logarithm of the mean of ``exp(-|e_0 - e_1| / DIFFERENCE)`` over the square of rates.
+LOG_NORMALISER = float(np.log(2 * (_X - 1 + np.exp(-_X)) / _X**2))
 
 
 @dataclass(frozen=True)
@@ -59,9 +62,9 @@ class NoisePosterior:
     """Weighted parameter settings of the noise model: ``P(true = k | s) = softmax_k(slope * s_k + offset_k)`` each.
 
     Scores have one column per class. ``transitions[m, k, j]`` is the probability under setting ``m`` that a label ``k``
-    is given as ``j``; ``shares[m]`` are the class proportions under that setting. ``counting_error`` is the standard
-    error of the noise rate that remains where settings are fitted rather than integrated over; ``log_evidence`` is the
-    logarithm of the mean likelihood, known where they are integrated over.
+    is given as ``j``; ``shares[m]`` are the class proportions under that setting. If the settings are integrated over,
+    ``log_evidence`` is the logarithm of the mean likelihood. If they are fitted, ``counting_error`` is the remaining
+    standard error of the noise rate.
 
     Examples
     --------
@@ -108,10 +111,10 @@ class NoisePosterior:
         return self._averaged(scores, None)
 
     def label_posterior(self, scores: Array, given: NDArray[np.intp]) -> Array:
-        """Return P(true = k | scores, given label) for scores that the given label had no part in.
+        """Return P(true = k | scores, given label), where the scores come from models that did not see the given label.
 
-        Transitions are drawn towards symmetric noise of the same rate (:data:`SYMMETRY`): a class found to be free of
-        errors may still have some near the boundary, where scores see them.
+        Transitions are moved towards symmetric noise of the same rate (:data:`SYMMETRY`): a class that seems free of
+        errors may still have errors near the boundary.
         """
         return self._averaged(scores, given)
 
@@ -136,7 +139,7 @@ class NoisePosterior:
 
 
 def interval_of(rates: Array, weights: Array, mass: float, error: float) -> tuple[float, float]:
-    """Return the bounds that hold this mass of weighted rates, each with a normal error on top."""
+    """Return the bounds that hold this mass of weighted rates, widened by a normal error of this size."""
     order = np.argsort(rates)
     below = np.cumsum(weights[order])
     tails = (1 - mass) / 2
@@ -146,7 +149,7 @@ def interval_of(rates: Array, weights: Array, mass: float, error: float) -> tupl
 
 
 def fit_label_noise(scores: Array, given: NDArray[np.intp], weight: Array | None = None) -> NoisePosterior:
-    """Return the posterior of the noise model given out-of-sample scores and the labels as they are.
+    """Return the posterior of the noise model for out-of-sample scores and the given labels.
 
     Parameters
     ----------
@@ -176,11 +179,9 @@ def fit_label_noise(scores: Array, given: NDArray[np.intp], weight: Array | None
 def _fit_two_classes(score: Array, given: NDArray[np.intp], weight: Array) -> NoisePosterior:
     mean, spread = mean_and_spread(score, weight)
     binned = BinnedScores.gather((score - mean) / spread, given, weight)
-    models = [_explore(binned, equal=True), _explore(binned, equal=False)]
-    logs = np.concatenate([np.log(EQUAL) + models[0].log_mass, np.log(1 - EQUAL) + models[1].log_mass])
-    flips, slopes, offsets = (
-        np.concatenate([getattr(model, part) for model in models]) for part in ("flips", "slopes", "offsets")
-    )
+    models = _explore(binned, equal=True), _explore(binned, equal=False)
+    logs = np.concatenate([np.log(EQUAL) + models[0][-1], np.log(1 - EQUAL) + models[1][-1]])
+    flips, slopes, offsets = (np.concatenate([model[part] for model in models]) for part in range(3))
     evidence, likely = float(logsumexp(logs)), logs >= logs.max() + np.log(UNLIKELY)
     logs, flips, slopes, offsets = logs[likely], flips[likely], slopes[likely], offsets[likely]
     positive = expit(slopes * (binned.centres[:, None] - offsets)).T @ binned.counts.sum(axis=0) / weight.sum()
@@ -200,13 +201,13 @@ def _fit_two_classes(score: Array, given: NDArray[np.intp], weight: Array) -> No
 
 
 def mean_and_spread(score: Array, weight: Array) -> tuple[float, float]:
-    """Return the weighted mean and standard deviation of scores; one instead of zero."""
+    """Return the weighted mean and standard deviation of scores; a standard deviation of zero is returned as 1."""
     mean = float(weight @ score / weight.sum())
     return mean, float(np.sqrt(weight @ (score - mean) ** 2 / weight.sum())) or 1.0
 
 
 def _evenly_drawn(weights: Array, rates: Array) -> NDArray[np.intp]:
-    """Return :data:`N_SETTINGS` positions, each as often as its weight says, at even steps of the sorted rates."""
+    """Return :data:`N_SETTINGS` positions at even steps of the sorted, weighted rates."""
     order = np.argsort(rates, kind="stable")
     steps = (np.arange(N_SETTINGS) + 0.5) / N_SETTINGS
     return order[np.minimum(np.searchsorted(np.cumsum(weights[order]), steps), len(order) - 1)]
@@ -221,7 +222,7 @@ class BinnedScores:
 
     @classmethod
     def gather(cls, score: Array, given: NDArray[np.intp], weight: Array) -> "BinnedScores":
-        """Gather scores in :data:`N_BINS` bins of equal weight, or one for each where there are fewer."""
+        """Gather scores in :data:`N_BINS` bins of equal weight, or in one bin per score if there are fewer scores."""
         order = np.argsort(score, kind="stable")
         if len(score) <= N_BINS:
             bins = np.arange(len(score))
@@ -243,24 +244,14 @@ class BinnedScores:
         return found
 
 
-@dataclass(frozen=True)
-class ExploredModel:
-    """Grid points of one of the two models with the logarithm of their joint mass."""
-
-    flips: Array
-    slopes: Array
-    offsets: Array
-    log_mass: Array
-
-
-def _explore(binned: BinnedScores, *, equal: bool) -> ExploredModel:
-    """Evaluate the model on a grid that zooms in on the posterior."""
+def _explore(binned: BinnedScores, *, equal: bool) -> tuple[Array, Array, Array, Array]:
+    """Return flip rates, slopes and offsets on a grid that zooms in on the posterior, and their joint log mass."""
     rates = np.linspace(0.0, LARGEST_RATE, N_RATES)
     axes = [rates] if equal else [rates, rates]
     axes += [np.linspace(-2.6, 2.6, N_SLOPES), np.linspace(-2.2, 2.2, N_OFFSETS)]
     points, log_mass = zoom_in(axes, lambda axes: _evaluate(binned, axes, equal))
     flips = points[:, [0, 0]] if equal else points[:, :2]
-    return ExploredModel(flips, *_slopes_and_offsets(flips, points[:, -2], points[:, -1]), log_mass)
+    return flips, *_slopes_and_offsets(flips, points[:, -2], points[:, -1]), log_mass
 
 
 def zoom_in(axes: Sequence[Array], evaluate: Callable[[Sequence[Array]], tuple[Array, Array]]) -> tuple[Array, Array]:
@@ -276,7 +267,7 @@ def zoom_in(axes: Sequence[Array], evaluate: Callable[[Sequence[Array]], tuple[A
 
 
 def _slopes_and_offsets(flips: Array, slopes: Array, offsets: Array) -> tuple[Array, Array]:
-    """Slopes and offsets at these flip rates from standard normal ones."""
+    """Return the slopes and offsets at these flip rates that belong to standard normal variables."""
     rate = flips.mean(axis=-1)
     slopes = np.exp(SLOPE_MEAN[0] + SLOPE_MEAN[1] * rate + (SLOPE_SPREAD[0] + SLOPE_SPREAD[1] * rate) * slopes)
     return slopes, offsets * np.sqrt(THRESHOLD**2 + (ODDS / slopes) ** 2)
@@ -297,26 +288,22 @@ def _evaluate(binned: BinnedScores, axes: Sequence[Array], equal: bool) -> tuple
 
 
 def log_volumes(axes: Sequence[Array]) -> Array:
-    """The logarithms of the cells around the points of a grid."""
-    return np.log(grid_points([_trapezoid(axis) for axis in axes])).sum(axis=1)
-
-
-def _trapezoid(axis: Array) -> Array:
-    """The weights of the trapezoidal rule on equidistant points."""
-    weights = np.full(len(axis), axis[1] - axis[0])
-    weights[[0, -1]] /= 2
-    return weights
+    """Return the logarithms of the volumes of the cells around the points of a grid, by the trapezoidal rule."""
+    widths = [np.full(len(axis), axis[1] - axis[0]) for axis in axes]
+    for width in widths:
+        width[[0, -1]] /= 2
+    return np.log(grid_points(widths)).sum(axis=1)
 
 
 def grid_points(axes: Sequence[Array]) -> Array:
-    """All combinations of the points on the axes, one per row; the last axis runs fastest."""
+    """Return all combinations of the points on the axes, one per row; the last axis runs fastest."""
     return np.stack([part.ravel() for part in np.meshgrid(*axes, indexing="ij")], axis=1)
 
 
 def _zoomed(
     axes: Sequence[Array], limits: Sequence[tuple[float, float]], points: Array, posterior: Array
 ) -> tuple[list[Array], bool]:
-    """Return axes around the posterior, and whether one of them was too coarse."""
+    """Return axes around the posterior, and whether an axis was too coarse."""
     mean = posterior @ points
     spread = np.sqrt(posterior @ (points - mean) ** 2)
     zoomed, finer = [], False
@@ -329,12 +316,3 @@ def _zoomed(
         reach = 3.5 * max(width, step / 4)
         zoomed.append(np.linspace(max(low, center - reach), min(high, center + reach), len(axis)))
     return zoomed, finer
-
-
-def _difference_normaliser() -> float:
-    """The logarithm of the mean of ``exp(-|e_0 - e_1| / DIFFERENCE)`` over the square of rates."""
-    x = LARGEST_RATE / DIFFERENCE
-    return float(np.log(2 * (x - 1 + np.exp(-x)) / x**2))
-
-
-LOG_NORMALISER = _difference_normaliser()

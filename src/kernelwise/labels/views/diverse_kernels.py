@@ -1,8 +1,8 @@
-"""The kernels that :class:`NoisyLabelClassifier` looks through: wrong in different ways.
+"""The kernels of the views of :class:`NoisyLabelClassifier`, which fit different kinds of data.
 
-No kernel is right for every table. A smooth function of all features wants a Gaussian, axis-parallel steps the Laplace
-kernel, effects of single features the additive kernel, products of two features the pairwise one. Each is cheap to fit,
-and leave-one-out scores say which to trust.
+No kernel is right for every table. The Gaussian kernel fits smooth functions of all features, the Laplace kernel fits
+steps parallel to the axes, the additive kernel fits effects of single features, and the pairwise kernel fits products
+of two features. Each kernel is cheap to fit, and leave-one-out scores say which kernels to trust.
 """
 
 from typing import Any
@@ -18,14 +18,14 @@ from ...kernels.specs import squared_distances
 
 Array = NDArray[np.float64]
 
-#: Rows from which the median distance between samples is read.
+#: The number of rows from which the median distance between samples is computed.
 MEDIAN_ROWS = 500
 #: Widths of the Gaussian and the Laplace kernels in units of the median distance.
 GAUSSIAN_WIDTHS, LAPLACE_WIDTHS = (0.3, 0.6, 1.2), (0.4, 1.0)
 
 
 def diverse_kernels(X: Any) -> list[Kernel]:
-    """Return the kernels for standardised features: on dense data all of them, on sparse data the two that scale.
+    """Return the kernels for standardised features: all kinds for dense data, linear and Gaussian for sparse data.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def diverse_kernels(X: Any) -> list[Kernel]:
 
 
 def _middle(distances: Array) -> float:
-    """The median of the distances that are not zero; 1 where all samples are equal."""
+    """Return the median of the distances that are not zero, or 1 where all samples are equal."""
     distances = distances[distances > 0]
     return float(np.median(distances)) if distances.size else 1.0
 

@@ -1,8 +1,9 @@
-"""Trees for what kernels miss: forests whose leaves are shrunk towards their ancestors.
+"""Forests whose leaves are shrunk towards their ancestors, for problems that kernels do not solve well.
 
-A tree predicts the mean label of a leaf. Write it as a walk from the root, ``sum of (mean(node) - mean(parent))``, and
-divide each step by ``1 + shrinkage / size(parent)``: steps out of small nodes, where wrong labels rule, count little.
-One forest serves every shrinkage, and the trees that did not draw a sample score it: that tells the right amount.
+A tree predicts the mean label of a leaf. Write this mean as a walk from the root, ``sum of (mean(node) -
+mean(parent))``, and divide each step by ``1 + shrinkage / size(parent)``: steps out of small nodes, where wrong labels
+have most influence, count little. One forest serves every shrinkage. Each sample is scored by the trees that did not
+draw it, and these scores tell the right amount of shrinkage.
 
 Agarwal, Tan, Ronen, Singh and Yu, Hierarchical shrinkage, ICML 2022.
 """
@@ -17,7 +18,7 @@ Array = NDArray[np.float64]
 
 #: Trees: half as many as samples, within these bounds.
 MIN_TREES, MAX_TREES = 40, 150
-#: A tree draws at most this many samples: more would cost memory and say little new.
+#: A tree draws at most this many samples, to limit memory.
 MAX_DRAWN = 10_000
 MIN_LEAF = 3
 SHRINKAGES = (0.0, *(2.0**power for power in range(1, 13)))
@@ -49,7 +50,7 @@ class ShrunkenForest:
 
     @property
     def name(self) -> str:
-        """What it is, for tables of weights."""
+        """The name of the view, for tables of weights."""
         return "trees, few features per split" if self.share == 0 else "trees, all features per split"
 
     def grow(self, X: Array, Y: Array, weight: Array, random_state: np.random.RandomState) -> "ShrunkenForest":
@@ -94,7 +95,7 @@ class SettledForest:
     def __call__(self, X: Any) -> Array:
         """Return the mean over trees of the value of each sample's leaf."""
         rows = np.asarray(X, dtype=np.float32)
-        if any(tree.n_features != rows.shape[1] for tree in self.trees):  # they would read beyond a row
+        if any(tree.n_features != rows.shape[1] for tree in self.trees):  # the trees would read beyond a row
             raise ValueError(f"X has {rows.shape[1]} columns, and the trees were grown on {self.trees[0].n_features}")
         total = np.zeros((len(rows), self.values[0].shape[1]))
         for tree, values in zip(self.trees, self.values, strict=True):
@@ -105,7 +106,8 @@ class SettledForest:
 def node_values(tree: Any) -> Array:
     """Return the shrunken value (n_nodes, n_outputs, n_shrinkages) of every node, relative to the root of its tree.
 
-    The mean at the root tells nothing of a sample, and among the trees that left it out it leans against its label.
+    The mean at the root says nothing about a sample, and in the trees that did not draw the sample this mean lies away
+    from the label of the sample.
     """
     mean, size = tree.value[:, :, 0], tree.weighted_n_node_samples
     values = np.zeros((*mean.shape, len(SHRINKAGES)))

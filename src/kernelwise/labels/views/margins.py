@@ -1,8 +1,8 @@
 """Support vector machines for problems that are nearly separable.
 
-Squared loss asks a function to be +1 and -1; a margin only asks it to be beyond them. Where few labels are wrong and
-the boundary is intricate, that is worth a lot; where many are wrong, it is not, so these views are fitted only if the
-noise found without them is low. Their scores, cut off at the margins, come from five folds.
+Squared loss asks a function to be equal to +1 and -1; a margin only asks it to be beyond +1 and -1. This helps a lot
+where few labels are wrong and the boundary is intricate, and does not help where many labels are wrong. So these views
+are fitted only if the noise rate without them is low. Their scores, cut off at the margins, come from five folds.
 """
 
 import warnings
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 N_FOLDS = 5
 COSTS = (3.0, 100.0)
-#: A machine that does not come to an end is stopped: it fits wrong labels, and its out-of-fold scores will say so.
+#: A machine that does not converge is stopped: it fits wrong labels, and its out-of-fold loss will be large.
 MAX_ITER = 20_000
 #: Beyond this many samples the machines would take longer than everything else.
 MAX_SAMPLES = 2000
@@ -32,7 +32,7 @@ MAX_SAMPLES = 2000
 def margin_views(
     X: Any, target: NDArray[np.intp], Y: Array, weight: Array, random_state: np.random.RandomState
 ) -> list[View]:
-    """Return a view per Gaussian kernel, each averaged over costs; none where a class or the sample is out of range.
+    """Return a view per Gaussian kernel, each averaged over costs; none where a class is too small or X too large.
 
     Examples
     --------
@@ -46,14 +46,14 @@ def margin_views(
     if len(target) > MAX_SAMPLES or np.bincount(target).min() < N_FOLDS:
         return []
     fold = balanced_folds(target, N_FOLDS, random_state)
-    # The narrowest kernel separates anything and says nothing of the rest.
+    # The narrowest kernel separates any samples, and says nothing about new ones.
     widths = [kernel.width for kernel in diverse_kernels(X) if isinstance(kernel, Gaussian)][1:]
     return [_margin_view(width, X, target, Y, weight, fold) for width in widths]
 
 
 @dataclass(frozen=True)
 class MarginScorer:
-    """Cut-off decisions of machines, centred, with their multiples."""
+    """The sum of multiples of the centred decisions of several machines."""
 
     machines: list[SVC]
     centres: list[Array]
@@ -76,8 +76,7 @@ def _margin_view(
         centres.append(weight @ scores / weight.sum())
         path.append(scores - centres[-1])
         machines.append(_machine(width, cost, X, target, weight))
-    multiples, loss = average_path(path, Y, weight, np.ones(len(COSTS)))
-    scores = sum((part * scores for part, scores in zip(multiples, path, strict=True)), np.zeros_like(Y))
+    multiples, scores, loss = average_path(path, Y, weight, np.ones(len(COSTS)))
     return View(f"margin, gaussian(width={width:g})", scores, loss, MarginScorer(machines, centres, multiples))
 
 
@@ -92,5 +91,5 @@ def _decisions(svc: SVC, X: Any) -> Array:
     decisions = svc.decision_function(X)
     if decisions.ndim == 1:
         return np.clip(decisions, -1, 1)[:, None]
-    # One against one: the winner has a vote from every rival and the others have at least one less.
+    # One against one: the winner has a vote against every other class, and the other classes have at least one less.
     return np.clip(2 * (decisions - decisions.shape[1] + 1.5), -1, 1)

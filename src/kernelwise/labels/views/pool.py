@@ -1,14 +1,15 @@
-"""Scores from many views, each weighed by what it says of samples that it did not see.
+"""Scores from many views, each weighed by its loss on samples that it did not see.
 
 A view is a kernel with a path of ridge penalties, or a forest with a path of shrinkages. Each point of a path gives
-out-of-sample scores ``l`` on the training rows; with targets ``y`` of +1 and -1, its loss is that of the best multiple,
+out-of-sample scores ``l`` on the training rows. With targets ``y`` of +1 and -1, the loss of a point is the loss of
+its best multiple,
 
     mean (y - mean(y) - c l)^2,    c > 0,
 
 because only the direction of a score matters for a decision: without the free multiple, leave-one-out prefers too small
 a penalty when many labels are wrong. Points of a path, then views, are averaged with weights
-``prior * exp(-trust * n * loss / (2 * least loss))``: no choice is made, so little is lost to a noisy choice. Along a
-path the prior is the penalty itself, since too much of it costs less than too little.
+``prior * exp(-trust * n * loss / (2 * least loss))``. An average loses less than a choice that the noise misleads.
+Along a path the prior is the penalty itself, since a penalty that is too large costs less than one that is too small.
 """
 
 from collections.abc import Callable
@@ -33,16 +34,21 @@ Scorer = Callable[[Any], Array]
 PENALTIES = 10.0 ** np.linspace(-2.5, 3.5, 19)
 #: How far differences of loss are trusted along a path and, divided by the number of outputs, between views.
 TRUST_PATH, TRUST_VIEW = 3.0, 0.4
-#: ... relative to the least loss, but to no less than this: what is nearly perfect is not weighed on a finer scale.
+#: Differences of loss are relative to the least loss, but at least to this loss, so that views which are all nearly
+#: perfect get similar weights.
 LEAST_LOSS = 0.25
-#: Up to ``EXACT`` samples kernels are factored to rounding; up to ``MANY`` and beyond it, with so many landmarks.
+#: Up to ``EXACT`` samples kernels are factored to rounding; up to ``MANY`` samples with ``RANK_SOME`` landmarks, and
+#: for more samples with ``RANK_MANY``.
 EXACT, MANY, RANK_SOME, RANK_MANY = 1000, 5000, 500, 300
 FACTOR_TOL = 1e-8
 
 
 @dataclass(frozen=True)
 class View:
-    """One view after averaging over its path: centred scores of training rows out of sample, and of new rows."""
+    """One view, averaged over its path: the out-of-sample scores of training rows, and a function that scores new rows.
+
+    All scores are centred.
+    """
 
     name: str
     out_of_sample: Array
@@ -82,11 +88,11 @@ class ScorePool:
 
     @property
     def out_of_sample(self) -> Array:
-        """The scores of the training rows, each by models that did not see its label."""
+        """The scores of the training rows; each row is scored by models that did not see its label."""
         return self.base + sum(w * view.out_of_sample for w, view in zip(self.weights, self.views, strict=True))
 
     def settled(self) -> "ScorePool":
-        """Return the pool without the scores of its training rows and without views of no weight."""
+        """Return the pool without the scores of the training rows and without the views of weight zero."""
         used = np.flatnonzero(self.weights)
         views = [replace(self.views[j], out_of_sample=np.zeros((0, len(self.base)))) for j in used]
         return ScorePool(views, self.weights[used], self.base)
@@ -97,7 +103,7 @@ class ScorePool:
 
 
 def fit_pool(X: Any, Y: Array, weight: Array, random_state: np.random.RandomState) -> ScorePool:
-    """Fit every view to targets ``Y`` (n_samples, n_outputs) of +1 and -1 and weigh them."""
+    """Fit every view to targets ``Y`` (n_samples, n_outputs) of +1 and -1, and weigh the views."""
     views = [_kernel_view(kernel, X, Y, weight, random_state) for kernel in diverse_kernels(X)]
     if not sp.issparse(X):
         shares = (0.0, 1.0) if X.shape[1] > 2 else (1.0,)
@@ -106,7 +112,7 @@ def fit_pool(X: Any, Y: Array, weight: Array, random_state: np.random.RandomStat
 
 
 def weigh(views: list[View], Y: Array, weight: Array) -> ScorePool:
-    """Return the views with weights by their losses."""
+    """Return the pool of the views, with weights that depend on their losses."""
     losses = np.array([view.loss for view in views])
     weights = _trusted(losses, np.ones(len(views)), TRUST_VIEW * weight.sum() / Y.shape[1])
     weights[weights < 1e-3 / len(weights)] = 0.0
@@ -120,13 +126,13 @@ def _kernel_view(kernel: Kernel, X: Any, Y: Array, weight: Array, random_state: 
         X, [kernel], tol=FACTOR_TOL, max_rank=rank, center=True, scale=True, random_state=random_state
     )
     system = RidgeSystem.decompose(bank.factor(0), Y, weight)
-    # The mean of the others leans against the label that it leaves out; where scores are small that would drown them.
+    # The mean target of all other samples lies away from the target that is left out. It would hide small scores.
     others = (weight @ Y - weight[:, None] * Y) / np.maximum(weight.sum() - weight, 1e-12)[:, None]
     path = [system.leave_one_out(penalty) - others for penalty in PENALTIES]
-    mixture, loss = average_path(path, Y, weight, PENALTIES)
-    beta = sum(part * system.coefficients(penalty)[0] for part, penalty in zip(mixture, PENALTIES, strict=True) if part)
-    scores = sum((part * scores for part, scores in zip(mixture, path, strict=True)), np.zeros_like(Y))
-    beta = beta if isinstance(beta, np.ndarray) else np.zeros((len(system.feature_mean), Y.shape[1]))
+    mixture, scores, loss = average_path(path, Y, weight, PENALTIES)
+    beta = np.zeros((len(system.feature_mean), Y.shape[1]))
+    for part, penalty in zip(mixture, PENALTIES, strict=True):
+        beta += part * system.coefficients(penalty)[0] if part else 0.0
     return View(kernel.label, scores, loss, KernelScorer(bank.maps[0], system.feature_mean, beta))
 
 
@@ -134,12 +140,12 @@ def _forest_view(
     forest: ShrunkenForest, X: Array, Y: Array, weight: Array, random_state: np.random.RandomState
 ) -> View:
     scores = forest.grow(X, Y, weight, random_state).out_of_bag()
-    mixture, loss = average_path(list(np.moveaxis(scores, 2, 0)), Y, weight, np.maximum(SHRINKAGES, 1.0))
+    mixture, _, loss = average_path(list(np.moveaxis(scores, 2, 0)), Y, weight, np.maximum(SHRINKAGES, 1.0))
     return View(forest.name, scores @ mixture, loss, forest.settle(mixture))
 
 
-def average_path(path: list[Array], Y: Array, weight: Array, prior: Array) -> tuple[Array, float]:
-    """Return the multiples with which the scores along a path are added up, and the loss of their sum."""
+def average_path(path: list[Array], Y: Array, weight: Array, prior: Array) -> tuple[Array, Array, float]:
+    """Return a multiple for each score along a path, the sum of these multiples, and the loss of this sum."""
     centred = Y - weight @ Y / weight.sum()
     total, mass = float(np.sum(weight @ centred**2)), weight.sum() * Y.shape[1]
     agreement = np.array([np.sum(weight @ (scores * centred)) for scores in path])
@@ -150,14 +156,14 @@ def average_path(path: list[Array], Y: Array, weight: Array, prior: Array) -> tu
     losses = (total - 2 * multiple * agreement + multiple**2 * power) / mass
     mixture = _trusted(losses, prior, TRUST_PATH * weight.sum()) * multiple
     combined = sum((part * scores for part, scores in zip(mixture, path, strict=True)), np.zeros_like(Y))
-    return mixture, float(np.sum(weight @ (combined - centred) ** 2)) / mass
+    return mixture, combined, float(np.sum(weight @ (combined - centred) ** 2)) / mass
 
 
 def _positive_mean(correlation: Array, error: float) -> Array:
-    """The mean of a correlation seen with a normal error, known to be positive.
+    """Return the mean of a correlation that is measured with a normal error and known to be positive.
 
-    Whoever learned from labels of which most are right is not worse than chance. Where many are wrong the sample may
-    say so all the same, of every view at once; taken at its word it would leave nothing to decide by.
+    A model that learned from labels of which most are right is not worse than chance. Where many labels are wrong, the
+    measured correlations of all views may be negative all the same, and then no view would have a positive multiple.
     """
     z = correlation / error
     hazard = np.exp(-(z**2) / 2 - log_ndtr(z)) / np.sqrt(2 * np.pi)

@@ -1,4 +1,4 @@
-"""Kernel ridge regression with a free intercept, and what it would say of each sample had it not seen it.
+"""Kernel ridge regression with a free intercept, and its leave-one-out predictions in closed form.
 
 With features ``phi(x)`` of a kernel, sample weights ``w`` and targets ``y`` (one column per output), minimise over
 ``beta`` and the intercept ``b``
@@ -66,39 +66,29 @@ class RidgeSystem:
             )
         mean = w @ features / w.sum()
         A = np.sqrt(w)[:, None] * (features - mean)
-        n, p = A.shape
-        if p <= n:
-            squares, V = eigh(A.T @ A) if p else (np.zeros(0), np.zeros((0, 0)))
-            kept = squares > ROUNDING * max(squares.max(initial=0.0), np.finfo(float).tiny)
-            singular, V = np.sqrt(squares[kept]), V[:, kept]
-            U = A @ V / singular
-        else:
-            squares, U = eigh(A @ A.T)
-            kept = squares > ROUNDING * max(squares.max(initial=0.0), np.finfo(float).tiny)
-            singular, U = np.sqrt(squares[kept]), U[:, kept]
-            V = A.T @ U / singular
+        wide = A.shape[1] > A.shape[0]
+        squares, vectors = eigh(A @ A.T if wide else A.T @ A) if A.shape[1] else (np.zeros(0), np.zeros((0, 0)))
+        kept = squares > ROUNDING * max(squares.max(initial=0.0), np.finfo(float).tiny)
+        singular, vectors = np.sqrt(squares[kept]), vectors[:, kept]
+        U, V = (vectors, A.T @ vectors / singular) if wide else (A @ vectors / singular, vectors)
         return cls(U, singular, V, Y, w, mean)
 
     @property
     def target_mean(self) -> Array:
-        """The weighted mean of each target: what is predicted at the mean of the features."""
+        """The weighted mean of each target, which is the prediction at the mean of the features."""
         return self.weight @ self.targets / self.weight.sum()
 
     @property
     def _projected(self) -> Array:
         return self.left.T @ (np.sqrt(self.weight)[:, None] * (self.targets - self.target_mean))
 
-    def leverages(self, penalty: float) -> Array:
-        """Return ``h``, how much each sample decides of its own fit."""
-        shrink = self.singular**2 / (self.singular**2 + penalty)
-        return self.weight / self.weight.sum() + self.left**2 @ shrink
-
     def leave_one_out(self, penalty: float) -> Array:
         """Return ``f_{-i}(x_i)``: for every sample, the prediction by the fit to all others."""
         shrink = self.singular**2 / (self.singular**2 + penalty)
         fitted = self.target_mean + self.left @ (shrink[:, None] * self._projected) / np.sqrt(self.weight)[:, None]
-        # A sample that alone decides its fit says nothing of itself; the floor keeps that finite.
-        free = np.maximum(1 - self.leverages(penalty), 1e-10)
+        leverages = self.weight / self.weight.sum() + self.left**2 @ shrink
+        # If no other sample has influence on the fit of a sample, its leverage is 1; the floor keeps the result finite.
+        free = np.maximum(1 - leverages, 1e-10)
         return self.targets - (self.targets - fitted) / free[:, None]
 
     def coefficients(self, penalty: float) -> tuple[Array, Array]:

@@ -1,13 +1,13 @@
 r"""Kernel combination from noisy pairs as pairs grow in number: Figure 1 of the LKCnpc paper.
 
-As many pairs of one class as of different classes are drawn, and their labels flipped with probability 0.2. The same
-learner is given the noisy labels, with the noise known, and the perfect ones. Beside it:
+As many pairs of one class as of different classes are drawn; their labels are flipped with probability 0.2. The same
+learner gets the noisy labels, with the noise known, and the perfect labels. The figure also has:
 
-- the likelihood of the noisy labels, not corrected; and with their statistic shrunk as a corrected one would be to be
-  kept feasible, which tells the two effects apart;
-- both as printed in the paper, which does not keep the corrected statistic feasible;
-- the distance of the weights that both find, of which Theorem 2 speaks. With the paper's lambda = 0.01 / n its bound
-  grows with n.
+- the likelihood of the noisy labels without correction, and the same with the statistic kept feasible as a corrected
+  statistic would be: this separates the effect of the correction from the effect of feasibility;
+- the fits to noisy and to perfect labels as printed in the paper, which does not keep the corrected statistic feasible;
+- the distance between the weights from noisy and from perfect labels, which Theorem 2 bounds. With the paper's
+  lambda = 0.01 / n the bound grows with n.
 """
 
 import statistics
@@ -36,6 +36,7 @@ SIZES, FLIPS, DRAWS = (100, 300, 1000, 3000, 10_000), 0.2, 10
 PERFECT, NOISY, UNCORRECTED = "perfect labels", "noisy labels", "noisy, not corrected"
 FEASIBLE_ONLY = "noisy, only kept feasible"
 AS_PRINTED = " (statistic not kept feasible)"
+SHOWN = (PERFECT, NOISY, FEASIBLE_ONLY, UNCORRECTED)
 
 
 def figure_cells(quick: bool) -> list[Cell]:
@@ -65,7 +66,7 @@ def draw_balanced_pairs(y: NDArray[Any], n_pairs: int, seed: int) -> Pairs:
 
 
 def run_figure_cell(cell: Cell, seed: int) -> dict[str, Any]:
-    """Return the NMI of all learners, and how far the weights from noisy labels are from those of perfect ones."""
+    """Return the NMI of all learners, and the distance between the weights from noisy and from perfect labels."""
     data = LOADERS[str(cell["dataset"])]()
     X, y = data.data, data.target
     perfect = draw_balanced_pairs(y, int(cell["n_pairs"]), seed)
@@ -97,11 +98,10 @@ def summarise_figure(records: Sequence[Record]) -> Table:
         nmi = {name: [record.results["nmi"][name] for record in own] for name in own[0].results["nmi"]}
         differences = [mean_error(nmi[PERFECT + s], nmi[NOISY + s]) for s in ("", AS_PRINTED)]
         apart = mean_std((record.results["weight_difference"] for record in own), digits=2)
-        entries = [mean_std(nmi[name]) for name in (PERFECT, NOISY, FEASIBLE_ONLY, UNCORRECTED)]
+        entries = [mean_std(nmi[name]) for name in SHOWN]
         rows.append((TITLES[str(dataset)], f"{size}", *entries, *differences, apart))
     rows.sort(key=lambda row: (list(TITLES.values()).index(row[0]), int(row[1])))
-    names = (PERFECT, NOISY, FEASIBLE_ONLY, UNCORRECTED)
-    header = ("data", "pairs", *names, "perfect - noisy", "... as printed", "weights apart")
+    header = ("data", "pairs", *SHOWN, "perfect - noisy", "... as printed", "weights apart")
     notes = (
         f"NMI, mean ± standard deviation of {len(distinct(records, 'draw'))} draws; differences are paired, mean ± "
         "standard error. As printed: the statistic is not kept feasible.",
@@ -127,7 +127,7 @@ def mean_error(first: Sequence[float], second: Sequence[float]) -> str:
 
 
 def draw_figure(records: Sequence[Record]) -> "Figure":
-    """Draw NMI against the number of pairs, and below it the difference of perfect and noisy labels.
+    """Draw NMI against the number of pairs, and below it the difference between perfect and noisy labels.
 
     "As printed" is the difference where the corrected statistic is not kept feasible.
     """
@@ -136,7 +136,7 @@ def draw_figure(records: Sequence[Record]) -> "Figure":
     for dataset in distinct(records, "dataset"):
         own = [record for record in records if record.cell["dataset"] == dataset]
         title = TITLES[str(dataset)]
-        levels[title] = {name: _line(own, itemgetter(name)) for name in (PERFECT, NOISY, FEASIBLE_ONLY, UNCORRECTED)}
+        levels[title] = {name: _line(own, itemgetter(name)) for name in SHOWN}
         differences[f"{title}, perfect minus noisy labels"] = {
             "kept feasible": _line(own, lambda nmi: nmi[PERFECT] - nmi[NOISY]),
             "as printed": _line(own, lambda nmi: nmi[PERFECT + AS_PRINTED] - nmi[NOISY + AS_PRINTED]),

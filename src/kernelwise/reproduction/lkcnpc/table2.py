@@ -1,19 +1,20 @@
 r"""Kernel combination from noisy pairs: Table 2 of the LKCnpc paper.
 
-A citation says "same class", and as many unlinked pairs, drawn anew in every trial, say "different classes"; about a
-fifth of both is wrong. Spectral clustering of the learned kernel is compared with the classes by NMI. What the paper
-leaves open, and what is done here:
+A citation is a pair of the "same class", and as many unlinked pairs, drawn anew in every trial, are pairs of
+"different classes"; about a fifth of both kinds is wrong. Spectral clustering of the learned kernel is compared with
+the classes by NMI. What the paper leaves open, and what is done here:
 
-- "1 % of document pairs" are labelled by their classes. They are read as 1 % of the *given* pairs, about a hundred, of
-  which LKCnpc learns p and d; the baselines get their true labels in place of the given ones. Read as 1 % of *all*
-  pairs of documents, the baselines get 36,653 true labels (Cora) on top of the 10,556 given ones, and some come close
-  to the classes themselves, far from the paper's figures: these are the rows "1 % of all pairs".
-- p is the prior of the pairs trained on, formula (6) has its transpose, and the corrected statistic is kept feasible,
-  as explained in :class:`~kernelwise.PairKernelLearner`; one row shows what happens if it is not.
-- The options of the baselines are not printed. Here they are the defaults of :mod:`kernelwise.baselines`, with ITML
-  limited to a number of passes; rows of other options show how much hangs on them.
+- "1 % of document pairs" are labelled by their classes. Here this means 1 % of the *given* pairs, about a hundred:
+  LKCnpc estimates p and d from their true labels, and the baselines get these true labels in place of the given labels.
+  If it meant 1 % of *all* pairs of documents, the baselines would get 36,653 true labels (Cora) in addition to the
+  10,556 given labels, and some would come close to the classes themselves, far from the figures of the paper: these are
+  the rows "1 % of all pairs".
+- p is the prior of the training pairs, formula (6) has its transpose, and the corrected statistic is kept feasible, as
+  explained in :class:`~kernelwise.PairKernelLearner`; one row shows the result if the statistic is not kept feasible.
+- The paper does not print the options of the baselines. Here they are the defaults of :mod:`kernelwise.baselines`, with
+  ITML limited to a number of passes; rows with other options show how much the options matter.
 
-Rows that the paper does not have are named by what they differ in.
+The names of rows that the paper does not have say how these rows differ.
 """
 
 import statistics
@@ -37,7 +38,7 @@ from ...pairs.learner import PairKernelLearner
 from ...pairs.statistics import implied_prior
 from ...supervision import PairNoise, Pairs
 from ...supervision.graph import pair_keys
-from ..figures import _import_figure
+from ..figures import blank_figure, style_axes
 from ..records import Record
 from ..spec import Cell, Experiment
 from ..tables import Table, distinct, grouped, mean_std
@@ -79,11 +80,11 @@ class LinkedTrial:
         return len(np.unique(self.y))
 
     def noise(self) -> PairNoise:
-        """Return p and d as seen on the checked pairs."""
+        """Return the estimates of p and d from the checked pairs."""
         return PairNoise.estimate(self.pairs, self.pairs[self.checked].true_labels(self.y), self.checked)
 
     def corrected(self) -> Pairs:
-        """Return the pairs with true labels where they have been checked."""
+        """Return the pairs, with true labels for the checked pairs."""
         labels = self.pairs.labels.copy()
         labels[self.checked] = self.pairs[self.checked].true_labels(self.y)
         return Pairs(self.pairs.rows, self.pairs.cols, labels, n_samples=self.pairs.n_samples)
@@ -94,11 +95,11 @@ class LinkedTrial:
         return Pairs.from_labels(self.y, n_pairs=round(LABELLED * n * (n - 1) / 2), random_state=self.seed)
 
     def extended(self) -> Pairs:
-        """Return the given pairs and those of :meth:`sampled`."""
+        """Return the given pairs and the pairs of :meth:`sampled`."""
         return self.pairs + self.sampled()
 
     def noise_of_sampled(self) -> PairNoise:
-        """Return d as seen on 1 % of all pairs, given as +1 where there is a link, and p of the pairs trained on."""
+        """Return d estimated on 1 % of all pairs, whose given label is +1 where there is a link, and p of the pairs."""
         sampled, links = self.sampled(), self.pairs.positive
         linked = np.isin(pair_keys(sampled.rows, sampled.cols), pair_keys(links.rows, links.cols))
         given = Pairs(sampled.rows, sampled.cols, np.where(linked, 1, -1), n_samples=sampled.n_samples)
@@ -125,12 +126,12 @@ def make_linked_trial(dataset: str, trial: int) -> LinkedTrial:
 
 @dataclass(frozen=True)
 class Method:
-    """A row of the table: how to make the estimator, and what it is given."""
+    """A row of the table: a function that makes the estimator, and the data that the estimator gets."""
 
     make: Callable[[LinkedTrial], Any]
     given: Literal["noisy", "corrected", "extended"] = "corrected"
     tfidf: bool = False
-    #: Trials on Cora and Citeseer.
+    #: The numbers of trials on Cora and Citeseer.
     trials: tuple[int, int] = (TRIALS, TRIALS)
 
     def fit(self, trial: LinkedTrial) -> Any:
@@ -170,7 +171,7 @@ METHODS: dict[str, Method] = {
 
 
 def table_cells(quick: bool) -> list[Cell]:
-    """One cell per data set, trial and method; what costs minutes has fewer trials."""
+    """One cell per data set, trial and method; methods that take minutes have fewer trials."""
     if quick:
         cheap = ("LK", "SKL", "LKCnpc", "LKCnpc without correction", "tf-idf, equal weights", "link smoothing")
         return [Cell.of(dataset="cora", trial=0, method=method) for method in cheap]
@@ -184,11 +185,11 @@ def table_cells(quick: bool) -> list[Cell]:
 
 
 def run_table_cell(cell: Cell, seed: int) -> dict[str, Any]:
-    """Return NMI, seconds and certificates. Pairs are those of the trial for all methods, so the seed is not used."""
+    """Return NMI, seconds and certificates. All methods of a trial get the same pairs, so the seed is not used."""
     trial = make_linked_trial(str(cell["dataset"]), int(cell["trial"]))
     started = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # it is written down
+        warnings.simplefilter("ignore", ConvergenceWarning)  # convergence is among the results
         clustering = METHODS[str(cell["method"])].fit(trial)
     seconds = time.perf_counter() - started
     fitted = getattr(clustering, "learner_", clustering)
@@ -202,7 +203,7 @@ def run_table_cell(cell: Cell, seed: int) -> dict[str, Any]:
 
 
 def summarise_table(records: Sequence[Record]) -> Table:
-    """Return NMI by method beside the paper's, and the seconds of a fit."""
+    """Return the NMI of every method beside the NMI in the paper, and the seconds of a fit."""
     nmi = grouped(records, lambda record: record.results["nmi"], "method", "dataset")
     seconds = grouped(records, lambda record: record.results["fit_seconds"], "method", "dataset")
     full = len(distinct(records, "trial"))
@@ -228,11 +229,11 @@ def summarise_table(records: Sequence[Record]) -> Table:
 
 
 def draw_table(records: Sequence[Record]) -> "Figure":
-    """Draw the NMI of every method and the paper's beside it, one panel per data set."""
+    """Draw the NMI of every method beside the NMI in the paper, one panel per data set."""
     methods = [name for name in METHODS if name in distinct(records, "method")]
     names = [name for name in LOADERS if name in distinct(records, "dataset")]
     nmi = grouped(records, lambda record: record.results["nmi"], "method", "dataset")
-    figure: Figure = _import_figure()(figsize=(2.6 + 3.0 * len(names), 0.8 + 0.26 * len(methods)), layout="constrained")
+    figure = blank_figure(2.6 + 3.0 * len(names), 0.8 + 0.26 * len(methods))
     grid = figure.subplots(1, len(names), squeeze=False, sharex=True, sharey=True)
     for axes, dataset in zip(grid.flat, names, strict=True):
         ours = {m: nmi[m, dataset] for m in methods if (m, dataset) in nmi}
@@ -243,11 +244,8 @@ def draw_table(records: Sequence[Record]) -> "Figure":
         axes.errorbar(means, places, xerr=spread, fmt="o", color="#0072B2", markersize=5, label="here")
         heights = [methods.index(m) for m in paper]
         axes.plot(list(paper.values()), heights, "D", color="#D55E00", fillstyle="none", markersize=6, label="paper")
-        axes.set_title(TITLES[dataset], loc="left", fontsize=10)
         axes.set_yticks(range(len(methods)), methods, fontsize=8)
-        axes.grid(color="#dddddd", linewidth=0.6)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.tick_params(labelsize=8)
+        style_axes(axes, TITLES[dataset], grid="both")
         axes.set_xlim(left=0.0)
     grid.flat[0].invert_yaxis()
     grid.flat[0].legend(fontsize=8, loc="upper right", frameon=False)

@@ -4,8 +4,8 @@ The paper's protocol: attributes scaled to [0, 1] on the whole data set; Gaussia
 and on each feature; 80 % for training; labels flipped with probability q; lambda and rho chosen on a random tenth of
 the (noisy) training set; five trials. What the paper leaves open, and what is done here:
 
-- The paper flips the label "of each example". Here the test labels stay clean: accuracy on flipped labels is, in the
-  mean, ``(1 - q) a + q (1 - a)`` for accuracy a on clean ones, and hides the differences.
+- The paper flips the label "of each example". Here the test labels stay clean: if a is the accuracy on clean labels, the
+  mean accuracy on flipped labels is ``(1 - q) a + q (1 - a)``, which hides the differences.
 - breast-cancer has 10 features in the paper, the sample id among them. Here it has the 9 measurements.
 - lambda runs over 1e-4, 1e-3, ..., 10. Ties go to the largest lambda, then to the largest rho. The chosen model is
   fitted again on the whole training set.
@@ -57,7 +57,7 @@ RANK = 1e-6
 
 @dataclass(frozen=True)
 class Trial:
-    """Training samples with noisy labels, test samples with clean ones; labels are +1 and -1."""
+    """Training samples with noisy labels, and test samples with clean labels; labels are +1 and -1."""
 
     X: Array
     y: Array
@@ -95,7 +95,7 @@ def _scaled(X: Array, reference: Array) -> Array:
 
 
 def make_trial(cell: Cell, name: str, *, rescale: bool = False) -> Trial:
-    """Return the trial of a cell; cells that differ in other parameters than data set and trial share the split."""
+    """Return the trial of a cell; cells with the same data set and the same trial share the split."""
     seed = seed_of(name, cell.only("dataset", "trial"))
     X, y = load_scaled(str(cell["dataset"]))
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.2, random_state=seed)
@@ -168,11 +168,11 @@ def run_honest_cell(cell: Cell, seed: int) -> dict[str, Any]:
     return _mkl_results(trial, trial.bank(), method, list(held_out))
 
 
-# What both show
+# Tables and figures of both protocols
 
 
 def _by_method(records: Sequence[Record]) -> dict[str, list[tuple[Cell, float]]]:
-    """Return the cells and accuracies of every method; a record is that of one method, or of all."""
+    """Return the cells and accuracies of every method; a record has the results of one method, or of all methods."""
     found: dict[str, list[tuple[Cell, float]]] = {}
     for record in records:
         one = "method" in record.cell

@@ -1,11 +1,11 @@
 r"""The duality gap against iterations: Figure 1, right, of the StPMKL paper.
 
-lambda = 0.01, rho = 100, 1000 iterations. The paper does not say which labels; here they are the clean ones of 80 % of
-the samples. The methods:
+lambda = 0.01, rho = 100, 1000 iterations. The paper does not say which labels it used; here they are the clean labels of
+80 % of the samples. The methods:
 
-- AMP: the accelerated mirror prox of the paper, at its averaged iterate, as printed, and at the last one; with the
+- AMP: the accelerated mirror prox of the paper, at its averaged iterate, as printed, and at its last iterate; with the
   printed step, and with the longest step that its analysis allows.
-- VI: the variational-inequality method with each step of the paper's grid, of which the best is shown.
+- VI: the variational-inequality method with each step of the paper's grid; the best step is shown.
 - Column generation: the default solver of this package. Its iterations are rounds, so compare seconds.
 """
 
@@ -65,7 +65,7 @@ def run_convergence_cell(cell: Cell, seed: int) -> dict[str, Any]:
         options = {"gamma0": float(cell["gamma0"])} if method == BASELINE else {}
         iterations = int(cell["iterations"])
         result = SOLVERS[method](problem, tol=0.0, max_iter=iterations, check_every=CHECK_EVERY, **options)
-    # The solver's word is not taken for it: the bounds of the point that it returns are computed again.
+    # The bounds of the returned point are computed again, independently of the solver.
     checked = problem.certificate(result.point)
     return {
         "iteration": [row.iteration for row in result.history],
@@ -78,7 +78,7 @@ def run_convergence_cell(cell: Cell, seed: int) -> dict[str, Any]:
 
 
 def _best_runs(records: Sequence[Record], dataset: Any) -> dict[str, Record]:
-    """Return the run of each method on a data set, the one of smallest final gap where there are several."""
+    """Return the run of each method on a data set; of several runs, the run with the smallest final gap."""
     best: dict[str, Record] = {}
     for record in records:
         if record.cell["dataset"] == dataset:
@@ -96,11 +96,9 @@ def summarise_convergence(records: Sequence[Record]) -> Table:
             step = f" (gamma0 = {record.cell['gamma0']:g})" if method == BASELINE else ""
             results = record.results
             below = [i for i, gap in enumerate(results["gap"]) if gap <= 1e-2]
-            first = (
-                (f"{results['iteration'][below[0]]}", f"{results['seconds'][below[0]]:.2f}") if below else ("—", "—")
-            )
-            seconds = f"{results['seconds'][-1]:.2f}"
-            rows.append((str(dataset), method + step, *first, f"{results['final_gap']:.1e}", seconds))
+            seconds = [f"{value:.2f}" for value in results["seconds"]]
+            first = (f"{results['iteration'][below[0]]}", seconds[below[0]]) if below else ("—", "—")
+            rows.append((str(dataset), method + step, *first, f"{results['final_gap']:.1e}", seconds[-1]))
     header = ("data", "method", "iterations to 1e-2", "seconds to 1e-2", "final gap", "seconds")
     notes = (
         "Absolute gap of the best bounds so far. A round of column generation is an iteration: compare the seconds.",

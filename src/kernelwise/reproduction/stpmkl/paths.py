@@ -1,7 +1,7 @@
 r"""SiPMKL, StPMKL and MiPMKL over a grid of penalties and budgets, with one bank for all fits.
 
-A fit to some of the samples gives the others the bound zero. Their decisions are read off the factors, since
-``K_j = F_j F_j^T`` holds for all samples: validation costs no kernel evaluation.
+A fit to some of the samples gives all other samples the bound zero. Since ``K_j = F_j F_j^T`` holds for all samples,
+the factors also give the decisions for the other samples: validation needs no kernel evaluation.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,13 +19,13 @@ from ...mkl.problem import MKLPoint, NoisyLabelProblem
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-#: The penalties lambda, from the largest, so that a solution starts from the kernels of a smoother one.
+#: The penalties lambda, from the largest, so that each fit starts from the kernels of a smoother solution.
 PENALTIES = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-4)
 #: The budgets rho/n of the paper.
 BUDGETS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 #: The relative duality gap of every fit.
 TOLERANCE = 1e-3
-#: Alternations of MiPMKL, which starts from SiPMKL.
+#: The largest number of alternations of MiPMKL, which starts from the solution of SiPMKL.
 ALTERNATIONS = 6
 
 METHODS = ("SiPMKL", "MiPMKL", "StPMKL")
@@ -33,7 +33,7 @@ METHODS = ("SiPMKL", "MiPMKL", "StPMKL")
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted function, its values on all samples of the bank, and where it lies on the grid."""
+    """A fitted function, its values on all samples of the bank, and its place on the grid."""
 
     penalty: float
     budget: float
@@ -44,14 +44,14 @@ class Fit:
 
 @dataclass(frozen=True)
 class Task:
-    """A bank, labels +1 and -1, and which samples to fit."""
+    """A bank, labels +1 and -1, and a mask of the samples to fit."""
 
     bank: FactorBank
     y: Array
     rows: Mask
 
     def fit(self, penalty: float, budget: float = 1.0, *, trust: Array | None = None, near: Fit | None = None) -> Fit:
-        """Solve problem (11) of the StPMKL paper, each sample weighed by its trust (1 by default)."""
+        """Solve problem (11) of the StPMKL paper; each sample is weighed by its trust (1 by default)."""
         bounds = self.rows.astype(np.float64) if trust is None else self.rows * trust
         mass = float(self.rows.sum())
         problem = NoisyLabelProblem(self.bank, self.y, penalty, bounds, mass, budget=budget * mass)
@@ -61,7 +61,7 @@ class Task:
 
 
 def path(task: Task, method: str, penalties: Sequence[float] = PENALTIES) -> Iterator[Fit]:
-    """Yield the fits of a method over its grid: penalties from the largest, for each of them budgets from the largest.
+    """Yield the fits of a method over its grid: penalties from the largest, and for each penalty the budgets.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def path(task: Task, method: str, penalties: Sequence[float] = PENALTIES) -> Ite
 
 
 def best_case(task: Task, penalty: float, budget: float, *, start: Fit) -> Fit:
-    """Return what alternation from ``start`` reaches, a local minimum of :mod:`kernelwise.mkl.best_case`."""
+    """Return the local minimum of :mod:`kernelwise.mkl.best_case` that alternation reaches from ``start``."""
     fit, trust = start, np.zeros(len(task.y))
     mass = float(task.rows.sum())
     for _ in range(ALTERNATIONS):
@@ -106,10 +106,10 @@ def best_case(task: Task, penalty: float, budget: float, *, start: Fit) -> Fit:
 
 
 def select_and_refit(bank: FactorBank, y: Array, method: str, validation: Sequence[Mask]) -> tuple[Fit, float]:
-    """Choose penalty and budget on validation sets, each predicted from its complement, and fit all samples.
+    """Choose penalty and budget on validation sets, and return the fit to all samples and the validation accuracy.
 
-    What counts is the accuracy on the given labels. Ties go to the largest penalty, then to the largest budget. Return
-    the fit and the validation accuracy.
+    Each validation set is predicted from the other samples. The criterion is the accuracy on the given labels. Ties go
+    to the largest penalty, then to the largest budget.
     """
     scores: dict[tuple[float, float], list[float]] = {}
     for held_out in validation:

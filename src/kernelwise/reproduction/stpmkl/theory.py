@@ -1,13 +1,13 @@
-r"""What the StPMKL paper proves, as functions: the budget, the risk bound, the iterations; and an identity.
+r"""The results of the StPMKL paper as functions: the budget, the risk bound, the iterations; and an identity.
 
-========================  =======================================================
+========================  ================================================================
 here                      in the paper
-========================  =======================================================
+========================  ================================================================
 ``noise_rate``            q, the expected fraction of wrong labels
-``risk``                  epsilon, how often the chance constraint (5) may fail
+``risk``                  epsilon, the probability with which the chance constraint (5) may fail
 ``margin_of_confidence``  tau
 ``penalty``               lambda
-``delta``                 delta, how often the bound of Theorem 1 may fail
+``delta``                 delta, the probability with which the bound of Theorem 1 may fail
 ========================  =======================================================
 
 References
@@ -53,13 +53,13 @@ def budget_from_noise_rate(noise_rate: float, n_samples: int, *, risk: float = 1
 
     Notes
     -----
-    (11) relaxes (10) where tau > 0: the set that (10) gives rise to is
-    :math:`\sum_i [\alpha_i - \tau]_+ \le (1 - q) n + \tau \sqrt n`, which lies inside the Q of (11). And at a risk of
-    .05, tau is 1.22: for q = .2 and n = 300 the budget is 94 % of what the upper bounds allow anyway, so it hardly
-    binds. Hence the paper's experiments, and the default here, have tau = 0, and tune rho.
+    (11) relaxes (10) where tau > 0: (10) leads to the set
+    :math:`\sum_i [\alpha_i - \tau]_+ \le (1 - q) n + \tau \sqrt n`, which lies inside the Q of (11). At a risk of .05,
+    tau is 1.22: for q = .2 and n = 300 the budget is 94 % of the sum of the upper bounds, so the budget hardly binds.
+    Hence the paper's experiments, and the default here, have tau = 0, and tune rho.
 
-    Proposition 1 and Lemma 1, where tau comes from, need the noise of the samples to be independent. The paper says
-    otherwise, but with one coin for all labels the sum of the indicators does not concentrate at all.
+    Proposition 1 and Lemma 1, which define tau, need independent noise of the samples. The paper says otherwise, but if
+    one coin decided all labels, the sum of the indicators would not concentrate at all.
 
     References
     ----------
@@ -115,12 +115,12 @@ def generalization_bound(
 
     Notes
     -----
-    It needs independent samples, at most ``q n`` wrong labels among them, the right ones a fair sample of the clean
-    distribution, kernels with :math:`k_j(x, x) \le 1`, no intercept, and f the minimiser of (10). The values are useful
-    to compare and seldom below 1: for n = 280 and lambda = .01 the second term alone is 4 or more.
+    The bound needs independent samples, at most ``q n`` wrong labels among them, right labels that are a fair sample of
+    the clean distribution, kernels with :math:`k_j(x, x) \le 1`, no intercept, and f the minimiser of (10). The values
+    are useful for comparisons and seldom below 1: for n = 280 and lambda = .01 the second term alone is 4 or more.
 
-    The number of kernels does not appear. That cannot hold for any number of them: a family with a kernel for every
-    sign pattern of the sample fits any labels with :math:`\sum_j \|f_j\| = 1`. Bounds for L1-MKL pay
+    The number of kernels does not appear, so the bound cannot hold for every number of kernels: a family with a kernel
+    for every sign pattern of the sample fits any labels with :math:`\sum_j \|f_j\| = 1`. Bounds for L1-MKL have
     :math:`\sqrt{\ln m}` in the place of the constant 4.
 
     References
@@ -171,7 +171,7 @@ def mirror_prox_iterations(gap: float, *, norm_f: float, norm_alpha: float, n_sa
 
     Examples
     --------
-    The paper's own setting (ionosphere, a gap of .01) by this count takes more than the thousand iterations it allows:
+    By this count the paper's own setting (ionosphere, a gap of .01) needs more than the 1000 iterations of the paper:
 
     >>> from kernelwise.reproduction.stpmkl.theory import mirror_prox_iterations
     >>> mirror_prox_iterations(0.01, norm_f=2.0, norm_alpha=10.0, n_samples=280, n_kernels=350)
@@ -191,8 +191,8 @@ def budget_multiplier(problem: NoisyLabelProblem, decisions: ArrayLike) -> float
     .. math:: \max_{\alpha \in Q} \sum_i \alpha_i (1 - y_i f_i)
               = \min_{\eta \ge 0} \; \rho \eta + \sum_i c_i [1 - \eta - y_i f_i]_+
 
-    and the best eta is where the bounds c_i, summed over the losses from the largest down, reach rho. Where they reach
-    it between two samples, every eta between the two losses will do, and this is the middle.
+    and the best eta is the loss at which the sum of the bounds c_i, in the order of falling losses, reaches rho. If the
+    sum reaches rho between two samples, every eta between their losses is optimal, and the middle is returned.
 
     Parameters
     ----------
@@ -230,12 +230,12 @@ def budget_multiplier(problem: NoisyLabelProblem, decisions: ArrayLike) -> float
 def equivalent_penalty(problem: NoisyLabelProblem, decisions: ArrayLike) -> float:
     r"""Return the penalty with which plain L1-MKL decides as a solution of the budgeted problem does.
 
-    Put :math:`f = r g` with :math:`r = 1 - \eta` into the form of :func:`budget_multiplier`: for a fixed r what is left
-    is r times problem (2) with penalty :math:`\lambda r`. Hence
+    Put :math:`f = r g` with :math:`r = 1 - \eta` into the form of :func:`budget_multiplier`: for a fixed r the problem
+    becomes r times problem (2) with penalty :math:`\lambda r`. Hence
 
     .. math:: f_{\mathrm{St}}(\lambda, \rho) = r \, f_{\mathrm{Si}}(\lambda r), \qquad r = 1 - \eta ,
 
-    and the signs are the same. So the budget acts as a cap on the penalty, and the two need not both be tuned.
+    and the signs are the same. So the budget acts as a limit on the penalty, and it is enough to tune one of the two.
 
     Parameters
     ----------
@@ -248,12 +248,12 @@ def equivalent_penalty(problem: NoisyLabelProblem, decisions: ArrayLike) -> floa
     -------
     float
         :math:`\lambda r`, from 0 (the budget is so small that f = 0 is optimal, and no penalty is equivalent) to lambda
-        (it does not bind).
+        (the budget does not bind).
 
     Notes
     -----
-    As exact as the decisions are: solve to a small gap first. Bounds of ``c = 1 + tau`` in the place of 1 amount to
-    lambda and rho divided by c.
+    The result is as exact as the decisions are: solve to a small gap first. Bounds of ``c = 1 + tau`` instead of 1 have
+    the same effect as dividing lambda and rho by c.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What a careful user would try first on noisy labels, tuned by cross-validation on these labels and nothing else."""
+"""Methods that a careful user would try first on noisy labels, tuned by cross-validation on the noisy labels alone."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -38,10 +38,10 @@ def mean_gram(X: Array, Z: Array) -> Array:
 
 
 class MeanKernelSVC:
-    """A support vector machine on the mean kernel, C by cross-validation."""
+    """A support vector machine on the mean kernel; C is chosen by cross-validation."""
 
     def fit(self, X: Array, y: Array, folds: Any) -> "MeanKernelSVC":
-        """Fit; ``folds`` is a splitter of scikit-learn."""
+        """Fit the machine; ``folds`` is a splitter of scikit-learn."""
         self.X = X
         self.search = GridSearchCV(SVC(kernel="precomputed"), {"C": SVC_GRID}, cv=folds).fit(mean_gram(X, X), y)
         return self
@@ -64,7 +64,7 @@ class CleanLearner:
     """cleanlab around the tuned logistic regression; its labels are 0 and 1."""
 
     def fit(self, X: Array, y: Array, folds: Any) -> "CleanLearner":
-        """Fit; C is chosen first, on the noisy labels."""
+        """Choose C on the noisy labels, then fit cleanlab's classifier."""
         cleanlab = import_module("cleanlab.classification")
         chosen = _logistic(X, y, folds).best_params_["C"]
         self.model = cleanlab.CleanLearning(LogisticRegression(C=chosen, max_iter=2000), seed=0)

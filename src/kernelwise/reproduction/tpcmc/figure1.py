@@ -1,10 +1,8 @@
 r"""Pair completion on synthetic data: Section 5.1 and Figure 1 of the TPCMC paper.
 
 1,000 examples in 4 classes; the similarity is the label matrix plus uniform noise between 0 and 0.5. With s = 20 the
-coherence is about 2; m = 4 s mu = 160 examples are labelled and 2 m r^2 = 5,120 entries of their block are known. The
-error ratio is :math:`\|Z - Z'\|_F / \|Z - S\|_F`.
-
-5,120 entries of the symmetric block are read as 2,560 unordered pairs.
+coherence is about 2; m = 4 s mu = 160 examples are labelled and 2 m r^2 = 5,120 entries of their block are known, which
+are 2,560 unordered pairs since the block is symmetric. The error ratio is :math:`\|Z - Z'\|_F / \|Z - S\|_F`.
 """
 
 from collections.abc import Sequence
@@ -18,7 +16,7 @@ from ...datasets import make_block_similarity
 from ...metrics import coherence
 from ...spectral import top_eigenpairs
 from ...supervision import Pairs
-from ..figures import _import_figure
+from ..figures import blank_figure, style_axes
 from ..records import Record
 from ..spec import Cell, Experiment
 from ..tables import Table, grouped, mean_std
@@ -78,7 +76,7 @@ def run_synthetic_cell(cell: Cell, seed: int) -> dict[str, Any]:
 
 
 def summarise_synthetic(records: Sequence[Record]) -> Table:
-    """Return the error ratio beside the paper's."""
+    """Return the error ratio of each method beside the error ratio of the paper."""
     rows = []
     for name in METHODS:
         own = [record.results[name] for record in records]
@@ -97,24 +95,20 @@ def draw_synthetic(records: Sequence[Record]) -> "Figure":
     similarity, y, known = make_synthetic_trial(0)
     estimate = PairCompleter(COMPONENTS, random_state=0, **METHODS["TPCMC"]).fit(similarity, pairs=known).label_matrix()
     truth = (y[:, None] == y[None, :]).astype(float)
-    figure: Figure = _import_figure()(figsize=(10.5, 2.9), layout="constrained")
+    figure = blank_figure(10.5, 2.9)
     curve, *pictures = figure.subplots(1, 4, width_ratios=(1.3, 1, 1, 1))
     means = [float(np.mean([record.results["coherence"][str(s)] for record in records])) for s in SIZES]
     curve.plot(SIZES, means, "o-", color="#0072B2", markersize=4)
     curve.set_xlabel("number of eigenvectors s", fontsize=9)
-    curve.set_title("coherence", loc="left", fontsize=10)
     curve.set_ylim(bottom=0)
-    curve.spines[["top", "right"]].set_visible(False)
-    curve.grid(axis="y", color="#dddddd", linewidth=0.6)
-    curve.tick_params(labelsize=8)
+    style_axes(curve, "coherence")
     titles = ("true label matrix", "similarity", "estimated label matrix")
     for axes, matrix, title in zip(pictures, (truth, similarity, estimate), titles, strict=True):
         image = axes.imshow(matrix[::5, ::5], cmap="gray_r", vmin=0.0, vmax=1.5, interpolation="nearest")
         axes.set_title(title, loc="left", fontsize=10)
         axes.set_xticks([])
         axes.set_yticks([])
-    bar = figure.colorbar(image, ax=pictures, shrink=0.8)
-    bar.ax.tick_params(labelsize=8)
+    figure.colorbar(image, ax=pictures, shrink=0.8).ax.tick_params(labelsize=8)
     return figure
 
 

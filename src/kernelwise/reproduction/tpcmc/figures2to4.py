@@ -5,12 +5,12 @@ of the features, s = 50 eigenvectors are used, and the estimated label matrix is
 and what is done here:
 
 - 10 % of the m x m entries are read as 10 % of the unordered pairs, since the matrix is symmetric.
-- Splice has letters, coded A=1, G=2, C=3, T=4: of the orders of the letters, this one gives the printed coherence.
-- SKL is given the known pairs with weights that make both kinds count alike. With equal weights negative pairs prevail
-  in six classes, no admissible kernel is aligned with them, and all eigenvalues are zero.
+- Splice has letters, coded A=1, G=2, C=3, T=4: only this order of the letters gives the printed coherence.
+- SKL gets the known pairs with weights that make both kinds of pairs count alike. With equal weights negative pairs
+  prevail in six classes, no admissible kernel is aligned with the pairs, and all eigenvalues are zero.
 - "Direct, refined" is the default of :class:`~kernelwise.PairCompleter`, which also adjusts the labelled examples to
-  their own pairs; the first two place all examples by the basis alone, as the paper does.
-- Accuracy is that of clusters matched to classes one to one.
+  their own pairs. The other two variants of TPCMC place all examples by the basis alone, as the paper does.
+- Accuracy is the accuracy of clusters that are matched to classes one to one.
 
 All methods of a trial get the same examples and the same pairs.
 """
@@ -75,7 +75,7 @@ METHODS = tuple(_clusterings(2, 0))
 
 
 def available(dataset: str) -> bool:
-    """Whether the data are on this machine: Gisette has to be downloaded first."""
+    """Return whether the data are on this machine: Gisette has to be downloaded first."""
     try:
         LOADERS[dataset]()
     except OSError:
@@ -86,7 +86,7 @@ def available(dataset: str) -> bool:
 def figure_cells(quick: bool) -> list[Cell]:
     """One cell per data set, share of labelled examples and trial, for all methods together."""
     if quick:
-        return [Cell.of(dataset="citeseer", ratio=0.2, trial=trial) for trial in range(1)]
+        return [Cell.of(dataset="citeseer", ratio=0.2, trial=0)]
     present = [dataset for dataset in LOADERS if available(dataset)]
     return [Cell.of(dataset=d, ratio=r, trial=t) for t in range(TRIALS) for d in present for r in RATIOS]
 
@@ -122,7 +122,7 @@ def run_figure_cell(cell: Cell, seed: int) -> dict[str, Any]:
         X, given = (rows, pairs.balanced()) if name == "SKL" else (similarity, pairs)
         started = time.perf_counter()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is written down
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the scores are those of the fit as it is
             model.fit(X, pairs=given)
         scores = {score: function(y, model.labels_) for score, function in SCORES.items()}
         results[name] = {**scores, "seconds": round(time.perf_counter() - started, 3)}
@@ -144,21 +144,20 @@ def summarise_figure(records: Sequence[Record]) -> Table:
     measured = {str(r.cell["dataset"]): r.results["coherence"] for r in records if "coherence" in r.results}
     printed = ", ".join(f"{d} {mu:.2f} (paper {PUBLISHED_COHERENCE[d]:.2f})" for d, mu in measured.items())
     missing = [dataset for dataset in LOADERS if dataset not in distinct(records, "dataset")]
+    reasons = {"gisette": "kernelwise.datasets.fetch_gisette() downloads it"}
     notes = [
         f"Mean ± standard deviation of {len(distinct(records, 'trial'))} trials; median seconds of a fit on one core.",
         f"Table 1, coherence of 50 eigenvectors: {printed}.",
-        *(f"{d}: no figures, its data are not on this machine ({reason(d)})." for d in missing),
+        *(
+            f"{d}: no figures, its data are not on this machine ({reasons.get(d, 'not part of this run')})."
+            for d in missing
+        ),
     ]
     return Table(("data", "labelled", "method", *SCORES, "seconds"), tuple(rows), tuple(notes))
 
 
-def reason(dataset: str) -> str:
-    """Say why a data set has no cells."""
-    return "kernelwise.datasets.fetch_gisette() downloads it" if dataset == "gisette" else "not part of this run"
-
-
 def draw_figure(records: Sequence[Record]) -> "Figure":
-    """Draw the three scores against the share of labelled examples, a row of panels per data set."""
+    """Draw the three scores against the share of labelled examples; each data set has a row of panels."""
     panels: dict[str, dict[str, Line]] = {}
     for dataset in distinct(records, "dataset"):
         own = [record for record in records if record.cell["dataset"] == dataset]
