@@ -433,7 +433,7 @@ BAD_TYPES = [
     ),
     (lambda: build_bank(X34.tolist(), Gaussian()), "X must be an array or a sparse matrix, got list"),
     (lambda: build_bank(pd.DataFrame(X34), Gaussian()), "got DataFrame; use numpy.asarray(X)"),
-    (lambda: StackedGram()(GRAM3, GRAM3), "call it with X alone"),
+    (lambda: StackedGram()(GRAM3, GRAM3), "call the kernel with X alone"),
 ]
 BAD_BANK_CALLS = [
     (lambda bank: bank.products(np.ones(4)), "v must have shape (3,), one entry per sample, got (4,)"),

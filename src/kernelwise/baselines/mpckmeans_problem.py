@@ -287,8 +287,8 @@ def _farthest_profile(X: Any, metric: FloatArray) -> FloatArray:
     """The squared differences, by feature, of the two samples that are farthest apart under a metric."""
     Z = X @ sp.diags_array(np.sqrt(metric)) if sp.issparse(X) else X * np.sqrt(metric)
     norms = squared_norms(Z)
-    # The distance between the sample farthest from the longest, and the sample farthest from that, is a lower bound: a
-    # sample that is too short to be in a longer pair is no candidate.
+    # Two steps to the farthest sample, from the sample of largest norm, give a lower bound on the largest distance.
+    # Samples whose norm is too small for a distance above this bound are left out.
     first = int(norms.argmax())
     for _ in range(2):
         distances = norms + norms[first] - 2.0 * dense(Z @ Z[[first]].T).ravel()

@@ -78,7 +78,7 @@ class Kernel:
         return replace(self, columns=columns)
 
     def select(self, X: Any) -> Any:
-        """Return the columns of ``X`` that the kernel reads; some of the columns become dense and contiguous."""
+        """Return ``X``, or the columns that the kernel reads as a dense, contiguous array."""
         if self.columns is None:
             return X
         columns = list(self.columns) if isinstance(self.columns, tuple) else [self.columns]
