@@ -4,8 +4,8 @@ The paper's protocol: attributes scaled to [0, 1] on the whole data set; Gaussia
 and on each feature; 80 % for training; labels flipped with probability q; lambda and rho chosen on a random tenth of
 the (noisy) training set; five trials. What the paper leaves open, and what is done here:
 
-- The paper flips the label "of each example". Here the test labels stay clean: if a is the accuracy on clean labels, the
-  mean accuracy on flipped labels is ``(1 - q) a + q (1 - a)``, which hides the differences.
+- The paper flips the label "of each example". Here the test labels stay clean: if a is the accuracy on clean labels,
+  the mean accuracy on flipped labels is ``(1 - q) a + q (1 - a)``, which hides the differences.
 - breast-cancer has 10 features in the paper, the sample id among them. Here it has the 9 measurements.
 - lambda runs over 1e-4, 1e-3, ..., 10. Ties go to the largest lambda, then to the largest rho. The chosen model is
   fitted again on the whole training set.

@@ -1,7 +1,7 @@
 r"""The duality gap against iterations: Figure 1, right, of the StPMKL paper.
 
-lambda = 0.01, rho = 100, 1000 iterations. The paper does not say which labels it used; here they are the clean labels of
-80 % of the samples. The methods:
+lambda = 0.01, rho = 100, 1000 iterations. The paper does not say which labels it used; here they are the clean labels
+of 80 % of the samples. The methods:
 
 - AMP: the accelerated mirror prox of the paper, at its averaged iterate, as printed, and at its last iterate; with the
   printed step, and with the longest step that its analysis allows.
