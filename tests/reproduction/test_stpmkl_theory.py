@@ -166,7 +166,7 @@ def test_mirror_prox_iterations_by_hand():
         (lambda: margin_of_confidence(1.5), "risk must lie in .* got 1.5"),
         (lambda: budget_from_noise_rate(1.0, 10), "noise_rate must lie in .* got 1.0"),
         (lambda: budget_from_noise_rate(-0.1, 10), "noise_rate must lie in"),
-        (lambda: budget_from_noise_rate(0.1, 0), "n_samples must be at least 1, got 0"),
+        (lambda: budget_from_noise_rate(0.1, 0), "n_samples must be an integer of at least 1, got 0"),
         (
             lambda: generalization_bound(-1.0, n_samples=9, noise_rate=0.1, penalty=1.0),
             "worst_loss must not be negative",
@@ -180,7 +180,7 @@ def test_mirror_prox_iterations_by_hand():
         ),
         (
             lambda: mirror_prox_iterations(0.1, norm_f=1.0, norm_alpha=1.0, n_samples=9, n_kernels=0),
-            "n_kernels must be at least 1",
+            "n_kernels must be an integer of at least 1",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Gisette: too large to bundle, so it is downloaded once and kept."""
+"""Gisette, which is too large for the package: the files are downloaded once and kept."""
 
 import errno
 import hashlib
@@ -27,8 +27,8 @@ Progress = Callable[[str, int, int | None], object]
 logger = logging.getLogger(__name__)
 
 
-#: The files of each part below the base address, with the SHA-256 of their bytes: integers from 0 to 999, and then
-#: a label, -1 or +1, for each of its rows.
+#: The files of each part below the base address, with the SHA-256 of their bytes: first the features, integers from 0
+#: to 999, then a label, -1 or +1, for each row.
 Part = dict[str, str]
 PARTS: dict[str, Part] = {
     "train": {
@@ -52,15 +52,15 @@ def fetch_gisette(
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Dataset:
-    """Load Gisette, and download it first if it is not there: is a handwritten digit a 4 or a 9?
+    """Load Gisette, and download it first if necessary: is a handwritten digit a 4 or a 9?
 
-    5000 columns with integers from 0 to 999, 2 classes of the same size: 6000 rows for training, 1000 for
-    validation. The 7000 rows of the completion paper are both together. The labels of the 6500 test rows of the
-    competition were never published, so these rows are not offered.
+    5000 columns with integers from 0 to 999, 2 classes of the same size: 6000 rows for training, 1000 rows for
+    validation. The completion paper uses both, 7000 rows. The labels of the 6500 test rows of the competition were
+    never published, so these rows are not offered.
 
-    The first call downloads text files of 68 MB ("train") and 11 MB ("valid"); later calls read them from disk.
-    Their SHA-256 checksums are compared on every call. The checksums were collected from several public projects
-    that use the same files; they agree with each other, but were not compared with the original server.
+    The first call downloads text files of 68 MB ("train") and 11 MB ("valid"); later calls read them from disk. Every
+    call compares their SHA-256 checksums. The checksums were collected from several public projects that use the same
+    files; they agree with each other, but were not compared with the original server.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def fetch_gisette(
 
 
 def data_folder(data_home: str | os.PathLike[str] | None) -> Path:
-    """Where the files are kept."""
+    """Return the folder of the files."""
     if data_home is None:
         data_home = os.environ.get("KERNELWISE_DATA") or Path("~", "kernelwise_data")
     if not isinstance(data_home, (str, os.PathLike)):
@@ -134,7 +134,7 @@ def data_folder(data_home: str | os.PathLike[str] | None) -> Path:
 
 
 def provide(parts: list[Part], folder: Path, base_url: str | None, callback: Progress | None) -> None:
-    """Make sure that every file is in the folder, with the right checksum; download the missing ones."""
+    """Download the files that are missing in the folder, and check the checksums of all files."""
     wanted = [(path, folder / Path(path).name, digest) for part in parts for path, digest in part.items()]
     missing = [file for file in wanted if not file[1].exists()]
     if missing and base_url is None:
@@ -153,7 +153,7 @@ def by_hand(folder: Path) -> str:
 
 
 def download(url: str, target: Path, digest: str, callback: Progress | None) -> None:
-    """Download, compare the checksum, and only then give the file its name."""
+    """Download a file; the file gets its name only when its checksum is right."""
     folder = target.parent
     folder.mkdir(parents=True, exist_ok=True)
     logger.info("downloading %s", url)
@@ -164,14 +164,14 @@ def download(url: str, target: Path, digest: str, callback: Progress | None) -> 
                 raise OSError(f"the SHA-256 is {found}, expected {digest}")
     except (OSError, http.client.HTTPException) as error:
         if isinstance(error, urllib.error.HTTPError):
-            error.close()  # it holds the answer of the server, which is open until then
+            error.close()  # the error holds the open answer of the server
         full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
         remedy = f"Make room in {folder}" if full else f"Try again later. {by_hand(folder)}"
         raise OSError(f"could not download {url}: {error}. {remedy}") from error
 
 
 def _copy(url: str, target: BinaryIO, name: str, callback: Progress | None) -> str:
-    """Copy what is at the address and return its SHA-256."""
+    """Copy the file at the address and return its SHA-256."""
     digest, so_far = hashlib.sha256(), 0
     with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response:
         length = response.headers.get("Content-Length")
@@ -192,7 +192,7 @@ def checksum(path: Path) -> str:
 
 
 def read_parts(parts: list[Part], folder: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The rows of the parts, one below the other, with labels -1 and +1 as 0 and 1."""
+    """Return the rows of the parts, one below the other, with labels -1 and +1 as 0 and 1."""
     files = [folder / Path(path).name for part in parts for path in part]
     X, y = (
         np.concatenate([np.loadtxt(file, dtype=np.int32, ndmin=2) for file in files if file.suffix == suffix])

@@ -16,7 +16,7 @@ Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 
 def load(name: str, *, return_X_y: bool, as_frame: bool, **options: Any) -> Dataset:
-    """Return a set of the table below, with its own options, as a loader does."""
+    """Return a data set of the table :data:`SETS`, made with its own options."""
     check_flags(return_X_y=return_X_y, as_frame=as_frame)
     path = files(__package__).joinpath("files", f"{name}.npz")
     with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
@@ -40,7 +40,7 @@ def _table_with_id(stored: Arrays, include_id: bool) -> dict[str, Any]:
 
 
 def _sequences(stored: Arrays, n_classes: int, encoding: str, letter_order: str) -> dict[str, Any]:
-    """Letters, codes 1..4 or indicators of the stored indices into "ACGT"."""
+    """Return letters, codes 1..4 or indicators, where the file has the positions of the letters in "ACGT"."""
     check_choice("n_classes", n_classes, (2, 3))
     check_choice("encoding", encoding, ("codes", "letters", "onehot"))
     if not isinstance(letter_order, str) or sorted(letter_order) != list("ACGT"):
@@ -60,7 +60,7 @@ def _sequences(stored: Arrays, n_classes: int, encoding: str, letter_order: str)
 
 
 def _network(stored: Arrays, n_words: int) -> dict[str, Any]:
-    """Papers with binary words, of which the positions are stored, in the smallest type; scikit-learn wants int32."""
+    """Return papers with binary words; the file has the positions of the ones, and scikit-learn needs them in int32."""
     ones = np.ones(len(stored["indices"]))
     words = csr_array((ones, stored["indices"].astype(np.int32), stored["indptr"]), shape=(len(stored["y"]), n_words))
     numbers: dict[str, Any] = {name: stored[name].astype(np.int64) for name in ("edges", "paper_ids") if name in stored}
@@ -111,10 +111,8 @@ def pack(
 
 def _frames(data: Features, target: NDArray[np.integer], feature_names: list[str]) -> tuple[Any, Any, Any]:
     pd = _import_pandas()
-    if issparse(data):
-        X = pd.DataFrame.sparse.from_spmatrix(data, columns=feature_names)
-    else:
-        X = pd.DataFrame(data, columns=feature_names)
+    make = pd.DataFrame.sparse.from_spmatrix if issparse(data) else pd.DataFrame
+    X = make(data, columns=feature_names)
     y = pd.Series(target, name="target")
     return X, y, pd.concat([X, y], axis="columns")
 
@@ -128,7 +126,7 @@ def _import_pandas() -> Any:
 
 
 def check_flags(**flags: object) -> None:
-    """Refuse anything but True and False: ``as_frame="no"`` would silently mean yes. Frames need pandas."""
+    """Raise unless all flags are True or False, since ``as_frame="no"`` would mean yes. Frames need pandas."""
     for name, value in flags.items():
         if not isinstance(value, (bool, np.bool_)):
             raise TypeError(f"{name} must be True or False, got {value!r}")
@@ -137,6 +135,6 @@ def check_flags(**flags: object) -> None:
 
 
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
-    """Refuse a value that is none of the choices; True is not taken for 1."""
+    """Raise if a value is not among the choices; True is not accepted for 1."""
     if isinstance(value, bool) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")

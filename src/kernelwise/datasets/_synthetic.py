@@ -1,10 +1,10 @@
-"""Data made to order."""
-
-from numbers import Integral, Real
+"""Synthetic data."""
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+
+from ..checks import check_count, is_number
 
 
 def make_block_similarity(
@@ -18,8 +18,8 @@ def make_block_similarity(
     .. math:: S_{ij} = Z_{ij} + \delta_{ij}, \qquad Z_{ij} = [y_i = y_j], \qquad
               \delta_{ij} = \delta_{ji} \sim U(0, \mathrm{noise})
 
-    The classes come one after the other and differ by at most one in size. The paper does not say whether its
-    noise is symmetric; here it is, since S is then a similarity and has the eigenvectors that the method asks for.
+    The classes come one after the other and differ by at most one in size. The paper does not say whether its noise is
+    symmetric. Here the noise is symmetric, so that S is a similarity and has the eigenvectors that the method needs.
 
     Parameters
     ----------
@@ -53,23 +53,13 @@ def make_block_similarity(
     >>> S[0]
     array([1., 1., 1., 0., 0., 0.])
     """
-    _check_count("n_samples", n_samples)
-    _check_count("n_classes", n_classes)
-    if n_classes > n_samples:
-        raise ValueError(f"n_classes must be at most n_samples={n_samples}, got {n_classes}")
-    if isinstance(noise, bool) or not isinstance(noise, Real):
+    check_count("n_samples", n_samples)
+    check_count("n_classes", n_classes, most=n_samples, limit=", the number of samples")
+    if not is_number(noise):
         raise TypeError(f"noise must be a number, got {noise!r}")
     if not 0 <= noise < np.inf:
         raise ValueError(f"noise must be finite and at least 0, got {noise!r}")
     y = np.arange(n_samples) * n_classes // n_samples
     draw = check_random_state(random_state).uniform(0.0, noise, size=(n_samples, n_samples))
-    upper = np.triu(draw)
-    delta = upper + np.triu(draw, 1).T
+    delta = np.triu(draw) + np.triu(draw, 1).T
     return (y[:, None] == y) + delta, y
-
-
-def _check_count(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value!r}")

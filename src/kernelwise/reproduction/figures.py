@@ -43,8 +43,8 @@ def mean_line(values: Mapping[tuple[Any, ...], Sequence[float]]) -> Line:
     Examples
     --------
     >>> from kernelwise.reproduction.figures import mean_line
-    >>> mean_line({(0.2,): [0.8, 0.6], (0.0,): [0.9]})
-    Line(x=[0.0, 0.2], y=[0.9, 0.7], spread=[0.0, 0.1])
+    >>> mean_line({(0.2,): [0.75, 0.25], (0.0,): [0.875]})
+    Line(x=[0.0, 0.2], y=[0.875, 0.5], spread=[0.0, 0.25])
     """
     x = sorted(position for (position,) in values)
     means = [float(np.mean(values[(position,)])) for position in x]

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...checks import check_count, check_positive
 from ...mkl.problem import NoisyLabelProblem, margin_of_confidence
 
 
@@ -76,7 +77,7 @@ def budget_from_noise_rate(noise_rate: float, n_samples: int, *, risk: float = 1
     """
     if not 0 <= noise_rate < 1:
         raise ValueError(f"noise_rate must lie in [0, 1), got {noise_rate}; it is the fraction of wrong labels")
-    _check_count(n_samples, "n_samples")
+    check_count("n_samples", n_samples)
     tau = margin_of_confidence(risk)
     return DualBounds(budget=(1 - noise_rate + tau + tau / math.sqrt(n_samples)) * n_samples, upper=1 + tau)
 
@@ -139,8 +140,8 @@ def generalization_bound(
         raise ValueError(f"delta must lie in (0, 1), got {delta}; it is the probability that the bound fails")
     if not worst_loss >= 0:
         raise ValueError(f"worst_loss must not be negative, got {worst_loss}; it is a sum of hinge losses")
-    _check_count(n_samples, "n_samples")
-    _check_positive(penalty, "penalty")
+    check_count("n_samples", n_samples)
+    check_positive("penalty", penalty)
     slope = 1 + margin_of_confidence(risk)
     n_right = n_samples * (1 - noise_rate)
     radius = math.sqrt(2 * slope / (n_right * penalty))
@@ -177,9 +178,9 @@ def mirror_prox_iterations(gap: float, *, norm_f: float, norm_alpha: float, n_sa
     >>> mirror_prox_iterations(0.01, norm_f=2.0, norm_alpha=10.0, n_samples=280, n_kernels=350)
     8222
     """
-    _check_positive(gap, "gap")
-    _check_count(n_samples, "n_samples")
-    _check_count(n_kernels, "n_kernels")
+    check_positive("gap", gap)
+    check_count("n_samples", n_samples)
+    check_count("n_kernels", n_kernels)
     return math.ceil((norm_f**2 + norm_alpha**2) * math.sqrt(n_kernels / (2 * n_samples)) / gap)
 
 
@@ -273,13 +274,3 @@ def equivalent_penalty(problem: NoisyLabelProblem, decisions: ArrayLike) -> floa
     """
     ratio = 1.0 - budget_multiplier(problem, decisions)
     return problem.penalty * max(ratio, 0.0)
-
-
-def _check_count(value: int, name: str) -> None:
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value}")
-
-
-def _check_positive(value: float, name: str) -> None:
-    if not 0 < value < math.inf:
-        raise ValueError(f"{name} must be a positive number, got {value}")
