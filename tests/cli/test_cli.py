@@ -164,12 +164,12 @@ def test_bad_input_is_refused_and_nothing_written(folder, call, rng, case):
     assert {entry.name: entry.read_bytes() for entry in folder.iterdir()} == before
 
 
-def test_cluster_as_a_process(folder, rng):
+def test_cluster_as_a_process(folder, call, rng):
     write_links(folder, rng)
     status, out, err = spawn("cluster", "nodes.csv", "--links", "links.csv", "-k", "2", "--json", "--quiet")
     assert (status, err) == (0, "")
     assert json.loads(out)["sizes"] == [15, 15]
-    refused(spawn("cluster", "nodes.csv", "--links", "nowhere.csv", "-k", "2"), "there is no file nowhere.csv")
+    refused(call("cluster", "nodes.csv", "--links", "nowhere.csv", "-k", "2"), "there is no file nowhere.csv")
 
 
 # ---------------------------------------------------------------------------------------------- audit pairs

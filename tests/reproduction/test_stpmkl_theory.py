@@ -35,8 +35,7 @@ def solution(problem):
     return problem.decisions(result.point)
 
 
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("weighted", "intercept"), [(False, True), (True, False)])
 def test_a_budget_is_a_smaller_penalty(rng, weighted, intercept):
     """f_St(penalty, budget) = r f_Si(penalty r): the same decisions up to a factor."""
     bound = 0
