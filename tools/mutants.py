@@ -105,11 +105,6 @@ HAND_WRITTEN = (
 #: File, line of code, change -> why nothing can notice.
 EQUIVALENT = {
     (
-        "labels/views/diverse_kernels.py",
-        "total, squares = np.zeros((len(S), len(T))), np.zeros((len(S), len(T)) if self.order == 2 else (0, 0))",
-        "0 -> 1",
-    ): "the array is empty either way, and for single features nobody reads it",
-    (
         "pairs/audit/views.py",
         "if pairs.n_samples <= 4 * GRAPH_RANK:",
         "4 -> 5",
