@@ -316,7 +316,7 @@ def test_new_matrices_must_be_of_the_fitted_kernels(data):
     X, _, pairs = data
     stack = np.stack([Gaussian(width=width)(X) for width in (0.5, 1.0)], axis=-1)
     learner = PairKernelLearner("precomputed").fit(stack, pairs=pairs)
-    with pytest.raises(ValueError, match="X has 1 kernels, but 2 were fitted"):
+    with pytest.raises(ValueError, match="X has 1 kernels, but the model was fitted with 2"):
         learner.transform(stack[:, :, 0])
 
 
