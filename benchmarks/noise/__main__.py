@@ -7,16 +7,17 @@ python -m benchmarks.noise demands --half development
 python -m benchmarks.noise figures
 python -m benchmarks.noise truth
 python -m benchmarks.noise told --half development
+python -m benchmarks.noise real --data FOLDER --methods logistic kernelwise
 """
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import datasets
+from . import datasets, real
 from .competitors import GRIDS, METHODS
 from .demands import demands
-from .noise import NOISES
+from .noise import NOISES, STRANGE_NOISES
 from .run import FOLDER, run
 from .tables import table
 
@@ -44,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         print(truth(datasets.HALVES[:4], range(options.seeds)))
         return 0
+    if options.command == "real":
+        return run_real(options)
     if options.command == "table":
         print(table(options.half, options.methods, options.records, options.ours))
         return 0
@@ -56,6 +59,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seeds = range(options.first_seed, options.seeds)
     failed = run(options.half, options.methods, options.noises, seeds, options.sets, options.records)
     print(f"{failed} answers failed" if failed else "complete")
+    return 1 if failed else 0
+
+
+def run_real(options: argparse.Namespace) -> int:
+    """Run the methods on real labels and print the tables."""
+    text, failed = real.real(options.data, options.sets, options.methods, options.rows, options.seed, options.records)
+    print(text)
+    if failed:
+        print(f"\n{failed} answers failed")
     return 1 if failed else 0
 
 
@@ -78,13 +90,28 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument("--records", type=Path, default=FOLDER, help="folder of the records")
     for command in (running, tabling):
         command.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), metavar="METHOD")
-    running.add_argument("--noises", nargs="+", choices=NOISES, default=list(NOISES), metavar="NOISE")
+    running.add_argument(
+        "--noises", nargs="+", choices=(*NOISES, *STRANGE_NOISES), default=list(NOISES), metavar="NOISE"
+    )
     running.add_argument("--sets", nargs="+", default=[], metavar="SET", help="only these of the sets")
     running.add_argument("--seeds", type=int, default=3, help="run the seeds below this number")
     running.add_argument("--first-seed", type=int, default=0, help="and from this one on")
     for command in (tabling, demanding):
         command.add_argument("--ours", type=Path, default=None, help="another folder for the records of kernelwise")
+    add_real(commands.add_parser("real", help="run the methods on labels that people or rules gave; print the tables"))
     return outer
+
+
+def add_real(command: argparse.ArgumentParser) -> None:
+    """The options of the command on real labels."""
+    command.add_argument("--data", type=Path, required=True, help="folder of the .npz files")
+    command.add_argument("--sets", nargs="+", choices=real.SETS, default=list(real.SETS), metavar="SET")
+    command.add_argument("--methods", nargs="+", choices=real.METHODS, default=list(real.METHODS), metavar="METHOD")
+    command.add_argument(
+        "--rows", type=int, default=real.MAX_ROWS, help="at most so many training rows of cifar10n_10k"
+    )
+    command.add_argument("--seed", type=int, default=0, help="of splits, folds and methods")
+    command.add_argument("--records", type=Path, default=real.RECORDS, help="folder of the records")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from time import process_time
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -23,7 +24,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
 Floats = NDArray[np.float64]
@@ -52,22 +53,27 @@ MAX_ITER = 100_000  # steps of libsvm; a guard against C = 100 on random labels
 
 @dataclass
 class Answer:
-    """What a method says: P(class) per test row; if it can, quality per training label and the noise rate."""
+    """What a method says: P(class) per test row; if it can, quality per training label and the noise rate.
+
+    The interval of the noise rate, and whether the method calls it reliable, are for those that have them.
+    """
 
     probabilities: Floats
     predicted: Labels
     chosen: str
     quality: Floats | None = None
     noise_rate: float | None = None
+    interval: tuple[float, float] | None = None
+    reliable: bool | None = None
 
 
 @dataclass
 class Task:
     """What a method sees. Tuned base models are kept, with their CPU seconds, for the methods built on them."""
 
-    X: Floats
+    X: Any  # an array or, where features are words, a sparse matrix
     y: Labels
-    X_test: Floats
+    X_test: Any
     seed: int
     tuned: dict[str, "Tuned"] = field(default_factory=dict)
 
@@ -94,16 +100,20 @@ class CalibratedSVC(ClassifierMixin, BaseEstimator):
     """An SVC on the mean of ten Gaussian kernels, or on one, with probabilities from out-of-fold decision values.
 
     Platt's method: a (multinomial) logistic regression of the given label on decision values out of five folds.
+    Features are brought to [0, 1], or to unit variance if ``standardised``; sparse features stay as they are.
     """
 
-    def __init__(self, C: float = 1.0, gamma: float | None = None, random_state: int = 0) -> None:
+    def __init__(
+        self, C: float = 1.0, gamma: float | None = None, random_state: int = 0, standardised: bool = False
+    ) -> None:
         self.C = C
         self.gamma = gamma
         self.random_state = random_state
+        self.standardised = standardised
 
-    def fit(self, X: Floats, y: Labels, sample_weight: Floats | None = None) -> Self:
+    def fit(self, X: Any, y: Labels, sample_weight: Floats | None = None) -> Self:
         self.classes_ = np.unique(y)
-        self.scaler_ = MinMaxScaler(clip=True).fit(X)
+        self.scaler_ = scaler(X, self.standardised).fit(X)
         self.X_ = self.scaler_.transform(X)
         self.gamma_ = None if self.gamma is None else self.gamma / scale_of(self.X_)
         K = kernel(self.X_, self.X_, self.gamma_)
@@ -113,13 +123,13 @@ class CalibratedSVC(ClassifierMixin, BaseEstimator):
         self.svc_ = machine(self.C).fit(K, y, sample_weight)
         return self
 
-    def decision(self, X: Floats) -> Floats:
+    def decision(self, X: Any) -> Floats:
         return column(self.svc_.decision_function(kernel(self.scaler_.transform(X), self.X_, self.gamma_)))
 
-    def predict_proba(self, X: Floats) -> Floats:
+    def predict_proba(self, X: Any) -> Floats:
         return self.calibrator_.predict_proba(self.decision(X))
 
-    def predict(self, X: Floats) -> Labels:
+    def predict(self, X: Any) -> Labels:
         d = self.decision(X)
         return self.classes_[(d[:, 0] > 0).astype(int) if d.shape[1] == 1 else d.argmax(axis=1)]
 
@@ -128,12 +138,19 @@ def machine(C: float) -> SVC:
     return SVC(C=C, kernel="precomputed", max_iter=MAX_ITER, cache_size=100)
 
 
-def scale_of(X: Floats) -> float:
-    """d var X, the reciprocal of scikit-learn's gamma="scale"."""
-    return float(X.shape[1] * X.var())
+def scaler(X: Any, standardised: bool) -> Any:
+    """Unit variance or the range [0, 1]; sparse features stay as they are."""
+    if sp.issparse(X):
+        return FunctionTransformer()
+    return StandardScaler() if standardised else MinMaxScaler(clip=True)
 
 
-def kernel(X: Floats, Z: Floats, gamma: float | None) -> Floats:
+def scale_of(X: Any) -> float:
+    """d var X, the reciprocal of scikit-learn's gamma="scale"; 1 for sparse features, whose rows have unit length."""
+    return 1.0 if sp.issparse(X) else float(X.shape[1] * X.var())
+
+
+def kernel(X: Any, Z: Any, gamma: float | None) -> Floats:
     """exp(-gamma ||x - z||^2), or its mean over gamma = 1 / (2 s^2) for the ten widths s."""
     squared = euclidean_distances(X, Z, squared=True)
     if gamma is not None:
@@ -158,10 +175,10 @@ def decisions_out_of_fold(
     return found
 
 
-def tune_svc(task: Task, gammas: Sequence[float | None], costs: Sequence[float]) -> Tuned:
+def tune_svc(task: Task, gammas: Sequence[float | None], costs: Sequence[float], standardised: bool = False) -> Tuned:
     start = process_time()
     folds = task.folds()
-    X = MinMaxScaler().fit_transform(task.X)
+    X = scaler(task.X, standardised).fit_transform(task.X)
     scored: list[tuple[float, float, float | None]] = []
     for gamma in gammas:
         K = kernel(X, X, None if gamma is None else gamma / scale_of(X))
@@ -170,7 +187,7 @@ def tune_svc(task: Task, gammas: Sequence[float | None], costs: Sequence[float])
             predicted = (d[:, 0] > 0).astype(int) if d.shape[1] == 1 else d.argmax(axis=1)
             scored.append((float(np.mean(predicted == task.y)), C, gamma))
     _, C, gamma = max(scored, key=lambda entry: (entry[0], -entry[1]))
-    model = CalibratedSVC(C=C, gamma=gamma, random_state=task.seed).fit(task.X, task.y)
+    model = CalibratedSVC(C, gamma, task.seed, standardised).fit(task.X, task.y)
     belief = model.calibrator_.predict_proba(model.out_of_fold_)
     return Tuned(model, f"C={C} gamma={gamma}", belief, process_time() - start)
 
@@ -188,11 +205,11 @@ def best(beliefs: dict[Any, Floats], y: Labels) -> Any:
     return max(beliefs, key=lambda setting: np.mean(beliefs[setting].argmax(axis=1) == y))
 
 
-def tune_logistic(task: Task) -> Tuned:
+def tune_logistic(task: Task, costs: Sequence[float] = LOGISTIC_C) -> Tuned:
     start = process_time()
-    models = {C: make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=300)) for C in LOGISTIC_C}
-    beliefs = {C: np.empty((len(task.y), task.n_classes)) for C in LOGISTIC_C}
-    for (train, test), C in product(task.folds(), LOGISTIC_C):
+    models = {C: make_pipeline(scaler(task.X, True), LogisticRegression(C=C, max_iter=300)) for C in costs}
+    beliefs = {C: np.empty((len(task.y), task.n_classes)) for C in costs}
+    for (train, test), C in product(task.folds(), costs):
         beliefs[C][test] = models[C].fit(task.X[train], task.y[train]).predict_proba(task.X[test])
     C = best(beliefs, task.y)
     return Tuned(models[C].fit(task.X, task.y), f"C={C}", beliefs[C], process_time() - start)
@@ -312,4 +329,12 @@ def ask_kernelwise(task: Task) -> Answer:
     if rate is None:
         rate = kernelwise.estimate_label_noise(task.X, task.y, random_state=task.seed).noise_rate
     belief, predicted = model.predict_proba(task.X_test), model.predict(task.X_test)
-    return Answer(np.asarray(belief), np.asarray(predicted), "", np.asarray(quality, dtype=float), float(rate))
+    return Answer(
+        np.asarray(belief),
+        np.asarray(predicted),
+        "",
+        np.asarray(quality, dtype=float),
+        float(rate),
+        getattr(model, "noise_interval_", None),
+        getattr(model, "diagnostic_", {}).get("reliable"),
+    )

@@ -5,14 +5,17 @@ meet the same rows and the same wrong labels, and ``Cell.fingerprint`` in every 
 """
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.cluster import KMeans
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -25,6 +28,8 @@ Labels = NDArray[np.int64]
 
 # In the order in which they are run: the first three already tell most of the story.
 NOISES = ("sym30", "sym00", "class", "instance", "sym10", "sym20", "sym40")
+# Noise that follows the features and that no model of noise here has in its family; run only when it is asked for.
+STRANGE_NOISES = ("rule", "lookalike", "region", "version", "copied")
 TEST_SHARE = 0.3
 MAX_TRAIN = 700
 
@@ -93,7 +98,9 @@ def noisy_labels(noise: str, X: Floats, y: Labels, seed: int, rng: np.random.Gen
         return drawn(class_dependent(n_classes, rng)[y], rng)
     if noise == "instance":
         return near_boundary(reference_probabilities(X, y, seed), y, rng)
-    raise ValueError(f"noise must be one of {', '.join(NOISES)}, got {noise!r}")
+    if noise in STRANGE:
+        return STRANGE[noise](X, y, rng)
+    raise ValueError(f"noise must be one of {', '.join((*NOISES, *STRANGE_NOISES))}, got {noise!r}")
 
 
 def drawn(probabilities: Floats, rng: np.random.Generator) -> Labels:
@@ -149,3 +156,104 @@ def reference_probabilities(X: Floats, y: Labels, seed: int) -> Floats:
     )
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     return np.mean([cross_val_predict(model, X, y, cv=folds, method="predict_proba") for model in models], axis=0)
+
+
+def by_wrong_rule(X: Floats, y: Labels, rng: np.random.Generator, rate: float = 0.2) -> Labels:
+    """Above a threshold of one feature every label becomes one class.
+
+    The feature is the column of numbers that differs most between the classes. Classes are tried in random order until
+    a threshold makes about ``rate`` of the labels wrong; if none does, the nearest counts. Five rows of every class (or
+    all, if it has fewer) keep their class among the given labels.
+    """
+    numbers = [j for j in range(X.shape[1]) if len(np.unique(X[:, j])) > 2] or list(range(X.shape[1]))
+    counts, Z = np.bincount(y), standardised(X[:, numbers])
+    between = sum(count / len(y) * Z[y == label].mean(axis=0) ** 2 for label, count in enumerate(counts))
+    feature = X[:, numbers[int(np.argmax(between))]]
+    nearest, found = np.inf, y
+    for label in rng.permutation(len(counts)):
+        for threshold in np.unique(feature)[:-1]:
+            given = np.where(feature > threshold, label, y)
+            gap = abs(float(np.mean(given != y)) - rate)
+            kept = np.bincount(given, minlength=len(counts)) >= np.minimum(counts, 5)
+            if gap < nearest and kept.all():
+                nearest, found = gap, given
+        if nearest < 0.05:
+            break
+    return found.astype(np.int64)
+
+
+def between_lookalikes(X: Floats, y: Labels, rng: np.random.Generator, rate: float = 0.3) -> Labels:
+    """Only the two classes whose centroids are nearest exchange labels; two classes alone have symmetric noise."""
+    distances = centroid_distances(standardised(X), y)
+    one, other = np.unravel_index(distances.argmin(), distances.shape)
+    flip = np.isin(y, (one, other)) & (rng.random(len(y)) < rate)
+    return np.where(flip, one + other - y, y).astype(np.int64)
+
+
+def in_one_region(
+    X: Floats, y: Labels, rng: np.random.Generator, share: float = 0.25, inside: float = 0.6, outside: float = 0.02
+) -> Labels:
+    """Labels of the rows nearest to a random row are mostly wrong, and each class is taken for one other class there.
+
+    Inside, a label is more likely wrong than right. Outside, few labels are wrong, and their classes are drawn.
+    """
+    n_classes = int(y.max()) + 1
+    Z = standardised(X)
+    distance = euclidean_distances(Z, Z[[rng.integers(len(y))]])[:, 0]
+    near = np.argsort(np.argsort(distance, kind="stable")) < share * len(y)
+    shift = np.where(near, rng.integers(1, n_classes), rng.integers(1, n_classes, len(y)))
+    flip = rng.random(len(y)) < np.where(near, inside, outside)
+    return np.where(flip, (y + shift) % n_classes, y).astype(np.int64)
+
+
+def of_earlier_version(X: Floats, y: Labels, rng: np.random.Generator, rate: float = 0.8) -> Labels:
+    """Half of one class, along its first principal component, mostly has the label of the nearest other class.
+
+    The class is that of a random row, and a lot decides which half.
+    """
+    Z = standardised(X)
+    label = int(y[rng.integers(len(y))])
+    members = np.flatnonzero(y == label)
+    centred = Z[members] - Z[members].mean(axis=0)
+    axis = np.linalg.svd(centred, full_matrices=False)[2][0]
+    axis *= np.sign(axis[np.abs(axis).argmax()]) * (1 if rng.random() < 0.5 else -1)
+    half = members[np.argsort(-(centred @ axis), kind="stable")[: len(members) // 2]]
+    others = np.array([k for k in np.unique(y) if k != label])
+    centroids = np.array([Z[y == k].mean(axis=0) for k in others])
+    nearest = others[euclidean_distances(Z[half].mean(axis=0)[None], centroids)[0].argmin()]
+    given = y.astype(np.int64)
+    given[half[rng.random(len(half)) < rate]] = nearest
+    return given
+
+
+def copied(X: Floats, y: Labels, rng: np.random.Generator, size: int = 8, share: float = 0.2) -> Labels:
+    """In some of many small clusters all rows share one label, of the class that is rarest in the cluster."""
+    n_classes, n_clusters = int(y.max()) + 1, max(len(y) // size, 2)
+    means = KMeans(n_clusters, n_init=1, random_state=int(rng.integers(2**31)))
+    cluster = means.fit_predict(standardised(X))
+    given = y.astype(np.int64)
+    for number in rng.permutation(n_clusters)[: round(share * n_clusters)]:
+        counts = np.bincount(y[cluster == number], minlength=n_classes)
+        given[cluster == number] = rng.choice(np.flatnonzero(counts == counts.min()))
+    return given
+
+
+def standardised(X: Floats) -> Floats:
+    """Zero mean and unit variance."""
+    return StandardScaler().fit_transform(X)
+
+
+def centroid_distances(Z: Floats, y: Labels) -> Floats:
+    """Distances between the means of the classes; a class is infinitely far from itself."""
+    distances = euclidean_distances([Z[y == k].mean(axis=0) for k in range(int(y.max()) + 1)])
+    np.fill_diagonal(distances, np.inf)
+    return distances
+
+
+STRANGE: dict[str, Callable[[Floats, Labels, np.random.Generator], Labels]] = {
+    "rule": by_wrong_rule,
+    "lookalike": between_lookalikes,
+    "region": in_one_region,
+    "version": of_earlier_version,
+    "copied": copied,
+}

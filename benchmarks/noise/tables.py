@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from .noise import NOISES
+from .noise import NOISES, STRANGE_NOISES
 from .run import FOLDER, Key, key_of, read
 
 OURS = "kernelwise"
-ORDER = tuple(sorted(NOISES, key=lambda noise: (not noise.startswith("sym"), noise)))
+ORDER = (*sorted(NOISES, key=lambda noise: (not noise.startswith("sym"), noise)), *STRANGE_NOISES)
 METRICS = {
     "accuracy": "Accuracy on clean test labels",
     "audit_auc": "Audit: area under the ROC curve, wrong training labels against right ones",

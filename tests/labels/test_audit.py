@@ -24,7 +24,8 @@ def test_wrong_labels_come_first(given):
     assert np.mean(wrong[audit.order[:30]]) > 0.85
     assert audit.noise_rate == pytest.approx(wrong.mean(), abs=0.08)
     assert np.mean(audit.suggested == y) > 0.9
-    assert np.mean(wrong[audit.order[: audit.worth_checking(0.5)]]) == pytest.approx(0.5, abs=0.15)
+    assert np.mean(wrong[audit.order[: audit.worth_checking()]]) > 0.7
+    assert np.mean(wrong[audit.order[: audit.worth_checking(precision=0.5)]]) == pytest.approx(0.5, abs=0.15)
 
 
 def test_any_classifier_will_do(given):

@@ -56,7 +56,32 @@ def test_worth_checking_is_the_largest_count_with_the_wanted_precision(make, qua
     wrong = 1 - np.array(quality)[audit.order]
     enough = [k for k in range(1, len(wrong) + 1) if wrong[:k].mean() >= precision - 1e-9]
     barely = [k for k in range(1, len(wrong) + 1) if wrong[:k].mean() >= precision + 1e-9]
-    assert max(barely, default=0) <= audit.worth_checking(precision) <= max(enough, default=0)
+    assert max(barely, default=0) <= audit.worth_checking(precision=precision) <= max(enough, default=0)
+
+
+@pytest.mark.parametrize("make", [label_audit, pair_audit])
+@given(quality=QUALITIES, chance=st.floats(0, 0.99))
+def test_worth_checking_counts_rows_by_their_own_chance(make, quality, chance):
+    assert make(quality).worth_checking(chance) == sum(1 - one > chance for one in quality)
+    assert make(quality).worth_checking() == sum(1 - one > 0.5 for one in quality)
+
+
+def test_a_row_without_a_label_comes_last_and_is_not_worth_a_check():
+    audit = label_audit([np.nan, 0.9, 0.2], labels=np.array([None, "a", "b"], dtype=object))
+    assert audit.order.tolist() == [2, 1, 0]
+    assert audit.worth_checking() == audit.worth_checking(precision=0.8) == 1
+
+
+def test_the_alternative_is_the_most_probable_other_class():
+    audit = label_audit(
+        [0.5, 0.1],
+        labels=np.array(["a", "c"]),
+        suggested=np.array(["b", "a"]),
+        probabilities=np.array([[0.5, 0.3, 0.2], [0.6, 0.3, 0.1]]),
+        classes=np.array(["a", "b", "c"]),
+        transition=np.eye(3),
+    )
+    assert audit.alternative.tolist() == ["b", "a"]
 
 
 def test_rounding_does_not_take_from_what_is_worth_checking():
@@ -98,8 +123,8 @@ def test_callers_arrays_stay_writeable():
 
 
 def test_repr_tells_rate_interval_and_count():
-    assert repr(label_audit([0.9, 0.1])) == "LabelAudit(n_samples=2, noise_rate=0.2 [0.1, 0.3], worth_checking=2)"
-    assert "precision_positive=0.8 [0.7, 0.9], precision_negative=0.9, worth_checking=2" in repr(pair_audit([0.9, 0.1]))
+    assert repr(label_audit([0.9, 0.1])) == "LabelAudit(n_samples=2, noise_rate=0.2 [0.1, 0.3], worth_checking=1)"
+    assert "precision_positive=0.8 [0.7, 0.9], precision_negative=0.9, worth_checking=1" in repr(pair_audit([0.9, 0.1]))
 
 
 @pytest.mark.parametrize(
@@ -115,9 +140,11 @@ def test_repr_tells_rate_interval_and_count():
         (lambda: label_audit([0.2], transition=np.eye(3)), ValueError, r"transition must have shape \(2, 2\)"),
         (lambda: label_audit([0.2], noise_rate=2.0), ValueError, "noise_rate must lie between 0 and 1"),
         (lambda: label_audit([0.2], noise_interval=(0.5, 0.2)), ValueError, "noise_interval must be a pair"),
-        (lambda: label_audit([0.2]).worth_checking(0.0), ValueError, "precision must be a number above 0"),
-        (lambda: label_audit([0.2]).worth_checking("half"), ValueError, "precision must be a number above 0"),
-        (lambda: pair_audit([np.nan]), ValueError, "quality must hold probabilities"),
+        (lambda: label_audit([0.2]).worth_checking(precision=0.0), ValueError, "precision must be a number above 0"),
+        (lambda: label_audit([0.2]).worth_checking(precision="half"), ValueError, "precision must be a number above"),
+        (lambda: label_audit([0.2]).worth_checking(1.0), ValueError, "chance must be a number of at least 0"),
+        (lambda: label_audit([0.2]).worth_checking("half"), ValueError, "chance must be a number of at least 0"),
+        (lambda: pair_audit([1.2]), ValueError, "quality must hold probabilities"),
         (lambda: pair_audit([0.5], pairs=[(0, 1)]), TypeError, "pairs must be a kernelwise.Pairs"),
         (lambda: pair_audit([0.5], noise=0.2), TypeError, "noise must be a kernelwise.PairNoise"),
         (lambda: pair_audit([0.5], suggested=[1, -1]), ValueError, "suggested has 2 values for 1 pairs"),

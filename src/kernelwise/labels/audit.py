@@ -1,18 +1,20 @@
 """How many labels are wrong, and which: two functions for users who want no classifier."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state, indexable
 
+from ..samples import balanced_folds
 from ..supervision.audit import LabelAudit
 from .classifier import NoisyLabelClassifier
 from .noise_model.explanations import explain_label_noise
 from .noise_model.posterior import FLOOR
+from .verdict import diagnose, is_missing, transition_of
 
 Array = NDArray[np.float64]
 
@@ -28,7 +30,7 @@ class LabelNoiseEstimate:
     noise_rate : float
         The share of wrong labels.
     interval : tuple of two floats
-        Where the share of wrong labels lies with 95 % probability, if the noise model holds.
+        The range of this share over all explanations of the labels, for errors that do not follow the features.
     transition : ndarray of shape (n_classes, n_classes)
         P(given | true): rows are true classes, columns are given classes.
     classes : ndarray of shape (n_classes,)
@@ -85,6 +87,7 @@ def audit_labels(
     estimator: Any = None,
     probabilities: ArrayLike | None = None,
     random_state: Any = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> LabelAudit:
     """Estimate how many labels are wrong, and rank the labels so that suspect labels come first.
 
@@ -93,12 +96,15 @@ def audit_labels(
     X : array, sparse matrix or DataFrame of shape (n_samples, n_features), or None
         May be None where ``probabilities`` are given.
     y : array-like of shape (n_samples,)
+        A row whose label is None or NaN has no quality; the audit suggests a label for it.
     estimator : classifier, optional
         Any scikit-learn classifier with ``predict_proba``; it scores each sample out of sample, in five folds. The
         default is :class:`NoisyLabelClassifier`.
     probabilities : array-like of shape (n_samples, n_classes), optional
         Out-of-sample probabilities of the *given* labels by a model of your own, one column per class in sorted order.
     random_state : int, RandomState or None
+    progress : callable, optional
+        See :meth:`NoisyLabelClassifier.fit`.
 
     Returns
     -------
@@ -118,26 +124,62 @@ def audit_labels(
     if estimator is not None and probabilities is not None:
         raise ValueError("give estimator or probabilities, not both: probabilities already are an estimator's answer")
     if estimator is None and probabilities is None:
-        return audit_by(NoisyLabelClassifier(random_state=random_state).fit(X, y), y)
+        return audit_by(NoisyLabelClassifier(random_state=random_state).fit(X, y, progress=progress), y)
     labels = np.asarray(y)
+    if (missing := is_missing(labels)).any():
+        raise ValueError(
+            f"y has no label in row {int(missing.argmax())}; with estimator or probabilities every row needs a label. "
+            "Leave the row out"
+        )
     classes, given = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"an audit needs two classes or more, got one class: {classes}")
     if probabilities is None:
-        folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=check_random_state(random_state).randint(2**31))
-        probabilities = cross_val_predict(clone(estimator), X, labels, cv=folds, method="predict_proba")
+        seed = check_random_state(random_state).randint(2**31)
+        probabilities = _out_of_fold(clone(estimator), X, labels, classes, given, seed)
     belief = _check_probabilities(probabilities, len(labels), classes)
     scores = np.log(np.clip(belief, FLOOR, None))
     posterior = explain_label_noise(scores, given)
     found = posterior.label_posterior(scores, given)
-    return _audit(labels, classes, found, posterior.noise_rate, posterior.interval(0.95), posterior.transition)
+    rate = float(np.mean(1 - found[np.arange(len(labels)), given]))
+    low, high = posterior.interval
+    interval = min(low, rate), max(high, rate)
+    return _audit(
+        labels,
+        classes,
+        found,
+        rate,
+        interval,
+        transition_of(found, given, np.ones(len(labels))),
+        diagnose(posterior, rate, interval, scores, given),
+    )
 
 
 def audit_by(model: NoisyLabelClassifier, y: ArrayLike) -> LabelAudit:
     """Return the audit of the labels ``y`` to which the model was fitted."""
     return _audit(
-        y, model.classes_, model.label_probabilities_, model.noise_rate_, model.noise_interval_, model.transition_
+        y,
+        model.classes_,
+        model.label_probabilities_,
+        model.noise_rate_,
+        model.noise_interval_,
+        model.transition_,
+        model.diagnostic_,
     )
+
+
+def _out_of_fold(
+    estimator: Any, X: Any, labels: NDArray[Any], classes: NDArray[Any], given: NDArray[np.intp], seed: int
+) -> Array:
+    """Return the probabilities of the labels, each by a fit that did not see it; rare classes may lack in a fold."""
+    belief, X = np.zeros((len(labels), len(classes))), indexable(X)[0]
+    fold = balanced_folds(given, N_FOLDS, np.random.RandomState(seed))
+    for k in np.unique(fold):
+        rows, others = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
+        model = clone(estimator).fit(_safe_indexing(X, others), labels[others])
+        columns = np.searchsorted(classes, model.classes_)
+        belief[np.ix_(rows, columns)] = model.predict_proba(_safe_indexing(X, rows))
+    return belief
 
 
 def _check_probabilities(probabilities: ArrayLike, n_samples: int, classes: NDArray[Any]) -> Array:
@@ -159,16 +201,28 @@ def _audit(
     noise_rate: float,
     noise_interval: tuple[float, float],
     transition: Array,
+    diagnostic: dict[str, Any],
 ) -> LabelAudit:
-    labels = np.asarray(y)
-    quality = found[np.arange(len(labels)), np.searchsorted(classes, labels)]
+    labels, missing = np.asarray(y), is_missing(y)
+    filled = np.where(missing, np.asarray(classes[0], dtype=object), np.asarray(y, dtype=object)).tolist()
+    column = np.minimum(np.searchsorted(classes, filled), len(classes) - 1)
+    known = ~missing & (classes[column] == np.array(filled))
+    rows = np.arange(len(labels))
+    quality = np.where(missing, np.nan, np.where(known, found[rows, column], 0.0))
+    likely = found.argmax(axis=1)
+    others = found.copy()
+    others[rows[known], column[known]] = -1.0
+    # A label that is wrong with a chance of one half or more is not suggested again, even if no other is more probable.
+    suspect = known & (quality <= 0.5)
+    suggested = classes[np.where(suspect, others.argmax(axis=1), np.where(known, column, likely))]
     return LabelAudit(
         labels=labels,
         quality=quality,
-        suggested=classes[found.argmax(axis=1)],
+        suggested=suggested,
         probabilities=found,
         classes=classes,
         noise_rate=noise_rate,
         noise_interval=noise_interval,
         transition=transition,
+        diagnostic=diagnostic,
     )

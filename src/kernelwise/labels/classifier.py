@@ -1,5 +1,6 @@
 """The classifier to use when some labels are wrong and nobody knows how many."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,31 +23,29 @@ from ..samples import (
 )
 from ..tables.columns import is_table
 from ..tables.preparation import TableFeatures
-from .noise_model.explanations import ExplainedNoise, explained
-from .noise_model.posterior import fit_label_noise
-from .views.margins import margin_views
-from .views.pool import ScorePool, fit_pool, weigh
+from .noise_model.explanations import ExplainedNoise, explain_label_noise
+from .verdict import diagnose, is_missing, transition_of
+from .views.pool import ScorePool, columns_per_class, fit_pool
 
 Array = NDArray[np.float64]
 
 #: Standardised features are cut off here, so that one extreme value does not dominate a distance.
 CUT = 4.0
-#: The number of rows that are kept for feature importances.
-IMPORTANCE_ROWS = 100
-#: Below this separability, or above this width of the interval, the diagnostic says that results are not reliable.
-WEAK_SCORES, WIDE_INTERVAL = 0.55, 0.3
+#: The number of rows that are kept for feature importances; with many features fewer rows are shuffled, and these many
+#: are scored at once.
+IMPORTANCE_ROWS, IMPORTANCE_CELLS, FEWEST_ROWS, AT_ONCE = 100, 20_000, 8, 2000
 #: Equal samples are separate rows, so that each is left out by itself: up to this number of equal samples, and up to
 #: this number of rows in all. Beyond these numbers, equal samples are one row with a larger weight.
 MOST_COPIES, MOST_ROWS = 20, 14_000
-#: Below this estimate of the noise rate, support vector machines join the views.
-LOW_NOISE = 0.15
+#: Columns whose spreads differ by less than this factor share a scale whatever is done.
+SAME_SPREAD = 1.1
 
 
 class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     r"""Classify when an unknown share of the labels is wrong; say how many, and which.
 
-    Kernels of many kinds and two forests score every training row out of sample, in closed form. Their weighted mean
-    ``s`` enters a noise model (see :mod:`kernelwise.labels.noise_model.posterior`),
+    Kernels of many kinds, logistic regression and two forests score every training row out of sample. Their mixture
+    ``s`` (:mod:`kernelwise.labels.views.pool`) enters a noise model (:mod:`kernelwise.labels.noise_model.posterior`),
 
     .. math:: P(\text{given} = j \mid s) = \sum_k T_{kj} \, P(\text{true} = k \mid s),
 
@@ -61,30 +60,35 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     noise_rate_ : float
-        The estimated share of wrong labels among the training labels.
+        The estimated share of wrong labels among the training labels: the mean of ``1 - label_quality_``.
     noise_interval_ : tuple of two floats
-        Where the share of wrong labels lies with 95 % probability, if the noise model holds.
+        The range of this share over the explanations in ``diagnostic_["explanations"]``, for errors that do not follow
+        the features.
     transition_ : ndarray of shape (n_classes, n_classes)
         P(given | true): rows are true classes, columns are given classes.
     label_quality_ : ndarray of shape (n_samples,)
-        The probability that each training label is right, by models that did not see the label.
+        The probability that each training label is right, by models that did not see the label; NaN for rows without a
+        label.
     label_probabilities_ : ndarray of shape (n_samples, n_classes)
         The probability of each true class for the training rows, which takes the given label into account.
     kernel_names_, kernel_weights_ : list of str, ndarray
-        The views and their weights in the score.
+        The views and their weights in the mixture.
     diagnostic_ : dict
-        ``separability`` (how well scores rank given labels; 0.5 is chance, and then nothing is known about the noise),
-        ``interval_width``, ``disagreement`` (the share of rows on which two views differ), ``least_noise_rate`` (the
-        share of wrong labels if labels near the boundary are doubtful because classes overlap), ``largest_noise_rate``
-        (the share if classes do not overlap, and these labels are doubtful because they are wrong), ``boundary_errors``
-        (the probability of the second case; ``noise_rate_`` is the mean over both cases) and ``reliable``.
+        ``reliable`` (whether the range is narrow enough to be called an answer), ``reason`` (why, in words),
+        ``claim`` (what the figures speak of), ``explanations`` (the range of the share of wrong labels under each
+        explanation), ``separability`` (how well scores rank given labels; 0.5 is chance, and then nothing is known
+        about the noise), ``interval_width``, ``disagreement`` (the share of rows on which the two views of largest
+        weight differ), ``least_noise_rate`` (the share of wrong labels if labels near the boundary are doubtful because
+        classes overlap), ``largest_noise_rate`` (the share if classes do not overlap, and these labels are doubtful
+        because they are wrong) and ``boundary_errors`` (the probability of the second case).
 
     Notes
     -----
     Doubtful labels near the boundary between two classes have two explanations: the classes overlap, or labels near the
     boundary are wrong more often than other labels. The data can only partly distinguish the two, so both explanations
     are averaged (see :mod:`kernelwise.labels.noise_model.explanations`), and the truth may lie anywhere between their
-    noise rates.
+    noise rates. Errors that follow a rule in the features look like the truth to any method that has only the labels:
+    all figures speak of errors that do not follow the features.
 
     Equal rows are treated as different samples that look alike: each row is scored by models that saw the others. If
     equal rows are copies of one record, they also copy its error and confirm each other; give every record once then.
@@ -104,7 +108,14 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     def __init__(self, *, random_state: Any = None):
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "NoisyLabelClassifier":
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> "NoisyLabelClassifier":
         """Learn from labels of which some are wrong.
 
         Parameters
@@ -113,50 +124,56 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             A DataFrame, or an array with strings, may have columns of numbers, dates, categories and text, with
             missing cells. It is prepared as a file is: see :class:`kernelwise.tables.preparation.TableFeatures`.
         y : array-like of shape (n_samples,)
-            Labels, of any type that numpy can sort.
+            Labels, of any type that numpy can sort. A row whose label is None or NaN is not learned from; its
+            ``label_probabilities_`` are those of a prediction.
         sample_weight : array-like of shape (n_samples,), optional
             A weight of two counts like the sample given twice.
+        progress : callable, optional
+            Called with the number of views that are fitted, and the number of all views.
 
         Returns
         -------
         self
         """
         rng = check_random_state(self.random_state)
-        X, y, weight = self._read_training(X, y, sample_weight)
-        self.classes_, target = np.unique(y[weight > 0], return_inverse=True)
+        X, y, weight, labelled = self._read_training(X, y, sample_weight)
+        used = np.flatnonzero(labelled & (weight > 0))
+        self.classes_, target = np.unique(y[used], return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"a classifier needs two classes or more among samples with a weight, got one class: {self.classes_}"
+                "a classifier needs two classes or more among samples with a label and a weight, got "
+                f"{'none' if not len(self.classes_) else f'one class: {self.classes_}'}"
             )
-        used = np.flatnonzero(weight > 0)
         merged = distinct_samples(X[used], target, weight[used])
         Z = X[used[merged.first]]
         self._scaler = None if sp.issparse(Z) else _Standardiser.fit(Z, merged.weight)
         copies = _copies(merged.weight)
         sample = np.repeat(np.arange(len(copies)), copies)
-        Z, given, weight = self._standardised(Z)[sample], target[merged.first][sample], (merged.weight / copies)[sample]
-        pool = self._fit_scores(Z, given, weight, rng)
-        scores = _columns_per_class(pool.out_of_sample)
-        self._keep(pool, Z)
+        Z, given, shared = self._standardised(Z)[sample], target[merged.first][sample], (merged.weight / copies)[sample]
+        common = None if self._scaler is None else self._scaler.common
+        pool = fit_pool(Z, given, len(self.classes_), shared, rng, common, progress)
+        scores = pool.out_of_sample
+        self._posterior: ExplainedNoise = explain_label_noise(scores, given, shared)
+        self.kernel_names_ = [view.name for view in pool.views]
+        self.kernel_weights_ = pool.weights
+        rows = np.linspace(0, Z.shape[0] - 1, min(Z.shape[0], IMPORTANCE_ROWS)).astype(np.intp)
+        self._pool, self._some_rows = pool.settled(), Z[rows]
         posterior = self._posterior.label_posterior(scores, given)
         starts = np.cumsum(copies) - copies
-        self._audit(X, y, used, merged, np.add.reduceat(posterior, starts) / copies[:, None])
-        self._diagnose(pool, scores, given, weight)
+        self._audit(X, y, labelled, weight, used, merged, np.add.reduceat(posterior, starts) / copies[:, None])
+        self.diagnostic_ = diagnose(self._posterior, self.noise_rate_, self.noise_interval_, scores, given) | {
+            "disagreement": _disagreement(pool, shared)
+        }
         return self
 
-    def _fit_scores(self, Z: Any, given: NDArray[np.intp], weight: Array, rng: np.random.RandomState) -> ScorePool:
-        """Fit the pool and the noise model; if the noise rate is low, fit them again with the margin views."""
-        Y = _signs(given, len(self.classes_))
-        pool = fit_pool(Z, Y, weight, rng)
-        noise = fit_label_noise(_columns_per_class(pool.out_of_sample), given, weight)
-        if noise.noise_rate < LOW_NOISE and (margins := margin_views(Z, given, Y, weight, rng)):
-            pool = weigh(pool.views + margins, Y, weight)
-            noise = fit_label_noise(_columns_per_class(pool.out_of_sample), given, weight)
-        self._posterior: ExplainedNoise = explained(noise, _columns_per_class(pool.out_of_sample), given, weight)
-        return pool
-
-    def _read_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array]:
+    def _read_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array, NDArray[np.bool_]]:
+        """Return samples, labels (any label where there is none), weights, and which samples have a label."""
         self._columns = None
+        missing = is_missing(y)
+        if missing.any() and not missing.all():
+            y = np.array(y, dtype=object)
+            y[missing] = y[~missing][0]
+            y = np.array(y.tolist())
         if is_table(X):
             y = validate_data(self, y=y)
             validate_data(self, X, skip_check_array=True)  # the estimator remembers the names of the columns
@@ -170,24 +187,22 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         if sp.issparse(X):  # a sparse matrix is not standardised
             check_magnitude(X, "X")
         check_classification_targets(y)
-        return X, y, read_weights(sample_weight, X)
+        return X, y, read_weights(sample_weight, X), ~missing
 
     def _standardised(self, X: Any) -> Any:
         return X if self._scaler is None else self._scaler(X)
 
-    def _keep(self, pool: ScorePool, Z: Any) -> None:
-        self.kernel_names_ = [view.name for view in pool.views]
-        self.kernel_weights_ = pool.weights
-        self.noise_rate_ = self._posterior.noise_rate
-        self.noise_interval_ = self._posterior.interval(0.95)
-        self.transition_ = self._posterior.transition
-        rows = np.linspace(0, Z.shape[0] - 1, min(Z.shape[0], IMPORTANCE_ROWS)).astype(np.intp)
-        self._pool, self._some_rows = pool.settled(), Z[rows]
-
     def _audit(
-        self, X: Any, y: NDArray[Any], used: NDArray[np.intp], merged: DistinctSamples, posterior: Array
+        self,
+        X: Any,
+        y: NDArray[Any],
+        labelled: NDArray[np.bool_],
+        weight: Array,
+        used: NDArray[np.intp],
+        merged: DistinctSamples,
+        posterior: Array,
     ) -> None:
-        """Give every row the probabilities of its distinct row; rows without weight are scored as new rows."""
+        """Give every row the probabilities of its distinct row; rows without weight or label are scored as new rows."""
         probabilities = np.empty((len(y), len(self.classes_)))
         probabilities[used] = posterior[merged.group]
         unused = np.setdiff1d(np.arange(len(y)), used)
@@ -195,26 +210,16 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             probabilities[unused] = self._posterior.true_probabilities(self._scores(X[unused]))
         column = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         known = self.classes_[column] == y
+        quality = np.where(known, probabilities[np.arange(len(y)), column], 0.0)
         self.label_probabilities_ = probabilities
-        self.label_quality_ = np.where(known, probabilities[np.arange(len(y)), column], 0.0)
-
-    def _diagnose(self, pool: ScorePool, scores: Array, given: NDArray[np.intp], weight: Array) -> None:
-        heaviest = np.argsort(-pool.weights, kind="stable")[:2]
-        choices = [_columns_per_class(pool.base + pool.views[view].out_of_sample).argmax(axis=1) for view in heaviest]
-        separability = float(np.mean([_ranking(scores[:, k], given == k) for k in range(scores.shape[1])]))
-        width = self.noise_interval_[1] - self.noise_interval_[0]
-        self.diagnostic_ = {
-            "separability": separability,
-            "interval_width": width,
-            "disagreement": float(weight @ (choices[0] != choices[-1]) / weight.sum()),
-            "least_noise_rate": self._posterior.overlap.noise_rate,
-            "largest_noise_rate": self._posterior.largest_rate,
-            "boundary_errors": self._posterior.boundary_share,
-            "reliable": bool(separability >= WEAK_SCORES and width <= WIDE_INTERVAL),
-        }
+        self.label_quality_ = np.where(labelled, quality, np.nan)
+        self.noise_rate_ = float(weight[used] @ (1 - quality[used]) / weight[used].sum())
+        low, high = self._posterior.interval
+        self.noise_interval_ = min(low, self.noise_rate_), max(high, self.noise_rate_)
+        self.transition_ = transition_of(probabilities[used], column[used], weight[used])
 
     def _scores(self, X: Any) -> Array:
-        return _columns_per_class(self._pool(self._standardised(X)))
+        return self._pool(self._standardised(X))
 
     def _read_new(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -242,19 +247,32 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     def feature_importances_(self) -> Array:
         """How much scores change when a feature is shuffled among rows.
 
-        The mean squared change of the score over some training rows, as shares that sum to one; they are computed at
-        each access. They describe the model: two features with the same information share their importance.
+        The mean squared change of the log-probabilities over some training rows, as shares that sum to one; they are
+        computed at the first access. They describe the model: two features with the same information share their
+        importance.
         """
         check_is_fitted(self)
+        if not hasattr(self, "_importances"):
+            self._importances = self._shuffled_importances()
+        return self._importances
+
+    def _shuffled_importances(self) -> Array:
         given, rng = self._some_rows, np.random.RandomState(0)
-        rows, base = given.toarray() if sp.issparse(given) else given, self._pool(given)
-        ends = [(j, j + 1) for j in range(rows.shape[1])] if self._columns is None else self._columns.parts
+        ends = [(j, j + 1) for j in range(given.shape[1])] if self._columns is None else self._columns.parts
+        # Wide data have many features to shuffle, so fewer rows have to do.
+        rows = given[: max(FEWEST_ROWS, IMPORTANCE_CELLS // len(ends))]
+        rows, base = rows.toarray() if sp.issparse(rows) else rows, self._pool(rows)
         moved = np.zeros(len(ends))
-        for j, part in enumerate(slice(*pair) for pair in ends):
-            if np.ptp(rows[:, part], axis=0).any():
-                shuffled = rows.copy()
-                shuffled[:, part] = rng.permutation(shuffled[:, part])
-                moved[j] = np.mean((self._pool(type(given)(shuffled) if sp.issparse(given) else shuffled) - base) ** 2)
+        varied = [j for j, (start, stop) in enumerate(ends) if np.ptp(rows[:, start:stop], axis=0).any()]
+        at_once = max(AT_ONCE // len(rows), 1)
+        for first in range(0, len(varied), at_once):
+            batch = varied[first : first + at_once]
+            shuffled = np.repeat(rows[None], len(batch), axis=0)
+            for copy, (start, stop) in zip(shuffled, (ends[j] for j in batch), strict=True):
+                copy[:, start:stop] = rng.permutation(copy[:, start:stop])
+            stacked = shuffled.reshape(-1, rows.shape[1])
+            scores = self._pool(type(given)(stacked) if sp.issparse(given) else stacked)
+            moved[batch] = np.mean((scores.reshape(len(batch), *base.shape) - base) ** 2, axis=(1, 2))
         total = moved.sum()
         return moved / total if total > 0 else np.full(len(moved), 1 / len(moved))
 
@@ -280,6 +298,16 @@ class _Standardiser(NamedTuple):
         constant = spread <= 1e-12 * np.maximum(np.abs(mean), np.finfo(float).tiny)
         return cls(unit, mean, np.where(constant, np.inf, spread))
 
+    @property
+    def common(self) -> Array | None:
+        """Multiples of the columns after which all columns have one scale, or None where they have it already."""
+        varied = np.isfinite(self.spread)
+        logs = np.where(varied, np.log(self.unit) + np.log(np.where(varied, self.spread, 1.0)), -np.inf)
+        if varied.sum() < 2 or np.ptp(logs[varied]) < np.log(SAME_SPREAD):
+            return None
+        relative = np.exp(logs - logs[varied].max())
+        return relative / np.sqrt(np.mean(relative[varied] ** 2))
+
     def __call__(self, X: Array) -> Array:
         with np.errstate(over="ignore"):  # new samples may be beyond all bounds of the training data
             Z = np.clip(X / self.unit, -LARGEST, LARGEST)
@@ -292,20 +320,8 @@ def _copies(weight: Array) -> NDArray[np.intp]:
     return np.minimum(np.ceil(weight), most).astype(np.intp)
 
 
-def _signs(target: NDArray[np.intp], n_classes: int) -> Array:
-    """Return one column of +1 and -1 for two classes, or one column per class for more classes."""
-    signs = 2.0 * np.eye(n_classes)[target] - 1.0
-    return signs[:, 1:] if n_classes == 2 else signs
-
-
-def _columns_per_class(scores: Array) -> Array:
-    return np.column_stack([np.zeros(len(scores)), scores[:, 0]]) if scores.shape[1] == 1 else scores
-
-
-def _ranking(score: Array, positive: NDArray[np.bool_]) -> float:
-    """Return the probability that a positive sample scores higher than a negative sample."""
-    from scipy.stats import rankdata
-
-    n_positive, n_negative = int(positive.sum()), int((~positive).sum())
-    ranks = rankdata(score)[positive].sum()
-    return float((ranks - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative))
+def _disagreement(pool: ScorePool, weight: Array) -> float:
+    """Return the share of rows on which the two views of largest weight choose different classes."""
+    heaviest = np.argsort(-pool.weights, kind="stable")[:2]
+    choices = [pool.curves[view](columns_per_class(pool.views[view].out_of_sample)).argmax(axis=1) for view in heaviest]
+    return float(weight @ (choices[0] != choices[-1]) / weight.sum())

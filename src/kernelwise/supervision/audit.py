@@ -5,7 +5,7 @@ first in ``order``. A check of the first k of them should find :math:`\sum_{i \l
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -33,20 +33,25 @@ class _Suspects:
         """Positions from the most to the least suspect; equal qualities stay in the given order."""
         return np.argsort(self.quality, kind="stable")
 
-    def worth_checking(self, precision: float = 0.5) -> int:
-        r"""How many labels or pairs to check if at least this fraction of the checked ones should be wrong.
-
-        The largest k with :math:`\frac1k \sum_{i \le k} (1 - q_i) \ge` ``precision``, over the k most suspect.
+    def worth_checking(self, chance: float = 0.5, *, precision: float | None = None) -> int:
+        r"""How many labels or pairs to check: those that are wrong with more than this chance.
 
         Parameters
         ----------
-        precision : float, default=0.5
-            Above 0 and at most 1.
+        chance : float, default=0.5
+            At least 0 and below 1. If a check costs c times as much as an error that stays, ``chance=c`` costs least.
+        precision : float, optional
+            Above 0 and at most 1. Instead of a chance for every one, a fraction of all checks: the largest k with
+            :math:`\frac1k \sum_{i \le k} (1 - q_i) \ge` ``precision``, over the k most suspect.
         """
+        wrong = 1.0 - np.sort(self.quality[~np.isnan(self.quality)])
+        if precision is None:
+            if not is_number(chance) or not 0 <= chance < 1:
+                raise ValueError(f"chance must be a number of at least 0 and below 1, got {chance!r}")
+            return int(np.count_nonzero(wrong > chance))
         if not is_number(precision) or not 0 < precision <= 1:
             raise ValueError(f"precision must be a number above 0 and at most 1, got {precision!r}")
         # The values fall, so their running mean falls too, and counting is enough.
-        wrong = 1.0 - np.sort(self.quality)
         means = wrong.cumsum() / np.arange(1, len(wrong) + 1)
         return int(np.count_nonzero(means >= precision - ROUNDING))
 
@@ -73,19 +78,22 @@ class LabelAudit(_Suspects):
     labels : array of shape (n_samples,)
         The labels as given.
     quality : array of shape (n_samples,)
-        :math:`q_i = \Pr(\text{label i is right})`.
+        :math:`q_i = \Pr(\text{label i is right})`; NaN for a row without a label.
     suggested : array of shape (n_samples,)
-        The most probable class.
+        The label itself where it is probably right, and otherwise the most probable other class. :attr:`alternative`
+        has the most probable other class of every row.
     probabilities : array of shape (n_samples, n_classes)
         The probabilities of the true class.
     classes : array of shape (n_classes,)
         The classes that the columns of ``probabilities`` and ``transition`` belong to.
     noise_rate : float
-        The fraction of wrong labels.
+        The fraction of wrong labels: the mean of ``1 - quality``.
     noise_interval : pair of float
-        The fraction lies in this interval with 95 % probability.
+        The range of the fraction over all explanations of the labels.
     transition : array of shape (n_classes, n_classes)
         :math:`T_{cd} = \Pr(\text{given } d \mid \text{true } c)`; rows are true classes and sum to one.
+    diagnostic : dict, optional
+        How far these figures can be trusted: see :class:`NoisyLabelClassifier`.
 
     Examples
     --------
@@ -98,9 +106,9 @@ class LabelAudit(_Suspects):
     ...     transition=np.array([[0.9, 0.1], [0.5, 0.5]]),
     ... )
     >>> audit
-    LabelAudit(n_samples=3, noise_rate=0.4 [0.1, 0.7], worth_checking=2)
-    >>> audit.order, audit.worth_checking(precision=0.8)
-    (array([2, 1, 0]), 1)
+    LabelAudit(n_samples=3, noise_rate=0.4 [0.1, 0.7], worth_checking=1)
+    >>> audit.order, audit.worth_checking(precision=0.5)
+    (array([2, 1, 0]), 2)
     """
 
     labels: NDArray[Any]
@@ -111,6 +119,7 @@ class LabelAudit(_Suspects):
     noise_rate: float
     noise_interval: Interval
     transition: Array
+    diagnostic: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         labels, suggested, classes = map(np.asarray, (self.labels, self.suggested, self.classes))
@@ -129,6 +138,12 @@ class LabelAudit(_Suspects):
         self._keep(labels=labels, quality=quality, suggested=suggested, probabilities=probabilities)
         self._keep(classes=classes, noise_rate=check_probability("noise_rate", self.noise_rate))
         self._keep(noise_interval=_check_interval("noise_interval", self.noise_interval), transition=transition)
+
+    @property
+    def alternative(self) -> NDArray[Any]:
+        """The most probable other class of every row: what the label should be if it is wrong."""
+        others = np.where(self.classes == self.labels[:, None], -1.0, self.probabilities)
+        return self.classes[others.argmax(axis=1)]
 
     def to_frame(self) -> Any:
         """A pandas DataFrame of label, quality and suggested label, one row per sample in the given order.
@@ -171,9 +186,9 @@ class PairAudit(_Suspects):
     ...     noise=PairNoise(0.4, 0.55, 0.8), intervals={"precision_positive": (0.3, 0.7)},
     ... )
     >>> audit
-    PairAudit(n_pairs=3, precision_positive=0.55 [0.3, 0.7], precision_negative=0.8, worth_checking=2)
-    >>> audit.order, audit.worth_checking(precision=0.8)
-    (array([1, 2, 0]), 1)
+    PairAudit(n_pairs=3, precision_positive=0.55 [0.3, 0.7], precision_negative=0.8, worth_checking=1)
+    >>> audit.order, audit.worth_checking(precision=0.5)
+    (array([1, 2, 0]), 2)
     """
 
     pairs: Pairs
@@ -223,7 +238,7 @@ def _check_quality(quality: Any, count: int, what: str) -> Array:
     quality = np.asarray(quality, dtype=np.float64)
     if quality.shape != (count,):
         raise ValueError(f"quality must hold one probability for each {what}, {count} in all, got {quality.shape}")
-    outside = ~((quality >= 0) & (quality <= 1))
+    outside = ~((quality >= 0) & (quality <= 1) | np.isnan(quality))
     if outside.any():
         first = int(outside.argmax())
         raise ValueError(f"quality must hold probabilities between 0 and 1, got {quality[first]} at {what} {first}")

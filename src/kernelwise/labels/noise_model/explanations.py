@@ -13,25 +13,28 @@ errors             ``48 b (1/2 - b)`` on [0, 1/2]: a few errors hardly matter, a
                    than right; times ``exp(-r / SCARCE)``, since errors of both kinds at once are rarer
 =================  =====================================================================================
 
-With even prior odds, the probability of errors follows by Bayes' rule, and all results are averaged with it. With two
-classes the shape of P(given | s) is evidence too. Errors have a curve of their own (:mod:`.fading_errors`). Overlap has
-the curve of the noise model or, with probability :data:`ALIKE`, the curve of errors. Noise rates are averaged by the
-probability of the explanation, and beliefs in single labels by the probability of the shape.
+With even prior odds, the probability of errors follows by Bayes' rule, and beliefs in single labels are averaged with
+it. With two classes the shape of P(given | s) is evidence too. Errors have a curve of their own
+(:mod:`.fading_errors`). Overlap has the curve of the noise model or, with probability :data:`ALIKE`, the curve of
+errors. With more classes nothing tells the two explanations apart: people confuse the classes that overlap. Each
+explanation then has probability one half.
+
+All figures come from the posterior of the single labels: the share of wrong labels is the mean of their chances to be
+wrong. What is *known* of this share is less: it lies between the smallest share under overlap and the largest share
+under errors. Errors that the features explain are in neither: they cannot be seen in labels alone.
 """
 
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
+from scipy.special import softmax
 from scipy.stats import norm
 
 from .fading_errors import FadingErrors, fit_fading_errors
-from .posterior import NoisePosterior, fit_label_noise, interval_of
+from .posterior import NoisePosterior, fit_label_noise
 
 Array = NDArray[np.float64]
-Value = TypeVar("Value", float, Array)
 
 #: The mean of ``b`` on 69 sets with clean labels (benchmarks/noise).
 OVERLAP = 0.118
@@ -39,10 +42,11 @@ OVERLAP = 0.118
 SCARCE = 0.15
 #: The probability that overlap has the shape of errors: many labels make a shape clear, but not its reason.
 ALIKE = 0.1
+#: Neither curve is exact, and many labels would decide for the one that is a little less wrong: the evidence of the
+#: shape counts as that of at most this many labels, as many as the sets had on which the priors were found.
+SHAPE_ROWS = 700.0
 #: If classes do not overlap, true probabilities are sharper than those of given labels: they are raised to this power.
 SHARPER = 1.25
-#: The normal error of counting is represented by this many equally likely values.
-N_ATOMS = 9
 #: When errors are subtracted, every class keeps at least this share of its probability.
 KEPT = 0.02
 
@@ -57,8 +61,8 @@ class ExplainedNoise:
         The noise if classes overlap.
     boundary_share : float
         The probability that labels are wrong near the boundary instead.
-    largest_rate, largest_transition : float, array of shape (n_classes, n_classes)
-        The share of wrong labels, and P(given | true), if labels are wrong near the boundary.
+    largest_rate : float
+        The share of wrong labels if labels are wrong near the boundary.
     counting_error : float
         The standard error of ``largest_rate``.
     shape_share : float
@@ -81,27 +85,22 @@ class ExplainedNoise:
     overlap: NoisePosterior
     boundary_share: float
     largest_rate: float
-    largest_transition: Array
     counting_error: float
     shape_share: float
     fading: FadingErrors | None = None
 
     @property
-    def noise_rate(self) -> float:
-        """The mean share of wrong labels."""
-        return _mean(self.overlap.noise_rate, self.largest_rate, self.boundary_share)
+    def explanations(self) -> dict[str, tuple[float, float]]:
+        """Where the share of wrong labels lies with 95 % probability under each explanation."""
+        margin = float(norm.ppf(0.975)) * self.counting_error
+        errors = max(self.largest_rate - margin, 0.0), min(self.largest_rate + margin, 1.0)
+        return {"classes overlap": self.overlap.interval(0.95), "classes do not overlap": errors}
 
     @property
-    def transition(self) -> Array:
-        """The mean of P(given | true): rows are true classes, columns given ones."""
-        return _mean(self.overlap.transition, self.largest_transition, self.boundary_share)
-
-    def interval(self, mass: float = 0.9) -> tuple[float, float]:
-        """Return the bounds that the share of wrong labels lies between with this probability."""
-        atoms = self.largest_rate + self.counting_error * norm.ppf((np.arange(N_ATOMS) + 0.5) / N_ATOMS)
-        rates = np.concatenate([self.overlap.rates, atoms])
-        shares = (1 - self.boundary_share) * self.overlap.weights, np.full(N_ATOMS, self.boundary_share / N_ATOMS)
-        return interval_of(rates, np.concatenate(shares), mass, self.overlap.counting_error)
+    def interval(self) -> tuple[float, float]:
+        """The range of the share of wrong labels over both explanations."""
+        lows, highs = zip(*self.explanations.values(), strict=True)
+        return min(lows), max(highs)
 
     def true_probabilities(self, scores: Array) -> Array:
         """Return P(true = k | scores) for samples whose label was not seen."""
@@ -134,17 +133,15 @@ def explained(
     own = overlap.true_probabilities(scores) @ overlap.transition
     unexplained = float(weight @ (1 - own.max(axis=1)) / weight.sum()) - overlap.noise_rate
     log_ratio = None if fading is None else fading.log_evidence - overlap.log_evidence
+    if log_ratio is not None and weight.sum() > SHAPE_ROWS:
+        log_ratio *= SHAPE_ROWS / weight.sum()
     boundary_share, shape_share = _shares(unexplained, overlap.noise_rate, log_ratio)
-    belief, labels = _if_errors(overlap, fading, scores)
+    _, labels = _if_errors(overlap, fading, scores)
     labels = _mean(own, labels, shape_share)  # an improbable curve has no influence on the rate
-    wrong, per_label = _boundary_flips(labels)
-    transition = (weight[:, None] * belief * per_label).T @ labels
-    # The tiny number makes a class without samples keep its label.
-    np.fill_diagonal(transition, (weight * (1 - wrong)) @ belief + np.finfo(float).tiny)
-    transition /= transition.sum(axis=1, keepdims=True)
+    wrong, _ = _boundary_flips(labels)
     rate = float(weight @ wrong / weight.sum())
     error = float(np.sqrt(rate * (1 - rate) / weight.sum()))
-    return ExplainedNoise(overlap, boundary_share, rate, transition, error, shape_share, fading)
+    return ExplainedNoise(overlap, boundary_share, rate, error, shape_share, fading)
 
 
 def _shares(unexplained: float, rate: float, log_ratio: float | None) -> tuple[float, float]:
@@ -153,18 +150,17 @@ def _shares(unexplained: float, rate: float, log_ratio: float | None) -> tuple[f
     ``unexplained`` is ``b``, ``rate`` is ``r``, and ``log_ratio`` is the log-likelihood ratio of the two shapes, or
     None where errors have no curve.
     """
+    if log_ratio is None:
+        return 0.5, 0.5
     b = float(np.clip(unexplained, 0.0, 0.5))
     with np.errstate(divide="ignore"):
         errors, overlap = np.log(48 * b * (0.5 - b)) - rate / SCARCE, -b / OVERLAP - np.log(OVERLAP)
-    if log_ratio is None:
-        share = float(expit(errors - overlap))
-        return share, share
     logs = [errors + log_ratio, overlap + np.log(ALIKE) + log_ratio, overlap + np.log(1 - ALIKE)]
     shares = softmax(logs)
     return float(shares[0]), float(shares[0] + shares[1])
 
 
-def _mean(first: Value, second: Value, share: float) -> Value:
+def _mean(first: Array, second: Array, share: float) -> Array:
     return (1 - share) * first + share * second
 
 

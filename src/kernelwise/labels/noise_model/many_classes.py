@@ -2,34 +2,39 @@
 
     P(true = k | s) = softmax_k(a s_k + b_k),    P(given = j | s) = sum_k T[k, j] P(true = k | s).
 
-Row ``k`` of ``T`` has a Dirichlet prior around symmetric noise of rate ``e``, worth :data:`ROWS` labels. For each ``e``
-on a grid, expectation maximisation finds ``(a, b, T)``; the rates are then weighed by their likelihood, with the rows
-of ``T`` integrated out over the expected counts.
+How many labels are wrong is decided with symmetric noise, ``T = (1 - e) I + e / (K - 1) (1 - I)``: one number for any
+number of classes, whose effect is a floor under the probability of every label, also where the scores are clear. For
+each ``e`` on a grid, Newton's method finds ``(a, b)``, and the grid zooms in on the rates of high likelihood. Which
+classes are taken for which is decided afterwards: row ``k`` of ``T`` has a Dirichlet prior around the symmetric noise
+that was found, worth :data:`ROWS` labels, and expectation maximisation finds ``(a, b, T)`` again.
 """
 
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp, softmax
+from scipy.special import logsumexp, softmax
 
+from ..softmax import StandardScores, class_offsets
 from .posterior import FLOOR, NoisePosterior
 
 Array = NDArray[np.float64]
 
-#: The rates at which symmetric noise is tried.
-RATES = (0.003, 0.03, 0.07, 0.12, 0.18, 0.25, 0.32, 0.4, 0.48, 0.56, 0.64)
+#: The rates at which symmetric noise is tried first, and how many rates around the best one are tried then.
+RATES, N_CLOSER = np.array([0.003, 0.03, 0.07, 0.12, 0.18, 0.25, 0.32, 0.4, 0.48, 0.56, 0.64]), 7
 #: The prior of a row of T is worth this many labels.
-ROWS = 120.0
+ROWS = 30.0
 #: Mean and standard deviation of the logarithm of the slope: about the values for true labels on 23 data sets.
 SLOPE = (0.57, 0.6)
-#: Precision of the prior on the offsets.
-RIDGE = 1.0
-N_ROUNDS = 30
+#: Rounds of Newton's method for one rate, and of expectation maximisation for T.
+N_STEPS, N_ROUNDS = 30, 30
+CHANGE = 1e-3
+#: The transition matrix is found for the rates at these quantiles of the posterior.
+QUANTILES = (1 / 6, 1 / 2, 5 / 6)
 
 
 def fit_many_classes(scores: Array, given: NDArray[np.intp], weight: Array) -> NoisePosterior:
-    """Return the posterior over symmetric rates, each with its own best slope, offsets and transition matrix.
+    """Return the posterior over symmetric rates, each with its own slope, offsets and transition matrix.
 
     Examples
     --------
@@ -42,68 +47,83 @@ def fit_many_classes(scores: Array, given: NDArray[np.intp], weight: Array) -> N
     >>> bool(abs(posterior.noise_rate - 0.2) < 0.05)
     True
     """
-    center = weight @ scores / weight.sum()
-    spread = float(np.sqrt(weight @ ((scores - center) ** 2).mean(axis=1) / weight.sum())) or 1.0
-    problem = _Mixture((scores - center) / spread, given, weight)
-    found = [problem.maximise(rate) for rate in RATES]
-    logs = np.array([setting[0] for setting in found]) + np.log(np.gradient(RATES))
-    slopes = np.array([setting[1] for setting in found]) / spread
-    posterior = NoisePosterior(
-        np.exp(logs - logsumexp(logs)),
-        slopes,
-        np.stack([setting[2] for setting in found]) - slopes[:, None] * center,
-        np.stack([setting[3] for setting in found]),
-        np.stack([setting[4] for setting in found]),
-    )
+    problem = _Mixture(scores, given, weight)
+    rates, logs = problem.explored()
+    masses = np.exp(logs - logsumexp(logs))
+    settings = [problem.with_confusions(rate) for rate in np.interp(QUANTILES, np.cumsum(masses), rates)]
+    slopes, offsets, transitions, shares = (np.stack(part) for part in zip(*settings, strict=True))
+    posterior = NoisePosterior(np.full(len(settings), 1 / len(settings)), slopes, offsets, transitions, shares)
     rate = posterior.noise_rate
-    return replace(posterior, counting_error=float(np.sqrt(rate * (1 - rate) / weight.sum())))
+    error = float(np.sqrt(rate * (1 - rate) / weight.sum()))
+    return replace(posterior, counting_error=error, symmetric=(rates, masses))
 
 
 class _Mixture:
-    """Standardised scores with given labels, and expectation maximisation for their noise model."""
+    """Scores with given labels, and the two fits of their noise model."""
 
     def __init__(self, scores: Array, given: NDArray[np.intp], weight: Array):
-        self.scores, self.given, self.weight = scores, given, weight
-        self.n_classes = scores.shape[1]
-        self.counted = np.eye(self.n_classes)[given] * weight[:, None]
+        self.standard = StandardScores(scores, weight)
+        self.given, self.weight, self.n_classes = given, weight, scores.shape[1]
+        self.rows = np.arange(len(given))
+        self.prior = class_offsets(given, weight, self.n_classes)
+        self.slope, self.offsets = float(np.exp(SLOPE[0])), self.prior  # each fit starts from the fit before
 
-    def maximise(self, rate: float) -> tuple[float, float, Array, Array, Array]:
-        """Return (log-evidence, slope, offsets, transition, class shares) at a prior rate."""
+    def explored(self) -> tuple[Array, Array]:
+        """Return rates around the most likely rate, and the logarithms of their posterior masses."""
+        logs = np.array([self.log_likelihood(rate) for rate in RATES])
+        best = int(np.argmax(logs))
+        low, high = RATES[max(best - 1, 0)], RATES[min(best + 1, len(RATES) - 1)]
+        for _ in range(2):
+            rates = np.linspace(low, high, N_CLOSER)
+            logs = np.array([self.log_likelihood(rate) for rate in rates])
+            mass = np.exp(logs - logsumexp(logs))
+            mean = float(mass @ rates)
+            spread, step = float(np.sqrt(mass @ (rates - mean) ** 2)), rates[1] - rates[0]
+            if step <= spread:
+                break
+            reach = 3 * max(spread, step / 2)
+            low, high = max(mean - reach, RATES[0]), min(mean + reach, RATES[-1])
+        return rates, logs
+
+    def log_likelihood(self, rate: float) -> float:
+        """Return the largest log-posterior of the labels at this rate of symmetric noise."""
+        other = rate / (self.n_classes - 1)
+        slope, offsets = self.slope, self.offsets
+        for _ in range(N_STEPS):
+            true = self.true(slope, offsets)
+            own = true[self.rows, self.given]
+            expected = true * (other / (other + (1 - rate - other) * own))[:, None]
+            expected[self.rows, self.given] = (1 - rate) * own / (other + (1 - rate - other) * own)
+            before = slope
+            slope, offsets = self.standard.newton_step(true, expected, slope, offsets, self.prior, SLOPE)
+            if abs(slope - before) < CHANGE * before:
+                break
+        self.slope, self.offsets = slope, offsets
+        labels = np.log(other + (1 - rate - other) * self.true(slope, offsets)[self.rows, self.given])
+        prior = ((np.log(slope) - SLOPE[0]) / SLOPE[1]) ** 2 + np.sum((offsets - self.prior) ** 2)
+        return float(self.weight @ labels) - 0.5 * float(prior)
+
+    def with_confusions(self, rate: float) -> tuple[float, Array, Array, Array]:
+        """Return (slope, offsets, transition, class shares) with a transition matrix near this symmetric noise."""
         K = self.n_classes
         prior = np.full((K, K), rate / (K - 1))
         np.fill_diagonal(prior, 1 - rate)
-        T, slope, offsets = prior, float(np.exp(SLOPE[0])), np.log(self.counted.sum(axis=0) + 1)
-        offsets -= offsets.mean()
+        counted = np.zeros((len(self.given), K))
+        counted[self.rows, self.given] = self.weight
+        T, slope, offsets = prior, self.slope, self.offsets
         for _ in range(N_ROUNDS):
-            responsibility = softmax(slope * self.scores + offsets, axis=1) * T[:, self.given].T
-            responsibility /= np.maximum(responsibility.sum(axis=1, keepdims=True), FLOOR**2)
-            counts = responsibility.T @ self.counted
+            true = self.true(slope, offsets)
+            expected = true * T[:, self.given].T
+            expected /= np.maximum(expected.sum(axis=1, keepdims=True), FLOOR**2)
+            counts = expected.T @ counted
+            change = T
             T = (counts + ROWS * prior) / (counts.sum(axis=1, keepdims=True) + ROWS)
-            for _ in range(2):
-                slope, offsets = self._newton(responsibility, slope, offsets)
-        true = softmax(slope * self.scores + offsets, axis=1)
-        likelihood = self.weight @ np.log(np.maximum((true @ T)[np.arange(len(true)), self.given], FLOOR))
-        evidence = likelihood - np.sum(counts * np.log(T)) + _log_dirichlet(counts, ROWS * prior + 1)
-        evidence -= 0.5 * ((np.log(slope) - SLOPE[0]) / SLOPE[1]) ** 2
-        evidence -= 0.5 * RIDGE * np.sum((offsets - offsets.mean()) ** 2)
-        return float(evidence), slope, offsets, T, self.weight @ true / self.weight.sum()
+            slope, offsets = self.standard.newton_step(true, expected, slope, offsets, self.prior, SLOPE)
+            if np.abs(T - change).max() < CHANGE:
+                break
+        self.slope, self.offsets = slope, offsets
+        curve = self.standard.curve(slope, offsets)
+        return curve.slope, curve.offsets, T, self.weight @ self.true(slope, offsets) / self.weight.sum()
 
-    def _newton(self, responsibility: Array, slope: float, offsets: Array) -> tuple[float, Array]:
-        """Make one damped Newton step for the slope, and one for the offsets, of the expected log-posterior."""
-        true = softmax(slope * self.scores + offsets, axis=1)
-        excess = self.weight[:, None] * (responsibility - true)
-        mean = np.sum(true * self.scores, axis=1)
-        pull = (np.log(slope) - SLOPE[0]) / (SLOPE[1] ** 2 * slope)
-        curvature = self.weight @ (np.sum(true * self.scores**2, axis=1) - mean**2) + 1 / (SLOPE[1] * slope) ** 2
-        step = (np.sum(excess * self.scores) - pull) / curvature
-        weighted = self.weight[:, None] * true
-        hessian = np.diag(weighted.sum(axis=0)) - true.T @ weighted + RIDGE * np.eye(self.n_classes)
-        offsets = offsets + np.linalg.solve(hessian, excess.sum(axis=0) - RIDGE * (offsets - offsets.mean()))
-        return float(np.clip(slope + np.clip(step, -slope / 2, slope), 0.2, 60.0)), offsets
-
-
-def _log_dirichlet(counts: Array, prior: Array) -> float:
-    """Return the logarithm of the mean of ``prod T^counts`` over Dirichlet rows."""
-    after = prior + counts
-    rows = gammaln(prior.sum(axis=1)) - gammaln(after.sum(axis=1)) + np.sum(gammaln(after) - gammaln(prior), axis=1)
-    return float(rows.sum())
+    def true(self, slope: float, offsets: Array) -> Array:
+        return softmax(slope * self.standard.values + offsets, axis=1)

@@ -64,7 +64,7 @@ class NoisePosterior:
     Scores have one column per class. ``transitions[m, k, j]`` is the probability under setting ``m`` that a label ``k``
     is given as ``j``; ``shares[m]`` are the class proportions under that setting. If the settings are integrated over,
     ``log_evidence`` is the logarithm of the mean likelihood. If they are fitted, ``counting_error`` is the remaining
-    standard error of the noise rate.
+    standard error of the noise rate, and ``symmetric`` are rates of symmetric noise with their posterior masses.
 
     Examples
     --------
@@ -85,6 +85,7 @@ class NoisePosterior:
     shares: Array
     counting_error: float = 0.0
     log_evidence: float = 0.0
+    symmetric: tuple[Array, Array] | None = None
 
     @property
     def rates(self) -> Array:
@@ -99,7 +100,11 @@ class NoisePosterior:
 
     def interval(self, mass: float = 0.9) -> tuple[float, float]:
         """Return the bounds that the share of wrong labels lies between with this probability."""
-        return interval_of(self.rates, self.weights, mass, self.counting_error)
+        low, high = interval_of(self.rates, self.weights, mass, self.counting_error)
+        if self.symmetric is None:
+            return low, high
+        lower, higher = interval_of(*self.symmetric, mass, self.counting_error)
+        return min(low, lower), max(high, higher)
 
     @property
     def transition(self) -> Array:

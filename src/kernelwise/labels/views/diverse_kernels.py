@@ -22,6 +22,10 @@ Array = NDArray[np.float64]
 MEDIAN_ROWS = 500
 #: Widths of the Gaussian and the Laplace kernels in units of the median distance.
 GAUSSIAN_WIDTHS, LAPLACE_WIDTHS = (0.3, 0.6, 1.2), (0.4, 1.0)
+#: The width of the one Gaussian kernel for sparse text, whose samples are nearly all equally far from each other.
+TEXT_WIDTH = 0.5
+#: Beyond this many columns, distances hardly differ, so that narrow kernels and kernels of single columns are left out.
+MANY_COLUMNS = 100
 
 
 def diverse_kernels(X: Any) -> list[Kernel]:
@@ -37,12 +41,20 @@ def diverse_kernels(X: Any) -> list[Kernel]:
     few = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], MEDIAN_ROWS)).astype(np.intp)]
     kernels: list[Kernel] = [Linear()]
     euclidean = _middle(np.sqrt(squared_distances(few, few))[np.triu_indices(few.shape[0], 1)])
-    kernels += [Gaussian(width=_rounded(factor * euclidean)) for factor in GAUSSIAN_WIDTHS]
+    wide = X.shape[1] > MANY_COLUMNS
+    kernels += [Gaussian(width=_rounded(factor * euclidean)) for factor in GAUSSIAN_WIDTHS[int(wide) :]]
     if sp.issparse(X):
         return kernels
     manhattan = _middle(pdist(few, "cityblock"))
-    kernels += [Laplace(width=_rounded(factor * manhattan)) for factor in LAPLACE_WIDTHS]
-    return kernels + [Interactions(order=order) for order in (1, 2) if order <= X.shape[1]]
+    kernels += [Laplace(width=_rounded(factor * manhattan)) for factor in LAPLACE_WIDTHS[int(wide) :]]
+    return kernels if wide else kernels + [Interactions(order=order) for order in (1, 2) if order <= X.shape[1]]
+
+
+def text_kernel(X: Any) -> Gaussian:
+    """Return the one Gaussian kernel for sparse samples whose kernel matrix is decomposed whole."""
+    few = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], MEDIAN_ROWS)).astype(np.intp)]
+    distance = _middle(np.sqrt(squared_distances(few, few))[np.triu_indices(few.shape[0], 1)])
+    return Gaussian(width=_rounded(TEXT_WIDTH * distance))
 
 
 def _middle(distances: Array) -> float:

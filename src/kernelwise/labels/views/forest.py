@@ -53,11 +53,13 @@ class ShrunkenForest:
         """The name of the view, for tables of weights."""
         return "trees, few features per split" if self.share == 0 else "trees, all features per split"
 
-    def grow(self, X: Array, Y: Array, weight: Array, random_state: np.random.RandomState) -> "ShrunkenForest":
+    def grow(
+        self, X: Array, Y: Array, weight: Array, random_state: np.random.RandomState, n_trees: int | None = None
+    ) -> "ShrunkenForest":
         """Grow the trees on targets ``Y`` (n_samples, n_outputs)."""
         n, d = X.shape
         forest = ExtraTreesRegressor(
-            min(max(n // 2, MIN_TREES), MAX_TREES),
+            min(max(n // 2, MIN_TREES), MAX_TREES) if n_trees is None else n_trees,
             min_samples_leaf=MIN_LEAF,
             max_features=max(1, round(self.share * d)) if self.share else int(np.ceil(np.sqrt(d))),
             bootstrap=True,

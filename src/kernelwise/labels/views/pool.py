@@ -1,18 +1,26 @@
-"""Scores from many views, each weighed by its loss on samples that it did not see.
+"""Scores from many views, brought to the scale of probabilities and mixed by what they say of labels they did not see.
 
-A view is a kernel with a path of ridge penalties, or a forest with a path of shrinkages. Each point of a path gives
-out-of-sample scores ``l`` on the training rows. With targets ``y`` of +1 and -1, the loss of a point is the loss of
-its best multiple,
+A view is a kernel with a path of ridge penalties, a logistic regression with a path of penalties, or a forest with a
+path of shrinkages. Each point of a ridge or forest path gives out-of-sample scores ``l`` on the training rows. With
+targets ``y`` of +1 and -1, the loss of a point is the loss of its best multiple,
 
     mean (y - mean(y) - c l)^2,    c > 0,
 
 because only the direction of a score matters for a decision: without the free multiple, leave-one-out prefers too small
-a penalty when many labels are wrong. Points of a path, then views, are averaged with weights
-``prior * exp(-trust * n * loss / (2 * least loss))``. An average loses less than a choice that the noise misleads.
+a penalty when many labels are wrong. Points of a path are averaged with weights
+``prior * exp(-trust * n * loss / (2 * least loss))``: an average loses less than a choice that the noise misleads.
 Along a path the prior is the penalty itself, since a penalty that is too large costs less than one that is too small.
+
+Every view then gets a curve ``P_v(given | s)`` (:mod:`kernelwise.labels.softmax`), and the pool is the mixture
+
+    P(given | x) = sum_v w_v P_v(given | x).
+
+The weights start at ``exp(-sharpness * loss_v)`` and are improved by a few steps of expectation maximisation of the
+likelihood of the mixture, which asks of each view what it adds to the others. A view that is a little better than
+another does not take its place, and no view alone decides.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,38 +29,57 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from ...kernels import FactorBank, Kernel
+from ...kernels import FactorBank, Gaussian, Kernel, Linear
 from ...kernels.landmarks import LandmarkMap
-from .diverse_kernels import diverse_kernels
+from ...samples import balanced_folds
+from ..softmax import SoftmaxCurve, fit_softmax
+from .diverse_kernels import diverse_kernels, text_kernel
 from .forest import SHRINKAGES, ShrunkenForest
+from .logistic import N_FOLDS, logistic_path
 from .ridge import RidgeSystem
 
 Array = NDArray[np.float64]
 Scorer = Callable[[Any], Array]
+Progress = Callable[[int, int], None]
 
 #: Ridge penalties for kernels with unit mean diagonal.
 PENALTIES = 10.0 ** np.linspace(-2.5, 3.5, 19)
-#: How far differences of loss are trusted along a path and, divided by the number of outputs, between views.
-TRUST_PATH, TRUST_VIEW = 3.0, 0.4
-#: Differences of loss are relative to the least loss, but at least to this loss, so that views which are all nearly
-#: perfect get similar weights.
+#: How far differences of loss are trusted along a path.
+TRUST_PATH = 3.0
+#: Points of a path whose share is smaller are left out.
+SMALL = 1e-3
+#: Differences of loss along a path are relative to the least loss, but at least to this loss, so that points which are
+#: all nearly perfect get similar weights.
 LEAST_LOSS = 0.25
+#: Before the mixture is fitted, the log-loss of a view counts this often per sample, and at most this often in all.
+SHARPNESS, SHARPEST = 0.2, 20.0
+#: Steps of expectation maximisation for the weights of the views.
+N_MIXTURE_STEPS = 100
+#: Probabilities have this lower bound when views are weighed: one label never decides.
+FLOOR = 1e-4
+#: The common scale of all columns is used if the linear view gains this much log-likelihood by it.
+GAIN = 2.0
 #: Up to ``EXACT`` samples kernels are factored to rounding; up to ``MANY`` samples with ``RANK_SOME`` landmarks, and
 #: for more samples with ``RANK_MANY``.
 EXACT, MANY, RANK_SOME, RANK_MANY = 1000, 5000, 500, 300
+#: Sparse samples have no good landmarks. Up to these many samples, the Gaussian and the linear kernel are decomposed
+#: whole (logistic regression sees linear effects of any number of samples).
+EXACT_GAUSSIAN, EXACT_LINEAR = 5000, 2500
 FACTOR_TOL = 1e-8
+#: From this size (samples times columns times outputs) on, a small forest shows first whether trees are worth growing.
+CHEAP_FOREST = 300_000
+TRIAL_TREES, TRIAL_ROWS, TRIAL_WEIGHT = 20, 1500, 0.05
 
 
 @dataclass(frozen=True)
 class View:
     """One view, averaged over its path: the out-of-sample scores of training rows, and a function that scores new rows.
 
-    All scores are centred.
+    Scores have one column per class, or one column for two classes.
     """
 
     name: str
     out_of_sample: Array
-    loss: float
     score: Scorer
 
 
@@ -69,94 +96,269 @@ class KernelScorer:
 
 
 @dataclass(frozen=True)
+class DualScorer:
+    """``sum_i alpha_i k(x, x_i) - constant`` for new samples, with all training samples."""
+
+    kernel: Kernel
+    samples: Any
+    alpha: Array
+    constant: Array
+
+    def __call__(self, X: Any) -> Array:
+        return self.kernel.evaluate(X, self.samples) @ self.alpha - self.constant
+
+
+@dataclass(frozen=True)
+class ScaledScorer:
+    """A scorer of samples whose columns are multiplied first."""
+
+    columns: Array
+    score: Scorer
+
+    def __call__(self, X: Any) -> Array:
+        return self.score(X * self.columns)
+
+
+@dataclass(frozen=True)
 class ScorePool:
-    """All views with their weights.
+    """All views, each with its curve, and their weights in the mixture.
 
     Examples
     --------
     >>> import numpy as np
     >>> from kernelwise.labels.views.pool import fit_pool
     >>> X = np.linspace(-1, 1, 60)[:, None]
-    >>> pool = fit_pool(X, np.sign(X), np.ones(60), np.random.RandomState(0))
-    >>> bool(np.mean(np.sign(pool.out_of_sample) == np.sign(X)) > 0.9), pool(X).shape
-    (True, (60, 1))
+    >>> given = (X[:, 0] > 0).astype(int)
+    >>> pool = fit_pool(X, given, 2, np.ones(60), np.random.RandomState(0))
+    >>> bool(np.mean(pool.out_of_sample.argmax(axis=1) == given) > 0.9), pool(X).shape
+    (True, (60, 2))
     """
 
     views: list[View]
+    curves: list[SoftmaxCurve]
     weights: Array
-    base: Array
 
     @property
     def out_of_sample(self) -> Array:
-        """The scores of the training rows; each row is scored by models that did not see its label."""
-        return self.base + sum(w * view.out_of_sample for w, view in zip(self.weights, self.views, strict=True))
+        """The log-probabilities of the given labels; each row is scored by models that did not see its label."""
+        return self._mixture(view.out_of_sample for view in self.views)
 
     def settled(self) -> "ScorePool":
-        """Return the pool without the scores of the training rows and without the views of weight zero."""
-        used = np.flatnonzero(self.weights)
-        views = [replace(self.views[j], out_of_sample=np.zeros((0, len(self.base)))) for j in used]
-        return ScorePool(views, self.weights[used], self.base)
+        """Return the pool without the scores of the training rows."""
+        nothing = np.zeros((0, self.views[0].out_of_sample.shape[1]))
+        return ScorePool([replace(view, out_of_sample=nothing) for view in self.views], self.curves, self.weights)
 
     def __call__(self, X: Any) -> Array:
-        """Return the scores of new rows."""
-        return self.base + sum(w * view.score(X) for w, view in zip(self.weights, self.views, strict=True))
+        """Return the log-probabilities of given labels for new rows."""
+        return self._mixture(view.score(X) for view in self.views)
+
+    def _mixture(self, scores: Iterator[Array]) -> Array:
+        parts = zip(self.weights, self.curves, scores, strict=True)
+        chances = [weight * np.exp(curve(columns_per_class(score))) for weight, curve, score in parts]
+        return np.log(np.maximum(np.sum(chances, axis=0), np.finfo(float).tiny))
 
 
-def fit_pool(X: Any, Y: Array, weight: Array, random_state: np.random.RandomState) -> ScorePool:
-    """Fit every view to targets ``Y`` (n_samples, n_outputs) of +1 and -1, and weigh the views."""
-    views = [_kernel_view(kernel, X, Y, weight, random_state) for kernel in diverse_kernels(X)]
-    if not sp.issparse(X):
-        shares = (0.0, 1.0) if X.shape[1] > 2 else (1.0,)
-        views += [_forest_view(ShrunkenForest(share), X, Y, weight, random_state) for share in shares]
-    return weigh(views, Y, weight)
+def fit_pool(
+    X: Any,
+    given: NDArray[np.intp],
+    n_classes: int,
+    weight: Array,
+    random_state: np.random.RandomState,
+    common: Array | None = None,
+    progress: Progress | None = None,
+) -> ScorePool:
+    """Fit every view to the given labels, and weigh the views.
+
+    ``common`` are multiples of the standardised columns that give all columns one scale, and ``progress`` is called
+    with the number of views that are done and the number of all views.
+    """
+    fitting = _Fitting(X, given, n_classes, weight, random_state)
+    tell = progress or (lambda done, total: None)
+    views: list[View] = []
+    for total, view in fitting.sparse_views() if sp.issparse(X) else fitting.dense_views(common):
+        views += [] if view is None else [view]
+        tell(len(views), total)
+    pool = weigh(views, given, n_classes, weight)
+    tell(total, total)
+    return pool
 
 
-def weigh(views: list[View], Y: Array, weight: Array) -> ScorePool:
-    """Return the pool of the views, with weights that depend on their losses."""
-    losses = np.array([view.loss for view in views])
-    weights = _trusted(losses, np.ones(len(views)), TRUST_VIEW * weight.sum() / Y.shape[1])
-    weights[weights < 1e-3 / len(weights)] = 0.0
-    return ScorePool(views, weights / weights.sum(), weight @ Y / weight.sum())
+def weigh(views: list[View], given: NDArray[np.intp], n_classes: int, weight: Array) -> ScorePool:
+    """Return the pool of the views, with a curve for each view and the weights of their mixture."""
+    curves = [fit_softmax(columns_per_class(view.out_of_sample), given, weight) for view in views]
+    rows = np.arange(len(given))
+    own = [curve(columns_per_class(view.out_of_sample))[rows, given] for view, curve in zip(views, curves, strict=True)]
+    weights = mixture_weights(np.exp(np.stack(own, axis=1)), weight)
+    used = np.flatnonzero(weights >= SMALL / len(weights))
+    return ScorePool([views[j] for j in used], [curves[j] for j in used], weights[used] / weights[used].sum())
 
 
-def _kernel_view(kernel: Kernel, X: Any, Y: Array, weight: Array, random_state: np.random.RandomState) -> View:
-    n = X.shape[0]
-    rank = None if n <= EXACT else RANK_SOME if n <= MANY else RANK_MANY
-    bank = FactorBank.build(
-        X, [kernel], tol=FACTOR_TOL, max_rank=rank, center=True, scale=True, random_state=random_state
-    )
-    system = RidgeSystem.decompose(bank.factor(0), Y, weight)
-    # The mean target of all other samples lies away from the target that is left out. It would hide small scores.
-    others = (weight @ Y - weight[:, None] * Y) / np.maximum(weight.sum() - weight, 1e-12)[:, None]
-    path = [system.leave_one_out(penalty) - others for penalty in PENALTIES]
-    mixture, scores, loss = average_path(path, Y, weight, PENALTIES)
-    beta = np.zeros((len(system.feature_mean), Y.shape[1]))
-    for part, penalty in zip(mixture, PENALTIES, strict=True):
-        beta += part * system.coefficients(penalty)[0] if part else 0.0
-    return View(kernel.label, scores, loss, KernelScorer(bank.maps[0], system.feature_mean, beta))
+def mixture_weights(probabilities: Array, weight: Array) -> Array:
+    """Return the weights of a mixture, where each column holds a view's probabilities of the given labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.labels.views.pool import mixture_weights
+    >>> good, useless = np.full(200, 0.9), np.full(200, 0.5)
+    >>> bool(mixture_weights(np.column_stack([good, useless]), np.ones(200))[0] > 0.99)
+    True
+    """
+    own = np.maximum(probabilities, FLOOR)
+    gain = weight @ np.log(own) / weight.sum()
+    weights = np.exp(min(SHARPNESS * weight.sum(), SHARPEST) * (gain - gain.max()))
+    for _ in range(N_MIXTURE_STEPS):
+        weights = weights / weights.sum()
+        weights = weight @ (own * weights / (own @ weights)[:, None])
+    return weights / weights.sum()
 
 
-def _forest_view(
-    forest: ShrunkenForest, X: Array, Y: Array, weight: Array, random_state: np.random.RandomState
-) -> View:
-    scores = forest.grow(X, Y, weight, random_state).out_of_bag()
-    mixture, _, loss = average_path(list(np.moveaxis(scores, 2, 0)), Y, weight, np.maximum(SHRINKAGES, 1.0))
-    return View(forest.name, scores @ mixture, loss, forest.settle(mixture))
+def columns_per_class(scores: Array) -> Array:
+    """Return scores with one column per class: a single column is the evidence for the second of two classes."""
+    return np.column_stack([np.zeros(len(scores)), scores[:, 0]]) if scores.shape[1] == 1 else scores
 
 
-def average_path(path: list[Array], Y: Array, weight: Array, prior: Array) -> tuple[Array, Array, float]:
-    """Return a multiple for each score along a path, the sum of these multiples, and the loss of this sum."""
+@dataclass
+class _Fitting:
+    """The training rows, and one method for each kind of view."""
+
+    X: Any
+    given: NDArray[np.intp]
+    n_classes: int
+    weight: Array
+    random_state: np.random.RandomState
+
+    def __post_init__(self) -> None:
+        self.Y = 2.0 * np.eye(self.n_classes)[self.given] - 1.0
+        self.Y = self.Y[:, 1:] if self.n_classes == 2 else self.Y
+        self.fold = balanced_folds(self.given, N_FOLDS, self.random_state)
+
+    def sparse_views(self) -> Iterator[tuple[int, View | None]]:
+        """Yield every view of sparse samples, with the number of all views."""
+        n = self.X.shape[0]
+        kernels = diverse_kernels(self.X) if n > EXACT_GAUSSIAN else [text_kernel(self.X), Linear()]
+        total = 1 + len(kernels)
+        yield total, self.logistic("logistic", None)
+        for kernel in kernels:
+            exact = n <= (EXACT_LINEAR if isinstance(kernel, Linear) else EXACT_GAUSSIAN)
+            yield total, self.exact(kernel) if exact else self.kernel(kernel, None)
+
+    def dense_views(self, common: Array | None) -> Iterator[tuple[int, View | None]]:
+        """Yield every view of dense samples, or None for a view that is not worth fitting, with their number."""
+        kernels = diverse_kernels(self.X)
+        shares = (0.0, 1.0) if self.X.shape[1] > 2 else (1.0,)
+        total = 1 + len(kernels) + len(shares)
+        columns, found = None, [self.kernel(Linear(), None)]
+        yield total, found[0]
+        if common is not None:
+            shared = self.kernel(Linear(), common)
+            if self.loss(found[0]) - self.loss(shared) > GAIN / self.weight.sum():
+                columns, total = common, total + 2
+                found.append(shared)
+                yield total, shared
+        for scale in (None,) if columns is None else (None, columns):
+            found.append(self.logistic("logistic" if scale is None else "logistic, one scale", scale))
+            yield total, found[-1]
+        gaussian = [kernel for kernel in diverse_kernels(self.scaled(columns)) if isinstance(kernel, Gaussian)]
+        for kernel in [*gaussian, *(kernel for kernel in kernels if not isinstance(kernel, Gaussian | Linear))]:
+            found.append(self.kernel(kernel, columns if isinstance(kernel, Gaussian) else None))
+            yield total, found[-1]
+        for share in shares:
+            yield total, self.forest(share, found)
+
+    def scaled(self, columns: Array | None) -> Any:
+        return self.X if columns is None else self.X * columns
+
+    def loss(self, view: View) -> float:
+        """Return the log-loss of the given labels under the curve of a view."""
+        scores = columns_per_class(view.out_of_sample)
+        return self.mean_loss(fit_softmax(scores, self.given, self.weight)(scores))
+
+    def mean_loss(self, logs: Array) -> float:
+        own = np.maximum(logs[np.arange(len(self.given)), self.given], np.log(FLOOR))
+        return -float(self.weight @ own / self.weight.sum())
+
+    def logistic(self, name: str, columns: Array | None) -> View:
+        rows = self.scaled(columns)
+        scores, scorer = logistic_path(rows, self.given, self.n_classes, self.weight, self.fold, self.mean_loss)
+        return View(name, scores, scorer if columns is None else ScaledScorer(columns, scorer))
+
+    def kernel(self, kernel: Kernel, columns: Array | None) -> View:
+        X, n = self.scaled(columns), self.X.shape[0]
+        rank = None if n <= EXACT else RANK_SOME if n <= MANY else RANK_MANY
+        bank = FactorBank.build(
+            X, [kernel], tol=FACTOR_TOL, max_rank=rank, center=True, scale=True, random_state=self.random_state
+        )
+        system = RidgeSystem.decompose(bank.factor(0), self.Y, self.weight)
+        mixture, scores = self.path(system)
+        beta = np.zeros((len(system.feature_mean), self.Y.shape[1]))
+        for multiple, penalty in mixture:
+            beta += multiple * system.coefficients(penalty)[0]
+        scorer = KernelScorer(bank.maps[0], system.feature_mean, beta)
+        if columns is None:
+            return View(kernel.label, scores, scorer)
+        return View(f"{kernel.label}, one scale", scores, ScaledScorer(columns, scorer))
+
+    def exact(self, kernel: Kernel) -> View:
+        """Fit a kernel of sparse samples with all samples as landmarks."""
+        gram = kernel.evaluate(self.X, self.X)
+        system = RidgeSystem.of_gram(gram, self.Y, self.weight)
+        mixture, scores = self.path(system)
+        alpha = np.zeros_like(self.Y)
+        for multiple, penalty in mixture:
+            alpha += multiple * system.dual(penalty)
+        constant = (self.weight @ gram / self.weight.sum()) @ alpha
+        return View(kernel.label, scores, DualScorer(kernel, self.X, alpha, constant))
+
+    def path(self, system: RidgeSystem) -> tuple[list[tuple[float, float]], Array]:
+        """Return the multiple of every penalty that counts, and the sum of these multiples of leave-one-out scores."""
+        weight, Y = self.weight, self.Y
+        # The mean target of all other samples lies away from the target that is left out. It would hide small scores.
+        others = (weight @ Y - weight[:, None] * Y) / np.maximum(weight.sum() - weight, 1e-12)[:, None]
+        points = (system.leave_one_out(penalty) - others for penalty in PENALTIES)
+        multiples = average_path(points, Y, weight, PENALTIES)
+        mixture = [(multiple, penalty) for multiple, penalty in zip(multiples, PENALTIES, strict=True) if multiple]
+        scores = np.zeros_like(Y)
+        for multiple, penalty in mixture:
+            scores += multiple * (system.leave_one_out(penalty) - others)
+        return mixture, scores
+
+    def forest(self, share: float, found: list[View]) -> View | None:
+        """Grow a forest; if that takes long, only where a small forest earns weight beside the views so far."""
+        forest, (n, d) = ShrunkenForest(share), self.X.shape
+        if n * d * self.Y.shape[1] > CHEAP_FOREST and not self._earns_weight(share, found):
+            return None
+        scores = forest.grow(self.X, self.Y, self.weight, self.random_state).out_of_bag()
+        mixture = average_path(iter(np.moveaxis(scores, 2, 0)), self.Y, self.weight, np.maximum(SHRINKAGES, 1.0))
+        return View(forest.name, scores @ mixture, forest.settle(mixture))
+
+    def _earns_weight(self, share: float, found: list[View]) -> bool:
+        n = self.X.shape[0]
+        rows = np.sort(self.random_state.permutation(n)[:TRIAL_ROWS])
+        weight, given = self.weight[rows], self.given[rows]
+        grown = ShrunkenForest(share).grow(self.X[rows], self.Y[rows], weight, self.random_state, TRIAL_TREES)
+        scores = grown.out_of_bag()
+        mixture = average_path(iter(np.moveaxis(scores, 2, 0)), self.Y[rows], weight, np.maximum(SHRINKAGES, 1.0))
+        trial = View("trial", scores @ mixture, grown.settle(mixture))
+        others = [replace(view, out_of_sample=view.out_of_sample[rows]) for view in found]
+        pool = weigh([*others, trial], given, self.n_classes, weight)
+        return any(view.name == "trial" and w > TRIAL_WEIGHT for view, w in zip(pool.views, pool.weights, strict=True))
+
+
+def average_path(path: Iterator[Array], Y: Array, weight: Array, prior: Array) -> Array:
+    """Return a multiple for each score along a path, for the sum of these multiples; most are zero."""
     centred = Y - weight @ Y / weight.sum()
     total, mass = float(np.sum(weight @ centred**2)), weight.sum() * Y.shape[1]
-    agreement = np.array([np.sum(weight @ (scores * centred)) for scores in path])
-    power = np.array([np.sum(weight @ scores**2) for scores in path])
+    found = [(np.sum(weight @ (scores * centred)), np.sum(weight @ scores**2)) for scores in path]
+    agreement, power = np.array(found).T
     known = power > 0
     spread = np.sqrt(np.where(known, power, 1.0) / total)
     multiple = np.where(known, _positive_mean(agreement / (spread * total), 1 / np.sqrt(mass)) / spread, 0.0)
     losses = (total - 2 * multiple * agreement + multiple**2 * power) / mass
-    mixture = _trusted(losses, prior, TRUST_PATH * weight.sum()) * multiple
-    combined = sum((part * scores for part, scores in zip(mixture, path, strict=True)), np.zeros_like(Y))
-    return mixture, combined, float(np.sum(weight @ (combined - centred) ** 2)) / mass
+    least = max(float(losses.min()), LEAST_LOSS)
+    shares = prior * np.exp(-TRUST_PATH * weight.sum() * (losses - losses.min()) / (2 * least))
+    shares = np.where(shares >= SMALL * shares.max(), shares, 0.0)
+    return shares / shares.sum() * multiple
 
 
 def _positive_mean(correlation: Array, error: float) -> Array:
@@ -168,9 +370,3 @@ def _positive_mean(correlation: Array, error: float) -> Array:
     z = correlation / error
     hazard = np.exp(-(z**2) / 2 - log_ndtr(z)) / np.sqrt(2 * np.pi)
     return correlation + error * hazard
-
-
-def _trusted(losses: Array, prior: Array, sharpness: float) -> Array:
-    least = max(float(losses.min()), LEAST_LOSS)
-    weights = prior * np.exp(-sharpness * (losses - losses.min()) / (2 * least))
-    return weights / weights.sum()

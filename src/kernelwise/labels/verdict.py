@@ -1,0 +1,101 @@
+"""What may be said of the share of wrong labels, and why: the diagnostic of an audit."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .noise_model.explanations import ExplainedNoise
+
+Array = NDArray[np.float64]
+
+#: Below this separability, nothing is known about the noise.
+WEAK_SCORES = 0.55
+#: A range that is wider than this is not called an answer.
+WIDE_RANGE = 0.15
+#: What every figure of an audit of labels speaks of.
+CLAIM = (
+    "The figures speak of errors that do not follow the features. Errors that follow a rule in the features look like "
+    "the truth, and nobody can see them in the labels alone."
+)
+#: What a person can do about a wide range.
+REMEDY = "Checking a few dozen rows, drawn at random, would settle it."
+
+
+def diagnose(
+    posterior: ExplainedNoise, rate: float, interval: tuple[float, float], scores: Array, given: NDArray[np.intp]
+) -> dict[str, Any]:
+    """Return the diagnostic: whether the range is an answer, the reason in words, and what it was made from."""
+    present = np.unique(given)
+    separability = float(np.mean([_ranking(scores[:, k], given == k) for k in present]))
+    width = interval[1] - interval[0]
+    shown = f"between {interval[0]:.1%} and {interval[1]:.1%}"
+    if separability < WEAK_SCORES:
+        reason = f"The features hardly tell the given labels apart, so nothing is known about wrong labels. {REMEDY}"
+    elif width > WIDE_RANGE:
+        reason = (
+            "Classes that overlap and labels that are wrong look alike here: the share of wrong labels may be anywhere "
+            f"{shown}. {REMEDY}"
+        )
+    else:
+        reason = f"All explanations agree: the share of wrong labels is {shown}."
+    return {
+        "reliable": bool(separability >= WEAK_SCORES and width <= WIDE_RANGE),
+        "reason": reason,
+        "claim": CLAIM,
+        "explanations": posterior.explanations,
+        "separability": separability,
+        "interval_width": width,
+        "least_noise_rate": min(posterior.overlap.noise_rate, rate),
+        "largest_noise_rate": max(posterior.largest_rate, rate),
+        "boundary_errors": posterior.boundary_share,
+    }
+
+
+def transition_of(probabilities: Array, given: NDArray[np.intp], weight: Array) -> Array:
+    """Return P(given | true) from the probabilities of the true classes; a class without samples keeps its label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.labels.verdict import transition_of
+    >>> transition_of(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([0, 1]), np.ones(2)).round(2).tolist()
+    [[0.67, 0.33], [0.0, 1.0]]
+    """
+    n_classes = probabilities.shape[1]
+    joint = np.zeros((n_classes, n_classes))
+    for label in range(n_classes):
+        rows = given == label
+        joint[:, label] = weight[rows] @ probabilities[rows]
+    joint += np.finfo(float).tiny * np.eye(n_classes)
+    return joint / joint.sum(axis=1, keepdims=True)
+
+
+def is_missing(y: ArrayLike) -> NDArray[np.bool_]:
+    """Return which labels are missing: None, NaN, or what pandas takes for missing.
+
+    Examples
+    --------
+    >>> from kernelwise.labels.verdict import is_missing
+    >>> is_missing(["a", None, float("nan")]).tolist()
+    [False, True, True]
+    """
+    labels = np.asarray(y, dtype=object)
+    # A missing value is the only value that is not equal to itself; pandas.NA has no truth value at all.
+    return np.array([label is None or not _equal_to_itself(label) for label in labels.ravel()], dtype=bool)
+
+
+def _equal_to_itself(label: Any) -> bool:
+    try:
+        return bool(label == label)
+    except (TypeError, ValueError):
+        return False
+
+
+def _ranking(score: Array, positive: NDArray[np.bool_]) -> float:
+    """Return the probability that a positive sample scores higher than a negative sample."""
+    from scipy.stats import rankdata
+
+    n_positive, n_negative = int(positive.sum()), int((~positive).sum())
+    ranks = rankdata(score)[positive].sum()
+    return float((ranks - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative))
