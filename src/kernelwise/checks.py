@@ -18,6 +18,26 @@ def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
+def is_missing(value: object) -> bool:
+    """Whether a value stands for no value: None, NaN, or what pandas takes for missing."""
+    try:
+        return value is None or not bool(value == value)  # a missing value is not equal to itself
+    except (TypeError, ValueError):  # pandas.NA has no truth value
+        return True
+
+
+def missing_labels(y: ArrayLike) -> NDArray[np.bool_]:
+    """Which labels are missing.
+
+    >>> missing_labels(["a", None, float("nan")]).tolist()
+    [False, True, True]
+    """
+    labels = np.asarray(y)
+    if labels.dtype.kind in "biuSU":
+        return np.zeros(labels.shape[:1], dtype=bool)
+    return np.array([is_missing(label) for label in labels], dtype=bool)
+
+
 def is_count(value: object, least: int = 1) -> TypeGuard[int]:
     """Whether a value is an integer of at least ``least``."""
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least

@@ -1,12 +1,14 @@
 """Labels that may be wrong: audit them, learn from them all the same, predict."""
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 from rich.console import Console
 
 from .. import files
@@ -18,12 +20,10 @@ from .session import Session
 from .show import (
     SHOWN,
     csv_text,
-    percent,
     print_columns,
     print_features,
     print_list,
     print_next,
-    print_suspects,
     print_written,
     table,
 )
@@ -64,7 +64,9 @@ def audit_labels(
         "noise_rate": audit.noise_rate,
         "noise_interval": audit.noise_interval,
         "worth_checking": audit.worth_checking(),
+        "expected_wrong": float(np.sum(1 - np.sort(audit.quality)[: audit.worth_checking()])),
         "suspects": _suspects(audit, loaded),
+        "without_label": _without_label(audit, loaded),
         "diagnostic": estimator.diagnostic_,
         **told,
         "written": written,
@@ -139,29 +141,30 @@ def predict(
     session.show(result, text)
 
 
-def _labels(loaded: Data, label: str) -> list[str]:
-    """The labels of all rows; a column that cannot hold the labels of classes is refused."""
-    labels = loaded.table.required(label)
-    counts = Counter(labels)
+def _labels(loaded: Data, label: str) -> NDArray[Any]:
+    """The labels of all rows, None where the cell is empty; a column that cannot hold labels is refused."""
+    column = loaded.table[label]
+    labels = np.array(column.labels(), dtype=object)
+    labels[column.missing] = None
+    counts = Counter(labels[~column.missing].tolist())
     if len(counts) < 2:
-        raise FileError(f"{loaded.table.source}, column {label!r} has one label only, {labels[0]!r}; two are needed")
-    if len(counts) > max(2, len(labels) // 2):
+        said = f"has one label only, {next(iter(counts))!r}" if counts else "is empty"
+        raise FileError(f"{loaded.table.source}, column {label!r} {said}; two labels are needed")
+    if len(counts) > max(2, counts.total() // 2):
         raise FileError(
-            f"{loaded.table.source}, column {label!r} has {len(counts)} different labels in {len(labels)} rows;"
+            f"{loaded.table.source}, column {label!r} has {len(counts)} different labels in {counts.total()} rows;"
             " name the column of the classes"
         )
-    rare, times = counts.most_common()[-1]
-    if times < 2:
-        row = labels.index(rare)
-        raise FileError(f"{loaded.table.where(row, label)}: {rare!r} occurs only once; correct it or leave the row out")
-    return labels
+    return labels if column.missing.any() else np.array(labels.tolist())
 
 
-def _fit(session: Session, loaded: Data, labels: list[str]) -> Any:
+def _fit(session: Session, loaded: Data, labels: NDArray[Any]) -> Any:
     from .. import NoisyLabelClassifier
 
-    with session.step(f"learning from {len(labels)} labels"):
-        return NoisyLabelClassifier(random_state=session.seed).fit(loaded.matrix, np.array(labels))
+    with session.step(f"learning from {np.count_nonzero(labels != None)} labels", total=100) as shown:  # noqa: E711
+        return NoisyLabelClassifier(random_state=session.seed).fit(
+            loaded.matrix, labels, progress=lambda done, total: shown(round(100 * done / total))
+        )
 
 
 def _what_tells(session: Session, estimator: Any, loaded: Data) -> dict[str, dict[str, float]]:
@@ -174,16 +177,30 @@ def _what_tells(session: Session, estimator: Any, loaded: Data) -> dict[str, dic
 
 
 def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
-    count = max(audit.worth_checking(), min(SHOWN, len(audit.labels)))
+    n_labels = int(np.count_nonzero(~np.isnan(audit.quality)))
+    count, other = max(audit.worth_checking(), min(SHOWN, n_labels)), audit.alternative
     return [
         {
             "row": int(row),
             "id": loaded.ids[row],
             "given": str(audit.labels[row]),
-            "suggested": str(audit.suggested[row]),
+            "suggested": str(other[row]),
             "quality": round(float(audit.quality[row]), 4),
         }
         for row in audit.order[:count]
+    ]
+
+
+def _without_label(audit: Any, loaded: Data) -> list[dict[str, Any]]:
+    """The rows without a label, with the most probable label of each."""
+    return [
+        {
+            "row": int(row),
+            "id": loaded.ids[row],
+            "suggested": str(audit.suggested[row]),
+            "probability": round(float(audit.probabilities[row].max()), 4),
+        }
+        for row in np.flatnonzero(np.isnan(audit.quality))
     ]
 
 
@@ -202,15 +219,39 @@ def _page(session: Session, loaded: Data, label: str, audit: Any, told: dict[str
 
 
 def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None:
-    rows, rate = loaded.table.n_rows, result["noise_rate"]
+    rows = loaded.table.n_rows - len(result["without_label"])
     console.print(f"{loaded.table.source}: {rows} rows, {len(result['classes'])} classes", markup=False)
-    console.print(f"Wrong labels: about {round(rate * rows)} of {rows}, {percent(rate, result['noise_interval'])}.")
+    console.print(_headline(rows, result["noise_rate"], result["noise_interval"], result["diagnostic"]))
+    console.print(result["diagnostic"]["claim"])
+    worth = result["worth_checking"]
+    if worth:
+        console.print(
+            f"Worth checking: {worth} rows whose label is more likely wrong than right; "
+            f"about {round(result['expected_wrong'])} of these should be wrong.\n"
+        )
+    else:
+        console.print("No label is more likely wrong than right.\n")
     suspects = [[one["id"], one["given"], one["suggested"], f"{one['quality']:.1%}"] for one in result["suspects"]]
-    header = [loaded.id_name, "given", "suggested", "chance it is right"]
-    print_suspects(console, ("label", "rows"), result["worth_checking"], header, suspects)
+    console.print(table("Most suspect", [loaded.id_name, "given", "if wrong", "chance it is right"], suspects[:SHOWN]))
+    if result["without_label"]:
+        console.print()
+        lines = [[one["id"], one["suggested"], f"{one['probability']:.1%}"] for one in result["without_label"]]
+        console.print(table("Rows without a label", [loaded.id_name, "probable label", "chance"], lines[:SHOWN]))
+        if len(lines) > SHOWN:
+            console.print(f"... and {len(lines) - SHOWN} more; use --json for all")
     print_features(console, loaded)
     _print_what_tells(console, result)
     print_written(console, result["written"])
+
+
+def _headline(rows: int, rate: float, interval: Sequence[float], diagnostic: dict[str, Any]) -> str:
+    """How many labels are wrong: a number with its range, or only the range where explanations disagree."""
+    low, high = interval
+    share = f"between {low:.1%} and {high:.1%}"
+    if diagnostic["reliable"]:
+        return f"Wrong labels: about {round(rate * rows)} of {rows}, {rate:.1%} ({share})."
+    counts = f"between {round(low * rows)} and {round(high * rows)} of {rows}"
+    return f"Wrong labels: {counts}. {diagnostic['reason']}"
 
 
 def _print_what_tells(console: Console, result: dict[str, Any]) -> None:
@@ -218,13 +259,13 @@ def _print_what_tells(console: Console, result: dict[str, Any]) -> None:
         if shares := [[name, f"{share:.1%}"] for name, share in result[key].items()]:
             console.print()
             console.print(table(title, [key.rstrip("s"), "share"], shares[:SHOWN]))
-    if not result["diagnostic"]["reliable"]:
-        console.print("\nDoubt these figures: the columns say little about the labels, or too few rows were given.")
 
 
 def _print_model(console: Console, path: Path, card: dict[str, Any]) -> None:
     console.print(f"Model for {card['label']!r} ({', '.join(map(str, card['classes']))})", markup=False)
-    console.print(f"Wrong labels: about {percent(card['noise']['rate'], card['noise']['interval'])}.\n")
+    noise, diagnostic = card["noise"], card["diagnostic"]
+    console.print(_headline(card["data"]["rows"], noise["rate"], noise["interval"], diagnostic))
+    console.print(f"{diagnostic['claim']}\n")
     print_columns(console, card["data"]["columns"])
     _print_what_tells(console, card)
     print_written(console, [str(path)])

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..files.delimited import csv_line
 
 if TYPE_CHECKING:
@@ -29,24 +31,33 @@ def label_review(audit: "LabelAudit", ids: Sequence[str], column: str) -> str:
     >>> print(label_review(audit, ["a", "=b"], "kind"), end="")
     row,id,column,given,corrected,decision,quality
     1,'=b,kind,spam,ham,skip,0.2000
-    0,a,kind,ham,ham,skip,0.9000
+    0,a,kind,ham,spam,skip,0.9000
     """
-    return _csv(["id", "column"], audit, [[name, column] for name in ids], audit.labels)
+    return _csv(["id", "column"], audit, [[name, column] for name in ids], audit.labels, audit.alternative)
 
 
 def link_review(audit: "PairAudit", ids: Sequence[str]) -> str:
     """All pairs, the most suspect first; 1 says "same" and -1 "different"."""
     ends = [[ids[row], ids[col]] for row, col in zip(audit.pairs.rows, audit.pairs.cols, strict=True)]
-    return _csv(["id", "other_id"], audit, ends, audit.pairs.labels)
+    return _csv(["id", "other_id"], audit, ends, audit.pairs.labels, -audit.pairs.labels)
 
 
-def _csv(names: list[str], audit: "LabelAudit | PairAudit", whose: list[list[str]], given: "NDArray[Any]") -> str:
-    """The table of suspects; ``whose`` holds the cells of the columns ``names`` for every label or pair."""
+def _csv(
+    names: list[str],
+    audit: "LabelAudit | PairAudit",
+    whose: list[list[str]],
+    given: "NDArray[Any]",
+    other: "NDArray[Any]",
+) -> str:
+    """The table of suspects; ``whose`` holds the cells of the columns ``names`` for every label or pair.
+
+    ``other`` is what each label should be if it is wrong. A row without a label has no quality, and is left out.
+    """
     from ..report.corrections import neutralise
 
     rows = [["row", *names, "given", "corrected", "decision", "quality"]]
-    for row in audit.order:
+    for row in audit.order[: np.count_nonzero(~np.isnan(audit.quality))]:
         quality = f"{audit.quality[row]:.4f}"
-        cells = [str(row), *whose[row], str(given[row]), str(audit.suggested[row]), "skip", quality]
+        cells = [str(row), *whose[row], str(given[row]), str(other[row]), "skip", quality]
         rows.append([neutralise(cell) for cell in cells])
     return "".join(f"{csv_line(row)}\n" for row in rows)

@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
+from ..checks import missing_labels
 from ..samples import balanced_folds
 from ..supervision.audit import LabelAudit
 from .classifier import NoisyLabelClassifier
 from .noise_model.explanations import explain_label_noise
 from .noise_model.posterior import FLOOR
-from .verdict import diagnose, is_missing, transition_of
+from .verdict import diagnose, transition_of
 
 Array = NDArray[np.float64]
 
@@ -126,7 +127,7 @@ def audit_labels(
     if estimator is None and probabilities is None:
         return audit_by(NoisyLabelClassifier(random_state=random_state).fit(X, y, progress=progress), y)
     labels = np.asarray(y)
-    if (missing := is_missing(labels)).any():
+    if (missing := missing_labels(labels)).any():
         raise ValueError(
             f"y has no label in row {int(missing.argmax())}; with estimator or probabilities every row needs a label. "
             "Leave the row out"
@@ -203,7 +204,7 @@ def _audit(
     transition: Array,
     diagnostic: dict[str, Any],
 ) -> LabelAudit:
-    labels, missing = np.asarray(y), is_missing(y)
+    labels, missing = np.asarray(y), missing_labels(y)
     filled = np.where(missing, np.asarray(classes[0], dtype=object), np.asarray(y, dtype=object)).tolist()
     column = np.minimum(np.searchsorted(classes, filled), len(classes) - 1)
     known = ~missing & (classes[column] == np.array(filled))

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..checks import missing_labels
 from ..samples import (
     LARGEST,
     DistinctSamples,
@@ -24,7 +25,7 @@ from ..samples import (
 from ..tables.columns import is_table
 from ..tables.preparation import TableFeatures
 from .noise_model.explanations import ExplainedNoise, explain_label_noise
-from .verdict import diagnose, is_missing, transition_of
+from .verdict import diagnose, transition_of
 from .views.pool import ScorePool, columns_per_class, fit_pool
 
 Array = NDArray[np.float64]
@@ -169,7 +170,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     def _read_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array, NDArray[np.bool_]]:
         """Return samples, labels (any label where there is none), weights, and which samples have a label."""
         self._columns = None
-        missing = is_missing(y)
+        missing = missing_labels(y)
         if missing.any() and not missing.all():
             y = np.array(y, dtype=object)
             y[missing] = y[~missing][0]
@@ -261,7 +262,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         ends = [(j, j + 1) for j in range(given.shape[1])] if self._columns is None else self._columns.parts
         # Wide data have many features to shuffle, so fewer rows have to do.
         rows = given[: max(FEWEST_ROWS, IMPORTANCE_CELLS // len(ends))]
-        rows, base = rows.toarray() if sp.issparse(rows) else rows, self._pool(rows)
+        base, rows = self._pool(rows), rows.toarray() if sp.issparse(rows) else rows
         moved = np.zeros(len(ends))
         varied = [j for j, (start, stop) in enumerate(ends) if np.ptp(rows[:, start:stop], axis=0).any()]
         at_once = max(AT_ONCE // len(rows), 1)

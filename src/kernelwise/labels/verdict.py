@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .noise_model.explanations import ExplainedNoise
 
@@ -69,27 +69,6 @@ def transition_of(probabilities: Array, given: NDArray[np.intp], weight: Array) 
         joint[:, label] = weight[rows] @ probabilities[rows]
     joint += np.finfo(float).tiny * np.eye(n_classes)
     return joint / joint.sum(axis=1, keepdims=True)
-
-
-def is_missing(y: ArrayLike) -> NDArray[np.bool_]:
-    """Return which labels are missing: None, NaN, or what pandas takes for missing.
-
-    Examples
-    --------
-    >>> from kernelwise.labels.verdict import is_missing
-    >>> is_missing(["a", None, float("nan")]).tolist()
-    [False, True, True]
-    """
-    labels = np.asarray(y, dtype=object)
-    # A missing value is the only value that is not equal to itself; pandas.NA has no truth value at all.
-    return np.array([label is None or not _equal_to_itself(label) for label in labels.ravel()], dtype=bool)
-
-
-def _equal_to_itself(label: Any) -> bool:
-    try:
-        return bool(label == label)
-    except (TypeError, ValueError):
-        return False
 
 
 def _ranking(score: Array, positive: NDArray[np.bool_]) -> float:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import is_missing
 from ..supervision import LabelAudit
 from .neighbours import trusted_neighbours
 from .plain_data import ShownRows, cells, fingerprint, number, numbers, read_ids, shown_rows, texts
@@ -72,10 +73,15 @@ def label_report(
         raise ValueError("the audit holds no labels, so there is nothing to review")
     names, table = read_ids(ids, n_rows), shown_rows(X, feature_names, n_rows)
     classes = audit.classes.tolist()
-    given, suggested = (_codes(labels, classes) for labels in (audit.labels, audit.suggested))
+    given, suggested = (_codes(labels, classes) for labels in (audit.labels, audit.alternative))
     values = texts(classes)
     rates = [
-        {"name": "labels", "n": n_rows, "rate": number(audit.noise_rate), "interval": numbers(audit.noise_interval)}
+        {
+            "name": "labels",
+            "n": int((given >= 0).sum()),
+            "rate": number(audit.noise_rate),
+            "interval": numbers(audit.noise_interval),
+        }
     ]
     page = review(
         "labels",
@@ -86,15 +92,16 @@ def label_report(
         rates=rates,
         kernel_weights=kernel_weights,
         history=history,
+        verdict=audit.diagnostic,
     )
-    listed = audit.order[: settings.max_rows]
+    listed = np.array(page["suspects"]["row"], dtype=np.intp)
     top = listed[: settings.max_details]
     page["suspects"] |= {
         "id": [names[row] for row in listed],
         "features": [cells(column[listed]) for column in table.columns[: settings.max_columns]],
     }
     return page | {
-        "key": fingerprint(["labels"], names, [values[code] for code in given]),
+        "key": fingerprint(["labels"], names, [values[code] if code >= 0 else "" for code in given]),
         "values": values,
         "names": values,
         "columns": _describe_columns(table, given, audit.quality, len(classes), settings.max_columns),
@@ -108,10 +115,10 @@ def label_report(
 
 
 def _codes(labels: NDArray[Any], classes: list[Any]) -> NDArray[np.intp]:
-    """The positions of labels among the classes."""
+    """The positions of labels among the classes; -1 for a row without a label."""
     places = {value: code for code, value in enumerate(classes)}
     try:
-        return np.array([places[value] for value in labels.tolist()], dtype=np.intp)
+        return np.array([-1 if is_missing(value) else places[value] for value in labels.tolist()], dtype=np.intp)
     except KeyError as missing:
         raise ValueError(f"the audit holds the label {missing.args[0]!r}, which is not one of its classes") from None
 

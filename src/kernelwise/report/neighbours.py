@@ -54,8 +54,9 @@ def trusted_neighbours(audit: LabelAudit, X: Any, rows: ArrayLike, *, n_neighbor
         raise ValueError(f"X has {points.shape[0]} rows, but the audit is of {len(audit.labels)}")
     rows = np.asarray(rows, dtype=np.intp)
     found = np.full((len(rows), n_neighbors), -1, dtype=np.intp)
-    for label in np.unique(audit.suggested[rows]):
-        places = np.flatnonzero(audit.suggested[rows] == label)
+    suggested = audit.alternative[rows]
+    for label in np.unique(suggested):
+        places = np.flatnonzero(suggested == label)
         trusted = _trusted(audit, label)
         if not len(trusted):
             continue

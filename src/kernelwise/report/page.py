@@ -83,19 +83,25 @@ def headlines(report: dict[str, Any]) -> tuple[str, str]:
     'About 40 of 200 labels look wrong'
     """
     kind, summary = report["kind"], report["summary"]
+    verdict = summary.get("verdict", {})
     wrong = round(sum(rate["n"] * rate["rate"] for rate in summary["rates"]))
     found = f"About {wrong:,} of {summary['n']:,} {kind} look wrong" if wrong else f"The {kind} look right"
     noise = " ".join(_sentence(rate, kind) for rate in summary["rates"])
-    if not summary["to_check"]:
-        return found, f"{noise} None of them is suspect enough to be worth a check."
+    if not verdict.get("reliable", True):
+        low, high = (round(summary["n"] * end) for end in summary["rates"][0]["interval"])
+        found = f"Between {low:,} and {high:,} of {summary['n']:,} {kind} are wrong"
+        noise = verdict["reason"]
     likely = round(summary["expected_wrong"])
-    return found, f"{noise} {summary['to_check']:,} are worth checking: about {likely:,} of these should be wrong."
+    advice = "No label is more likely wrong than right." if kind == "labels" else "None is worth a check."
+    if summary["to_check"]:
+        advice = f"{summary['to_check']:,} are worth checking: about {likely:,} of these should be wrong."
+    return found, " ".join([noise, advice, *([verdict["claim"]] if "claim" in verdict else [])])
 
 
 def _sentence(rate: dict[str, Any], kind: str) -> str:
     what = kind if kind == rate["name"] else f"{kind} given as {rate['name']}"
     low, high = rate["interval"]
-    interval = "" if low is None or high is None else f" (95\xa0% interval {_percent(low)} to {_percent(high)})"
+    interval = "" if low is None or high is None else f" (between {_percent(low)} and {_percent(high)})"
     return f"Estimated share of wrong {what}: {_percent(rate['rate'])}{interval}."
 
 

@@ -79,6 +79,7 @@ def pair_report(
         rates=rates,
         kernel_weights=kernel_weights,
         history=history,
+        verdict={},
     )
     listed = audit.order[: settings.max_rows]
     page["suspects"] |= {

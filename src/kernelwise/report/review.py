@@ -31,10 +31,13 @@ def review(
     rates: list[dict[str, Any]],
     kernel_weights: Mapping[str, float] | ArrayLike | None,
     history: Iterable[Sequence[float]] | None,
+    verdict: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The summary, the suspects and the figures of a page; labels are positions among the classes."""
-    listed = audit.order[: settings.max_rows]
-    to_check = audit.worth_checking(settings.precision)
+    known = ~np.isnan(audit.quality)  # a row without a label has no quality, and there is nothing to review
+    listed = audit.order[: min(settings.max_rows, int(known.sum()))]
+    to_check = audit.worth_checking(settings.chance, precision=settings.precision)
+    believed = np.where(audit.quality > 0.5, given, suggested)
     return {
         "schema": SCHEMA,
         "kind": kind,
@@ -42,11 +45,12 @@ def review(
         "id_name": settings.id_name,
         "label_name": settings.label_name,
         "summary": {
-            "n": len(audit.quality),
+            "n": int(known.sum()),
             "n_listed": len(listed),
             "rates": rates,
             "to_check": to_check,
             "expected_wrong": number((1 - np.sort(audit.quality)[:to_check]).sum()),
+            "verdict": {name: verdict[name] for name in ("reliable", "reason", "claim") if name in verdict},
         },
         "suspects": {
             "row": listed.tolist(),
@@ -55,8 +59,8 @@ def review(
             "suggested": suggested[listed].tolist(),
         },
         "figures": {
-            "chances": chance_histogram(audit.quality, to_check),
-            "confusions": confusions(given, suggested),
+            "chances": chance_histogram(audit.quality[known], to_check),
+            "confusions": confusions(given[known], believed[known]),
             "weights": weight_bars(kernel_weights),
             "gap": gap_curve(history),
         },

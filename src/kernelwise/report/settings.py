@@ -16,8 +16,10 @@ class PageSettings:
     id_name, label_name : str
         The names of the columns of ids and of labels in the user's own file. The exported corrections hold
         ``label_name``, so that they are applied to the right column.
-    precision : float, default=0.5
-        The page asks the reader to check as many suspects as possible of which at least this share should be wrong.
+    chance : float, default=0.5
+        The page asks the reader to check the suspects that are wrong with more than this chance.
+    precision : float, default=None
+        If it is given, the page asks for as many checks as possible of which at least this share should find an error.
     max_rows : int, default=100_000
         How many rows are listed, the most suspect first.
     max_details : int, default=1_000
@@ -35,7 +37,8 @@ class PageSettings:
     title: str = "Label review"
     id_name: str = "row"
     label_name: str = "label"
-    precision: float = 0.5
+    chance: float = 0.5
+    precision: float | None = None
     max_rows: int = 100_000
     max_details: int = 1_000
     max_columns: int = 40
@@ -43,5 +46,7 @@ class PageSettings:
     def __post_init__(self) -> None:
         for name in ("max_rows", "max_details", "max_columns"):
             check_count(name, getattr(self, name), least=0)
-        if not 0 < self.precision <= 1:
+        if not 0 <= self.chance < 1:
+            raise ValueError(f"chance must be a number of at least 0 and below 1, got {self.chance!r}")
+        if self.precision is not None and not 0 < self.precision <= 1:
             raise ValueError(f"precision must be a number above 0 and at most 1, got {self.precision!r}")

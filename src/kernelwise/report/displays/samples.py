@@ -185,9 +185,17 @@ class ScoreDistributionDisplay(Display):
         return float(1 - np.sort(self.quality)[self.to_check - 1]) if self.to_check else None
 
     @classmethod
-    def from_audit(cls, audit: LabelAudit | PairAudit, *, precision: float = 0.5, ax: "Axes | None" = None) -> Self:
-        """Draw the qualities of an audit; ``precision`` is that of ``audit.worth_checking``."""
-        return cls(audit.quality, audit.worth_checking(precision)).plot(ax)
+    def from_audit(
+        cls,
+        audit: LabelAudit | PairAudit,
+        *,
+        chance: float = 0.5,
+        precision: float | None = None,
+        ax: "Axes | None" = None,
+    ) -> Self:
+        """Draw the qualities of an audit; ``chance`` and ``precision`` are those of ``audit.worth_checking``."""
+        quality = audit.quality[~np.isnan(audit.quality)]
+        return cls(quality, audit.worth_checking(chance, precision=precision)).plot(ax)
 
     def plot(self, ax: "Axes | None" = None, *, bins: int = 20) -> Self:
         """Draw a histogram of the chance to be wrong; the bars that are worth checking stand out."""
