@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,21 +162,19 @@ def reference_probabilities(X: Floats, y: Labels, seed: int) -> Floats:
 def by_wrong_rule(X: Floats, y: Labels, rng: np.random.Generator, rate: float = 0.2) -> Labels:
     """Above a threshold of one feature every label becomes one class.
 
-    The feature is the column of numbers that differs most between the classes. Classes are tried in random order until
-    a threshold makes about ``rate`` of the labels wrong; if none does, the nearest counts. Five rows of every class (or
-    all, if it has fewer) keep their class among the given labels.
+    The feature is the column of numbers that differs most between the classes, and classes are tried in random order
+    until a threshold makes about ``rate`` of the labels wrong. If none does, the next feature is tried, indicators
+    last; if no feature does, the nearest counts. Five rows of every class (or all, if it has fewer) keep their class.
     """
-    numbers = [j for j in range(X.shape[1]) if len(np.unique(X[:, j])) > 2] or list(range(X.shape[1]))
-    counts, Z = np.bincount(y), standardised(X[:, numbers])
+    counts, Z = np.bincount(y), standardised(X)
     between = sum(count / len(y) * Z[y == label].mean(axis=0) ** 2 for label, count in enumerate(counts))
-    feature = X[:, numbers[int(np.argmax(between))]]
+    indicator = [len(np.unique(column)) <= 2 for column in X.T]
     nearest, found = np.inf, y
-    for label in rng.permutation(len(counts)):
+    for feature, label in product(X.T[np.lexsort((-between, indicator))], rng.permutation(len(counts))):
         for threshold in np.unique(feature)[:-1]:
             given = np.where(feature > threshold, label, y)
             gap = abs(float(np.mean(given != y)) - rate)
-            kept = np.bincount(given, minlength=len(counts)) >= np.minimum(counts, 5)
-            if gap < nearest and kept.all():
+            if gap < nearest and np.all(np.bincount(given, minlength=len(counts)) >= np.minimum(counts, 5)):
                 nearest, found = gap, given
         if nearest < 0.05:
             break

@@ -15,7 +15,8 @@ from .noise import NOISES, STRANGE_NOISES
 from .run import FOLDER, Key, key_of, read
 
 OURS = "kernelwise"
-ORDER = (*sorted(NOISES, key=lambda noise: (not noise.startswith("sym"), noise)), *STRANGE_NOISES)
+ORDER = tuple(sorted(NOISES, key=lambda noise: (not noise.startswith("sym"), noise)))
+COLUMNS = (*ORDER, *STRANGE_NOISES)
 METRICS = {
     "accuracy": "Accuracy on clean test labels",
     "audit_auc": "Audit: area under the ROC curve, wrong training labels against right ones",
@@ -79,7 +80,7 @@ def by_noise_and_set(cells: dict[Key, dict[str, Any]], metric: str) -> dict[str,
 
 def means(records: Records, metric: str) -> str:
     """Mean over sets, per method and noise; the last column is the mean of the others."""
-    rows, noises = [], [noise for noise in ORDER if any(key[1] == noise for key in next(iter(records.values())))]
+    rows, noises = [], [noise for noise in COLUMNS if any(key[1] == noise for key in next(iter(records.values())))]
     for method, cells in records.items():
         per_noise = by_noise_and_set(cells, metric)
         row = [float(np.mean(list(per_noise[noise].values()))) if noise in per_noise else np.nan for noise in noises]
@@ -108,7 +109,7 @@ def mean_ranks(records: Records) -> dict[str, tuple[float, float]]:
 
 def differences(records: Records, metric: str, scale: float) -> str:
     """Ours minus theirs: mean of the means per set, s.e. over sets, sets won and lost; per noise and over all."""
-    noises = [noise for noise in ORDER if any(key[1] == noise for key in records[OURS])]
+    noises = [noise for noise in COLUMNS if any(key[1] == noise for key in records[OURS])]
     ours = by_noise_and_set(records[OURS], metric)
     rows = []
     for method, cells in records.items():

@@ -44,7 +44,7 @@ def scores_if_told(cell: Cell) -> tuple[float, float]:
     """Accuracy on clean test labels and audit area of a cell."""
     flips = [float(np.mean(cell.flipped[cell.y_true == label])) for label in (0, 1)]
     pool, standardise, merged = fitted_pool(cell)
-    scores, weight = pool.out_of_sample[:, 0], merged.weight
+    scores, weight = log_odds(pool.out_of_sample), merged.weight
     given = cell.y_given[merged.first]
     mean, spread = mean_and_spread(scores, weight)
     binned = BinnedScores.gather((scores - mean) / spread, given, weight)
@@ -57,9 +57,14 @@ def scores_if_told(cell: Cell) -> tuple[float, float]:
     def positive(score: Floats) -> Floats:
         return expit(slopes[0, kept] * ((score[:, None] - mean) / spread - offsets[0, kept])) @ posterior[kept]
 
-    accuracy = float(np.mean((positive(pool(standardise(cell.X_test))[:, 0]) > 0.5) == cell.y_test))
+    accuracy = float(np.mean((positive(log_odds(pool(standardise(cell.X_test)))) > 0.5) == cell.y_test))
     true = positive(scores)
     likely = np.column_stack([1 - true, true]) * np.array([[1 - flips[0], flips[0]], [flips[1], 1 - flips[1]]]).T[given]
     quality = likely[np.arange(len(given)), given] / likely.sum(axis=1)
     area = audit_area(cell.flipped, quality[merged.group])
     return accuracy, 0.5 if area is None else area
+
+
+def log_odds(logs: Floats) -> Floats:
+    """The log-odds of the second of two classes."""
+    return logs[:, 1] - logs[:, 0]

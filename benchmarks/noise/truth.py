@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from kernelwise.labels.classifier import _columns_per_class, _signs, _Standardiser
+from kernelwise.labels.classifier import _Standardiser
 from kernelwise.labels.views.pool import ScorePool, fit_pool
 from kernelwise.samples import DistinctSamples, distinct_samples
 
@@ -59,7 +59,7 @@ def slope_and_odds(cell: Cell) -> tuple[float, float]:
 def out_of_sample_scores(cell: Cell) -> Floats:
     """The pool's scores of the training rows, one column per class; equal rows with equal labels are scored as one."""
     pool, _, merged = fitted_pool(cell)
-    return _columns_per_class(pool.out_of_sample)[merged.group]
+    return pool.out_of_sample[merged.group]
 
 
 def fitted_pool(cell: Cell) -> tuple[ScorePool, _Standardiser, DistinctSamples]:
@@ -67,5 +67,6 @@ def fitted_pool(cell: Cell) -> tuple[ScorePool, _Standardiser, DistinctSamples]:
     merged = distinct_samples(cell.X_train, cell.y_given, np.ones(len(cell.y_given)))
     X, given = cell.X_train[merged.first], cell.y_given[merged.first]
     standardise = _Standardiser.fit(X, merged.weight)
-    Y = _signs(given, int(cell.y_true.max()) + 1)
-    return fit_pool(standardise(X), Y, merged.weight, np.random.RandomState(cell.seed)), standardise, merged
+    n_classes, rng = int(cell.y_true.max()) + 1, np.random.RandomState(cell.seed)
+    pool = fit_pool(standardise(X), given, n_classes, merged.weight, rng, standardise.common)
+    return pool, standardise, merged

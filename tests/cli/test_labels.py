@@ -125,6 +125,27 @@ def test_audit_as_json_says_what_people_are_told(people, call):
     assert names(people) == ["people.csv"]
 
 
+def test_a_typo_is_the_first_suspect_and_a_row_without_a_label_is_predicted(people, call):
+    lines = (people / "people.csv").read_text().splitlines()
+    place = lines[0].split(",").index("approved")
+    for number, label in ((5, "yess"), (9, "")):
+        cells = lines[number].split(",")
+        cells[place] = label
+        lines[number] = ",".join(cells)
+    (people / "people.csv").write_text("\n".join(lines) + "\n")
+    status, out, err = call("audit", "labels", "people.csv", "--label", "approved", "--json", "--quiet")
+    assert (status, err) == (0, "")
+    result = json.loads(out)
+    assert (result["suspects"][0]["row"], result["suspects"][0]["given"]) == (4, "yess")
+    assert result["suspects"][0]["suggested"] in ("yes", "no")
+    assert [(one["row"], one["suggested"] in ("yes", "no")) for one in result["without_label"]] == [(8, True)]
+    status, out, _ = call("audit", "labels", "people.csv", "--label", "approved", "--report", "page.html", "--quiet")
+    assert status == 0
+    assert "159 rows, 3 classes" in out
+    assert "Rows without a label" in out
+    assert "errors that do not follow the features" in out
+
+
 def test_the_seed_decides_the_result(people, call):
     runs = [call("audit", "labels", "people.csv", "--label", "approved", "--json", "-q", "--seed", 3) for _ in range(2)]
     assert runs[0] == runs[1]
@@ -183,10 +204,9 @@ def test_a_file_that_is_no_model(people, call):
 
 BAD = {
     "no such label": ("x,label\n1,a\n2,b\n", ["--label", "lable"], "no column 'lable'; did you mean 'label'?"),
-    "one class": ("x,label\n1,a\n2,a\n", ["--label", "label"], "has one label only, 'a'; two are needed"),
-    "missing label": ("x,label\n1,a\n2,\n3,b\n", ["--label", "label"], "data.csv, line 3, column 'label': no value"),
+    "one class": ("x,label\n1,a\n2,a\n", ["--label", "label"], "has one label only, 'a'; two labels are"),
+    "no label at all": ("x,label\n1,\n2,\n", ["--label", "label"], "column 'label' is empty; two labels are needed"),
     "not classes": ("x,label\n1,a\n2,b\n3,c\n4,d\n", ["--label", "label"], "4 different labels in 4 rows"),
-    "once": ("x,label\n1,a\n2,a\n3,b\n4,b\n5,B\n6,a\n", ["--label", "label"], "line 6, column 'label': 'B' occurs"),
     "no features": ("label\na\nb\na\nb\n", ["--label", "label"], "no column to learn from besides label"),
     "repeated id": ("id,x,label\nu,1,a\nu,2,b\n", ["--label", "label", "--id", "id"], "'u' is also the id of line 2"),
     "kind": ("x,label\n1,a\n2,b\n", ["--label", "label", "--kind", "x=colour"], "'colour' is not a kind of column"),

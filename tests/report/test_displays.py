@@ -118,7 +118,7 @@ class TestDisplays:
         audit = label_audit(rng)
         display = ScoreDistributionDisplay.from_audit(audit, precision=0.8)
         assert sum(bar.get_height() for bar in display.bars_) == 60
-        assert (1 - audit.quality >= display.threshold).sum() == audit.worth_checking(0.8)
+        assert (1 - audit.quality >= display.threshold).sum() == audit.worth_checking(precision=0.8)
 
     def test_draws_on_given_axes(self, pyplot, rng):
         figure, axes = pyplot.subplots()

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -49,12 +50,14 @@ class TestLabelReport:
         assert suspects["quality"] == sorted(suspects["quality"])
         for row, code, code_suggested in zip(suspects["row"], suspects["given"], suspects["suggested"], strict=True):
             assert report["values"][code] == audit.labels[row]
-            assert report["values"][code_suggested] == audit.suggested[row]
+            assert report["values"][code_suggested] == audit.alternative[row] != audit.labels[row]
 
     def test_headline_numbers(self, rng):
         audit = label_audit(rng)
         summary = label_report(audit, settings=PageSettings(precision=0.8))["summary"]
-        assert summary["to_check"] == audit.worth_checking(0.8)
+        assert summary["to_check"] == audit.worth_checking(precision=0.8)
+        chosen = label_report(audit, settings=PageSettings(chance=0.8))["summary"]
+        assert chosen["to_check"] == audit.worth_checking(0.8)
         first = np.sort(audit.quality)[: summary["to_check"]]
         assert summary["expected_wrong"] == pytest.approx((1 - first).sum(), rel=1e-5)
         assert summary["rates"] == [{"name": "labels", "n": 60, "rate": 0.3, "interval": [0.2, 0.4]}]
@@ -97,8 +100,9 @@ class TestLabelReport:
         figures = label_report(audit, settings=PageSettings(max_rows=5))["figures"]
         assert sum(figures["chances"]["counts"]) == 60
         assert sum(count for _, _, count in figures["confusions"]) == 60
+        believed = np.where(audit.quality > 0.5, audit.labels, audit.alternative)
         for given_code, suggested_code, count in figures["confusions"]:
-            same = (audit.labels == audit.classes[given_code]) & (audit.suggested == audit.classes[suggested_code])
+            same = (audit.labels == audit.classes[given_code]) & (believed == audit.classes[suggested_code])
             assert count == same.sum()
         disagree = [first != second for first, second, _ in figures["confusions"]]
         assert disagree == sorted(disagree, reverse=True)
@@ -157,7 +161,7 @@ class TestTrustedNeighbours:
         found = trusted_neighbours(audit, X, rows=range(60), n_neighbors=2)
         Z = (X - X.mean(axis=0)) / X.std(axis=0)
         for row in range(60):
-            members = np.flatnonzero(audit.labels == audit.suggested[row])
+            members = np.flatnonzero(audit.labels == audit.alternative[row])
             trusted = [at for at in members if audit.quality[at] >= np.median(audit.quality[members])]
             others = [at for at in trusted if at != row]
             nearest = sorted(others, key=lambda at: np.linalg.norm(Z[at] - Z[row]))[:2]
@@ -256,7 +260,24 @@ class TestPage:
         )
         page = render(label_report(audit))
         assert f"<h1>{expected}</h1>" in page
-        assert ("None of them is suspect enough" in page) != to_check
+        assert ("No label is more likely wrong than right." in page) != to_check
+
+    def test_where_explanations_disagree_the_headline_is_a_range(self, rng):
+        verdict = {"reliable": False, "reason": "Nobody can tell.", "claim": "Of some errors only."}
+        page = render(label_report(replace(label_audit(rng), diagnostic=verdict)))
+        assert "<h1>Between 12 and 24 of 60 labels are wrong</h1>" in page
+        assert "Nobody can tell." in page
+        assert "Of some errors only." in page
+
+    def test_rows_without_a_label_are_not_listed(self, rng):
+        audit = label_audit(rng)
+        labels, quality = audit.labels.astype(object), audit.quality.copy()
+        labels[:5], quality[:5] = None, np.nan
+        report = label_report(replace(audit, labels=labels, quality=quality))
+        assert sorted(report["suspects"]["row"]) == list(range(5, 60))
+        assert report["summary"]["n"] == report["summary"]["rates"][0]["n"] == 55
+        assert sum(report["figures"]["chances"]["counts"]) == 55
+        render(report)
 
     def test_writes_all_or_nothing(self, rng, tmp_path):
         report, path = label_report(label_audit(rng)), tmp_path / "review.html"

@@ -123,7 +123,7 @@ def test_the_audit_is_the_same_to_the_bit(path, tmp_path, capsys):
     assert tuple(told["noise_interval"]) == audit.noise_interval
     assert told["worth_checking"] == audit.worth_checking() > 0
     assert written["row"].tolist() == audit.order.tolist()
-    assert written["corrected"].tolist() == audit.suggested[audit.order].tolist()
+    assert written["corrected"].tolist() == audit.alternative[audit.order].tolist()
     assert written["quality"].tolist() == [float(f"{quality:.4f}") for quality in audit.quality[audit.order]]
     # The command line writes four digits of the qualities; all digits are the same too.
     table = read_table(path, as_written=["label"])
