@@ -265,7 +265,7 @@ class TestPage:
     def test_where_explanations_disagree_the_headline_is_a_range(self, rng):
         verdict = {"reliable": False, "reason": "Nobody can tell.", "claim": "Of some errors only."}
         page = render(label_report(replace(label_audit(rng), diagnostic=verdict)))
-        assert "<h1>Between 12 and 24 of 60 labels are wrong</h1>" in page
+        assert "<h1>Between 12 and 24 of 60 labels look wrong</h1>" in page
         assert "Nobody can tell." in page
         assert "Of some errors only." in page
 

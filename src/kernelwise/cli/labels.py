@@ -247,11 +247,9 @@ def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None
 def _headline(rows: int, rate: float, interval: Sequence[float], diagnostic: dict[str, Any]) -> str:
     """How many labels are wrong: a number with its range, or only the range where explanations disagree."""
     low, high = interval
-    share = f"between {low:.1%} and {high:.1%}"
     if diagnostic["reliable"]:
-        return f"Wrong labels: about {round(rate * rows)} of {rows}, {rate:.1%} ({share})."
-    counts = f"between {round(low * rows)} and {round(high * rows)} of {rows}"
-    return f"Wrong labels: {counts}. {diagnostic['reason']}"
+        return f"Labels that look wrong: about {round(rate * rows)} of {rows}, {rate:.1%} ({low:.1%} to {high:.1%})."
+    return f"Labels that look wrong: {round(low * rows)} to {round(high * rows)} of {rows}. {diagnostic['reason']}"
 
 
 def _print_what_tells(console: Console, result: dict[str, Any]) -> None:

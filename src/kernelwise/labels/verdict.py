@@ -25,7 +25,11 @@ REMEDY = "Checking a few dozen rows, drawn at random, would settle it."
 def diagnose(
     posterior: ExplainedNoise, rate: float, interval: tuple[float, float], scores: Array, given: NDArray[np.intp]
 ) -> dict[str, Any]:
-    """Return the diagnostic: whether the range is an answer, the reason in words, and what it was made from."""
+    """Return the diagnostic: whether the range is an answer, the reason in words, and what it was made from.
+
+    The range is that of the first two explanations. Of errors that follow the features the labels say nothing at all,
+    so that any share is possible.
+    """
     present = np.unique(given)
     separability = float(np.mean([_ranking(scores[:, k], given == k) for k in present]))
     width = interval[1] - interval[0]
@@ -34,16 +38,19 @@ def diagnose(
         reason = f"The features hardly tell the given labels apart, so nothing is known about wrong labels. {REMEDY}"
     elif width > WIDE_RANGE:
         reason = (
-            "Classes that overlap and labels that are wrong look alike here: the share of wrong labels may be anywhere "
-            f"{shown}. {REMEDY}"
+            "Classes that overlap and labels that are wrong look alike here: the share of wrong labels, without errors "
+            f"that follow the features, may be anywhere {shown}. {REMEDY}"
         )
     else:
-        reason = f"All explanations agree: the share of wrong labels is {shown}."
+        reason = (
+            "Whether classes overlap or not makes little difference here: the share of wrong labels, without errors "
+            f"that follow the features, is {shown}."
+        )
     return {
         "reliable": bool(separability >= WEAK_SCORES and width <= WIDE_RANGE),
         "reason": reason,
         "claim": CLAIM,
-        "explanations": posterior.explanations,
+        "explanations": posterior.explanations | {"errors follow the features": (0.0, 1.0)},
         "separability": separability,
         "interval_width": width,
         "least_noise_rate": min(posterior.overlap.noise_rate, rate),

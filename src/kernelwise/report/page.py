@@ -89,7 +89,7 @@ def headlines(report: dict[str, Any]) -> tuple[str, str]:
     noise = " ".join(_sentence(rate, kind) for rate in summary["rates"])
     if not verdict.get("reliable", True):
         low, high = (round(summary["n"] * end) for end in summary["rates"][0]["interval"])
-        found = f"Between {low:,} and {high:,} of {summary['n']:,} {kind} are wrong"
+        found = f"Between {low:,} and {high:,} of {summary['n']:,} {kind} look wrong"
         noise = verdict["reason"]
     likely = round(summary["expected_wrong"])
     advice = "No label is more likely wrong than right." if kind == "labels" else "None is worth a check."

@@ -66,6 +66,8 @@ EXACT, MANY, RANK_SOME, RANK_MANY = 1000, 5000, 500, 300
 #: whole (logistic regression sees linear effects of any number of samples).
 EXACT_GAUSSIAN, EXACT_LINEAR = 5000, 2500
 FACTOR_TOL = 1e-8
+#: The penalties of a path are weighed on at most this many rows.
+PATH_ROWS = 8000
 #: From this size (samples times columns times outputs) on, a small forest shows first whether trees are worth growing.
 CHEAP_FOREST = 300_000
 TRIAL_TREES, TRIAL_ROWS, TRIAL_WEIGHT = 20, 1500, 0.05
@@ -178,17 +180,17 @@ def fit_pool(
     for total, view in fitting.sparse_views() if sp.issparse(X) else fitting.dense_views(common):
         views += [] if view is None else [view]
         tell(len(views), total)
-    pool = weigh(views, given, n_classes, weight)
+    pool = weigh(views, given, weight)
     tell(total, total)
     return pool
 
 
-def weigh(views: list[View], given: NDArray[np.intp], n_classes: int, weight: Array) -> ScorePool:
+def weigh(views: list[View], given: NDArray[np.intp], weight: Array) -> ScorePool:
     """Return the pool of the views, with a curve for each view and the weights of their mixture."""
-    curves = [fit_softmax(columns_per_class(view.out_of_sample), given, weight) for view in views]
-    rows = np.arange(len(given))
-    own = [curve(columns_per_class(view.out_of_sample))[rows, given] for view, curve in zip(views, curves, strict=True)]
-    weights = mixture_weights(np.exp(np.stack(own, axis=1)), weight)
+    scores, rows = [columns_per_class(view.out_of_sample) for view in views], np.arange(len(given))
+    curves = [fit_softmax(score, given, weight) for score in scores]
+    own = [np.exp(curve(score)[rows, given]) for curve, score in zip(curves, scores, strict=True)]
+    weights = mixture_weights(np.stack(own, axis=1), weight)
     used = np.flatnonzero(weights >= SMALL / len(weights))
     return ScorePool([views[j] for j in used], [curves[j] for j in used], weights[used] / weights[used].sum())
 
@@ -315,8 +317,9 @@ class _Fitting:
         weight, Y = self.weight, self.Y
         # The mean target of all other samples lies away from the target that is left out. It would hide small scores.
         others = (weight @ Y - weight[:, None] * Y) / np.maximum(weight.sum() - weight, 1e-12)[:, None]
-        points = (system.leave_one_out(penalty) - others for penalty in PENALTIES)
-        multiples = average_path(points, Y, weight, PENALTIES)
+        few = np.linspace(0, len(Y) - 1, min(len(Y), PATH_ROWS)).astype(np.intp)
+        points = (system.leave_one_out(penalty, few) - others[few] for penalty in PENALTIES)
+        multiples = average_path(points, Y[few], weight[few], PENALTIES)
         mixture = [(multiple, penalty) for multiple, penalty in zip(multiples, PENALTIES, strict=True) if multiple]
         scores = np.zeros_like(Y)
         for multiple, penalty in mixture:
@@ -333,16 +336,16 @@ class _Fitting:
         return View(forest.name, scores @ mixture, forest.settle(mixture))
 
     def _earns_weight(self, share: float, found: list[View]) -> bool:
-        n = self.X.shape[0]
-        rows = np.sort(self.random_state.permutation(n)[:TRIAL_ROWS])
-        weight, given = self.weight[rows], self.given[rows]
-        grown = ShrunkenForest(share).grow(self.X[rows], self.Y[rows], weight, self.random_state, TRIAL_TREES)
-        scores = grown.out_of_bag()
-        mixture = average_path(iter(np.moveaxis(scores, 2, 0)), self.Y[rows], weight, np.maximum(SHRINKAGES, 1.0))
-        trial = View("trial", scores @ mixture, grown.settle(mixture))
-        others = [replace(view, out_of_sample=view.out_of_sample[rows]) for view in found]
-        pool = weigh([*others, trial], given, self.n_classes, weight)
-        return any(view.name == "trial" and w > TRIAL_WEIGHT for view, w in zip(pool.views, pool.weights, strict=True))
+        """Whether a small forest on some rows has weight beside the views so far, and beside one that knows nothing."""
+        rows = np.sort(self.random_state.permutation(self.X.shape[0])[:TRIAL_ROWS])
+        weight, given, Y = self.weight[rows], self.given[rows], self.Y[rows]
+        scores = ShrunkenForest(share).grow(self.X[rows], Y, weight, self.random_state, TRIAL_TREES).out_of_bag()
+        trial = scores @ average_path(iter(np.moveaxis(scores, 2, 0)), Y, weight, np.maximum(SHRINKAGES, 1.0))
+        candidates = [view.out_of_sample[rows] for view in found] + [np.zeros_like(trial), trial]
+        own = np.empty((len(rows), len(candidates)))
+        for position, score in enumerate(map(columns_per_class, candidates)):
+            own[:, position] = np.exp(fit_softmax(score, given, weight)(score)[np.arange(len(rows)), given])
+        return bool(mixture_weights(own, weight)[-1] > TRIAL_WEIGHT)
 
 
 def average_path(path: Iterator[Array], Y: Array, weight: Array, prior: Array) -> Array:

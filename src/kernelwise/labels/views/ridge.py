@@ -20,6 +20,7 @@ penalty. (Allen, The relationship between variable selection and data augmentati
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -101,18 +102,21 @@ class RidgeSystem:
         """The weighted mean of each target, which is the prediction at the mean of the features."""
         return self.weight @ self.targets / self.weight.sum()
 
-    @property
+    @cached_property
     def _projected(self) -> Array:
         return self.left.T @ (np.sqrt(self.weight)[:, None] * (self.targets - self.target_mean))
 
-    def leave_one_out(self, penalty: float) -> Array:
-        """Return ``f_{-i}(x_i)``: for every sample, the prediction by the fit to all others."""
+    def leave_one_out(self, penalty: float, rows: NDArray[np.intp] | None = None) -> Array:
+        """Return ``f_{-i}(x_i)``: for every sample, or for some rows, the prediction by the fit to all others."""
+        left, targets, weight = self.left, self.targets, self.weight
+        if rows is not None:
+            left, targets, weight = left[rows], targets[rows], weight[rows]
         shrink = self.singular**2 / (self.singular**2 + penalty)
-        fitted = self.target_mean + self.left @ (shrink[:, None] * self._projected) / np.sqrt(self.weight)[:, None]
-        leverages = self.weight / self.weight.sum() + self.left**2 @ shrink
+        fitted = self.target_mean + left @ (shrink[:, None] * self._projected) / np.sqrt(weight)[:, None]
+        leverages = weight / self.weight.sum() + left**2 @ shrink
         # If no other sample has influence on the fit of a sample, its leverage is 1; the floor keeps the result finite.
         free = np.maximum(1 - leverages, 1e-10)
-        return self.targets - (self.targets - fitted) / free[:, None]
+        return targets - (targets - fitted) / free[:, None]
 
     def coefficients(self, penalty: float) -> tuple[Array, Array]:
         """Return ``beta`` (n_features, n_outputs) and the intercepts (n_outputs,)."""
