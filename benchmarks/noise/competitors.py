@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -100,20 +100,20 @@ class CalibratedSVC(ClassifierMixin, BaseEstimator):
     """An SVC on the mean of ten Gaussian kernels, or on one, with probabilities from out-of-fold decision values.
 
     Platt's method: a (multinomial) logistic regression of the given label on decision values out of five folds.
-    Features are brought to [0, 1], or to unit variance if ``standardised``; sparse features stay as they are.
+    ``scaling`` is that of :func:`scaler`.
     """
 
     def __init__(
-        self, C: float = 1.0, gamma: float | None = None, random_state: int = 0, standardised: bool = False
+        self, C: float = 1.0, gamma: float | None = None, random_state: int = 0, scaling: str = "range"
     ) -> None:
         self.C = C
         self.gamma = gamma
         self.random_state = random_state
-        self.standardised = standardised
+        self.scaling = scaling
 
     def fit(self, X: Any, y: Labels, sample_weight: Floats | None = None) -> Self:
         self.classes_ = np.unique(y)
-        self.scaler_ = scaler(X, self.standardised).fit(X)
+        self.scaler_ = scaler(X, self.scaling).fit(X)
         self.X_ = self.scaler_.transform(X)
         self.gamma_ = None if self.gamma is None else self.gamma / scale_of(self.X_)
         K = kernel(self.X_, self.X_, self.gamma_)
@@ -138,11 +138,22 @@ def machine(C: float) -> SVC:
     return SVC(C=C, kernel="precomputed", max_iter=MAX_ITER, cache_size=100)
 
 
-def scaler(X: Any, standardised: bool) -> Any:
-    """Unit variance or the range [0, 1]; sparse features stay as they are."""
+def scaler(X: Any, scaling: str) -> Any:
+    """The range [0, 1] or unit variance of every column, or one scale for all; sparse features stay as they are."""
     if sp.issparse(X):
         return FunctionTransformer()
-    return StandardScaler() if standardised else MinMaxScaler(clip=True)
+    return {"range": MinMaxScaler(clip=True), "columns": StandardScaler(), "one": OneScale()}[scaling]
+
+
+class OneScale(TransformerMixin, BaseEstimator):
+    """Columns around their means, divided by one number: the root of the mean variance."""
+
+    def fit(self, X: Floats, y: Labels | None = None) -> Self:
+        self.mean_, self.scale_ = X.mean(axis=0), float(np.sqrt(X.var(axis=0).mean())) or 1.0
+        return self
+
+    def transform(self, X: Floats) -> Floats:
+        return (X - self.mean_) / self.scale_
 
 
 def scale_of(X: Any) -> float:
@@ -175,10 +186,10 @@ def decisions_out_of_fold(
     return found
 
 
-def tune_svc(task: Task, gammas: Sequence[float | None], costs: Sequence[float], standardised: bool = False) -> Tuned:
+def tune_svc(task: Task, gammas: Sequence[float | None], costs: Sequence[float], scaling: str = "range") -> Tuned:
     start = process_time()
     folds = task.folds()
-    X = scaler(task.X, standardised).fit_transform(task.X)
+    X = scaler(task.X, scaling).fit_transform(task.X)
     scored: list[tuple[float, float, float | None]] = []
     for gamma in gammas:
         K = kernel(X, X, None if gamma is None else gamma / scale_of(X))
@@ -187,7 +198,7 @@ def tune_svc(task: Task, gammas: Sequence[float | None], costs: Sequence[float],
             predicted = (d[:, 0] > 0).astype(int) if d.shape[1] == 1 else d.argmax(axis=1)
             scored.append((float(np.mean(predicted == task.y)), C, gamma))
     _, C, gamma = max(scored, key=lambda entry: (entry[0], -entry[1]))
-    model = CalibratedSVC(C, gamma, task.seed, standardised).fit(task.X, task.y)
+    model = CalibratedSVC(C, gamma, task.seed, scaling).fit(task.X, task.y)
     belief = model.calibrator_.predict_proba(model.out_of_fold_)
     return Tuned(model, f"C={C} gamma={gamma}", belief, process_time() - start)
 
@@ -205,9 +216,9 @@ def best(beliefs: dict[Any, Floats], y: Labels) -> Any:
     return max(beliefs, key=lambda setting: np.mean(beliefs[setting].argmax(axis=1) == y))
 
 
-def tune_logistic(task: Task, costs: Sequence[float] = LOGISTIC_C) -> Tuned:
+def tune_logistic(task: Task, costs: Sequence[float] = LOGISTIC_C, scaling: str = "columns") -> Tuned:
     start = process_time()
-    models = {C: make_pipeline(scaler(task.X, True), LogisticRegression(C=C, max_iter=300)) for C in costs}
+    models = {C: make_pipeline(scaler(task.X, scaling), LogisticRegression(C=C, max_iter=300)) for C in costs}
     beliefs = {C: np.empty((len(task.y), task.n_classes)) for C in costs}
     for (train, test), C in product(task.folds(), costs):
         beliefs[C][test] = models[C].fit(task.X[train], task.y[train]).predict_proba(task.X[test])

@@ -27,6 +27,7 @@ from .competitors import (
     ask_cleanlab,
     ask_kernelwise,
     ask_tuned,
+    best,
     quiet,
     tune_logistic,
     tune_svc,
@@ -40,7 +41,7 @@ MAX_ROWS = 3000
 TEST_ROWS = 3000  # of a set that comes without a test part and has many rows
 SPARSE_LOGISTIC_C = (0.1, 0.3, 1.0, 3.0, 10.0)
 SVC_C = (0.1, 1.0, 10.0)
-SVC_GAMMA = (0.25, 1.0, 4.0)  # divided by the number of features, which are standardised
+SVC_GAMMA = (0.25, 1.0, 4.0)  # divided by the number of features and their variance
 SPARSE_SVC_GAMMA = (0.3, 1.0, 3.0)
 COMPETITORS = ("logistic", "svc", "cleanlab_logistic", "cleanlab_svc")
 MIXED = ("noise_model_logistic", "noise_model_svc", "cleanlab_kernelwise")  # our part of one step, theirs of the other
@@ -208,11 +209,23 @@ def real_cells(data: Path, names: Sequence[str], rows: int, seed: int) -> Iterat
 
 
 def tune_real_logistic(task: Task) -> Tuned:
-    return tune_logistic(task, SPARSE_LOGISTIC_C if sp.issparse(task.X) else LOGISTIC_C)
+    costs = SPARSE_LOGISTIC_C if sp.issparse(task.X) else LOGISTIC_C
+    return better_scaling(task, lambda scaling: tune_logistic(task, costs, scaling))
 
 
 def tune_real_svc(task: Task) -> Tuned:
-    return tune_svc(task, SPARSE_SVC_GAMMA if sp.issparse(task.X) else SVC_GAMMA, SVC_C, standardised=True)
+    gammas = SPARSE_SVC_GAMMA if sp.issparse(task.X) else SVC_GAMMA
+    return better_scaling(task, lambda scaling: tune_svc(task, gammas, SVC_C, scaling))
+
+
+def better_scaling(task: Task, tune: Callable[[str], Tuned]) -> Tuned:
+    """The scaling of the columns is a part of the grid: unit variance of each, or one scale for all."""
+    if sp.issparse(task.X):
+        return tune("columns")
+    tuned = {scaling: tune(scaling) for scaling in ("columns", "one")}
+    scaling = best({name: one.out_of_sample for name, one in tuned.items()}, task.y)
+    chosen, seconds = tuned[scaling], sum(one.seconds for one in tuned.values())
+    return Tuned(chosen.model, f"{chosen.chosen} scaling={scaling}", chosen.out_of_sample, seconds)
 
 
 def ask_noise_model(task: Task, tuned: Tuned) -> Answer:

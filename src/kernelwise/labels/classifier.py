@@ -75,13 +75,14 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     kernel_names_, kernel_weights_ : list of str, ndarray
         The views and their weights in the mixture.
     diagnostic_ : dict
-        ``reliable`` (whether the range is narrow enough to be called an answer), ``reason`` (why, in words),
-        ``claim`` (what the figures speak of), ``explanations`` (the range of the share of wrong labels under each
-        explanation; nothing is known of errors that follow the features), ``separability`` (how well scores rank given labels; 0.5 is chance, and then nothing is known
-        about the noise), ``interval_width``, ``disagreement`` (the share of rows on which the two views of largest
-        weight differ), ``least_noise_rate`` (the share of wrong labels if labels near the boundary are doubtful because
-        classes overlap), ``largest_noise_rate`` (the share if classes do not overlap, and these labels are doubtful
-        because they are wrong) and ``boundary_errors`` (the probability of the second case).
+        ``reliable`` (whether the range is narrow enough to be called an answer), ``reason`` (why, in words), ``claim``
+        (what the figures speak of), ``explanations`` (the range of the share of wrong labels under each explanation;
+        nothing is known of errors that follow the features), ``separability`` (how well scores rank given labels; 0.5
+        is chance, and then nothing is known about the noise), ``interval_width``, ``disagreement`` (the share of rows
+        on which the two views of largest weight differ), ``least_noise_rate`` (the share of wrong labels if labels near
+        the boundary are doubtful because classes overlap), ``largest_noise_rate`` (the share if classes do not overlap,
+        and these labels are doubtful because they are wrong) and ``boundary_errors`` (the probability of the second
+        case).
 
     Notes
     -----
