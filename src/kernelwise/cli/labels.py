@@ -226,7 +226,7 @@ def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None
     worth = result["worth_checking"]
     if worth:
         console.print(
-            f"Worth checking: {worth} rows whose label is more likely wrong than right; "
+            f"Worth checking: {worth} {'row' if worth == 1 else 'rows'} whose label is more likely wrong than right; "
             f"about {round(result['expected_wrong'])} of these should be wrong.\n"
         )
     else:
