@@ -15,8 +15,8 @@ WEAK_SCORES = 0.55
 WIDE_RANGE = 0.15
 #: What every figure of an audit of labels speaks of.
 CLAIM = (
-    "The figures speak of errors that do not follow the features. Errors that follow a rule in the features look like "
-    "the truth, and nobody can see them in the labels alone."
+    "These figures speak of errors that do not follow the features: an error that follows a rule in the features looks "
+    "like the truth, and nobody can see it in the labels alone."
 )
 #: What a person can do about a wide range.
 REMEDY = "Checking a few dozen rows, drawn at random, would settle it."

@@ -93,7 +93,9 @@ def headlines(report: dict[str, Any]) -> tuple[str, str]:
         noise = verdict["reason"]
     likely = round(summary["expected_wrong"])
     advice = "No label is more likely wrong than right." if kind == "labels" else "None is worth a check."
-    if summary["to_check"]:
+    if summary["to_check"] == 1:
+        advice = f"One of the {kind} is worth checking."
+    elif summary["to_check"]:
         advice = f"{summary['to_check']:,} are worth checking: about {likely:,} of these should be wrong."
     return found, " ".join([noise, advice, *([verdict["claim"]] if "claim" in verdict else [])])
 
@@ -102,7 +104,7 @@ def _sentence(rate: dict[str, Any], kind: str) -> str:
     what = kind if kind == rate["name"] else f"{kind} given as {rate['name']}"
     low, high = rate["interval"]
     interval = "" if low is None or high is None else f" (between {_percent(low)} and {_percent(high)})"
-    return f"Estimated share of wrong {what}: {_percent(rate['rate'])}{interval}."
+    return f"Share of {what} that look wrong: {_percent(rate['rate'])}{interval}."
 
 
 def _percent(share: float) -> str:
