@@ -20,8 +20,8 @@ from .posterior import FLOOR, NoisePosterior
 
 Array = NDArray[np.float64]
 
-#: The rates that are tried first, and how many rates around the best one are tried then.
-RATES, N_CLOSER = np.array([0.003, 0.03, 0.07, 0.12, 0.18, 0.25, 0.32, 0.4, 0.48, 0.56, 0.64]), 7
+#: The rates that are tried first, how many rates around the best one are tried then, and how often.
+RATES, N_CLOSER, ZOOMS = np.array([0.003, 0.03, 0.07, 0.12, 0.18, 0.25, 0.32, 0.4, 0.48, 0.56, 0.64]), 7, 2
 #: A class is rare if its share times this number is below the share of a class among equal classes.
 RARE = 4.0
 #: The prior of a row of T is worth this many labels.
@@ -77,7 +77,7 @@ class _Mixture:
         logs = np.array([self.log_likelihood(rate) for rate in RATES])
         best = int(np.argmax(logs))
         low, high = RATES[max(best - 1, 0)], RATES[min(best + 1, len(RATES) - 1)]
-        for _ in range(2):
+        for _ in range(ZOOMS):
             rates = np.linspace(low, high, N_CLOSER)
             logs = np.array([self.log_likelihood(rate) for rate in rates])
             mass = np.exp(logs - logsumexp(logs))
