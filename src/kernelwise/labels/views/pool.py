@@ -57,7 +57,7 @@ SHARPNESS, SHARPEST = 0.2, 20.0
 N_MIXTURE_STEPS = 100
 #: Probabilities have this lower bound when views are weighed: one label never decides.
 FLOOR = 1e-4
-#: The common scale of all columns is used if the linear view gains this much log-likelihood by it.
+#: The common scale of all columns is used if a linear view gains this much log-likelihood by it.
 GAIN = 2.0
 #: Up to ``EXACT`` samples kernels are factored to rounding; up to ``MANY`` samples with ``RANK_SOME`` landmarks, and
 #: for more samples with ``RANK_MANY``.
@@ -250,17 +250,17 @@ class _Fitting:
         kernels = diverse_kernels(self.X)
         shares = (0.0, 1.0) if self.X.shape[1] > 2 else (1.0,)
         total = 1 + len(kernels) + len(shares)
-        columns, found = None, [self.kernel(Linear(), None)]
+        columns: Array | None = None
+        found = [self.kernel(Linear(), None), self.logistic("logistic", None)]
         yield total, found[0]
+        yield total, found[1]
         if common is not None:
-            shared = self.kernel(Linear(), common)
-            if self.loss(found[0]) - self.loss(shared) > GAIN / self.weight.sum():
-                columns, total = common, total + 2
-                found.append(shared)
-                yield total, shared
-        for scale in (None,) if columns is None else (None, columns):
-            found.append(self.logistic("logistic" if scale is None else "logistic, one scale", scale))
-            yield total, found[-1]
+            shared = [self.kernel(Linear(), common), self.logistic("logistic, one scale", common)]
+            gains = [self.loss(own) - self.loss(other) for own, other in zip(found, shared, strict=True)]
+            if max(gains) > GAIN / self.weight.sum():
+                columns, total, found = common, total + 2, found + shared
+                yield total, shared[0]
+                yield total, shared[1]
         gaussian = [kernel for kernel in diverse_kernels(self.scaled(columns)) if isinstance(kernel, Gaussian)]
         for kernel in [*gaussian, *(kernel for kernel in kernels if not isinstance(kernel, Gaussian | Linear))]:
             found.append(self.kernel(kernel, columns if isinstance(kernel, Gaussian) else None))
