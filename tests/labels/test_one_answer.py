@@ -86,6 +86,8 @@ def test_a_class_with_one_row_and_rows_without_a_label(rng):
     assert audit.noise_rate == pytest.approx(np.nanmean(1 - audit.quality), abs=1e-12)
     numbers = np.where(np.arange(120) == 20, np.nan, y)
     assert NoisyLabelClassifier(random_state=0).fit(X, numbers).classes_.tolist() == [0.0, 1.0, 2.0]
+    with pytest.raises(ValueError, match="no label in any row"):
+        NoisyLabelClassifier().fit(X, np.full(120, np.nan))
     with pytest.raises(ValueError, match="no label in row 20"):
         audit_labels(None, given, probabilities=np.full((120, 4), 0.25))
 

@@ -160,6 +160,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         self.kernel_weights_ = pool.weights
         rows = np.linspace(0, Z.shape[0] - 1, min(Z.shape[0], IMPORTANCE_ROWS)).astype(np.intp)
         self._pool, self._some_rows = pool.settled(), Z[rows]
+        self._importances: Array | None = None
         posterior = self._posterior.label_posterior(scores, given)
         starts = np.cumsum(copies) - copies
         self._audit(X, y, labelled, weight, used, merged, np.add.reduceat(posterior, starts) / copies[:, None])
@@ -172,7 +173,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         """Return samples, labels (any label where there is none), weights, and which samples have a label."""
         self._columns = None
         missing = missing_labels(y)
-        if missing.any() and not missing.all():
+        if len(missing) and missing.all():
+            raise ValueError("y has no label in any row; NoisyLabelClassifier needs labels of two classes or more")
+        if missing.any():
             y = np.array(y, dtype=object)
             y[missing] = y[~missing][0]
             y = np.array(y.tolist())
@@ -254,7 +257,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         importance.
         """
         check_is_fitted(self)
-        if not hasattr(self, "_importances"):
+        if self._importances is None:
             self._importances = self._shuffled_importances()
         return self._importances
 
