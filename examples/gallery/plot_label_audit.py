@@ -25,8 +25,8 @@ audit = audit_labels(X, y, random_state=0)
 print(audit)
 
 # %%
-# The figure shows the distribution of the qualities. The labels in orange are worth checking: half or more of them
-# should be wrong.
+# The figure shows the distribution of the qualities. The labels in orange are worth checking: each of them is more
+# likely wrong than right.
 
 ScoreDistributionDisplay.from_audit(audit)
 plt.show()
@@ -34,8 +34,8 @@ plt.show()
 # %%
 # In this example the truth is known, so we can check the ranking. Any classifier can rank labels by probabilities from
 # cross-validation; the figure shows a logistic regression for comparison. The dotted line is the result of checking
-# labels in random order. The diamond is the promise of the audit: half of the labels are wrong if checking stops at
-# this point.
+# labels in random order. The diamond is the promise of the audit: the share of wrong labels that the audit expects if
+# checking stops after the last label that is more likely wrong than right.
 
 logistic = make_pipeline(StandardScaler(), LogisticRegression())
 orders = {
@@ -50,7 +50,9 @@ for (name, order), style in zip(orders.items(), ("-", "--"), strict=True):
     axes[1].plot(reviewed / len(y), found / wrong.sum(), style)
 axes[0].axhline(wrong.mean(), color="black", linestyle=":", label="random order")
 axes[1].plot([0, 1], [0, 1], color="black", linestyle=":")
-axes[0].plot(audit.worth_checking() / len(y), 0.5, "D", color="#D55E00", label="promise of the audit")
+worth = audit.worth_checking()
+promise = np.mean(1 - audit.quality[audit.order[:worth]])
+axes[0].plot(worth / len(y), promise, "D", color="#D55E00", label="promise of the audit")
 axes[0].set(xlabel="share of the labels reviewed", ylabel="share of the reviewed labels that are wrong", ylim=(0, 1.02))
 axes[1].set(xlabel="share of the labels reviewed", ylabel="share of the wrong labels found", ylim=(0, 1.02))
 axes[0].legend(frameon=False, fontsize=8)
