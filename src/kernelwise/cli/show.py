@@ -63,9 +63,10 @@ def print_suspects(
     """Print the first suspects, and how many are worth checking; ``what`` are two nouns, as in ("label", "rows")."""
     one, several = what
     if not worth_checking:
-        console.print(f"No {one} is suspect enough to be worth a check.")
+        console.print(f"No {one} is more likely wrong than right.")
         return
-    console.print(f"Worth checking: {worth_checking} {several}, of which half or more should be wrong.\n")
+    noun = one if worth_checking == 1 else several
+    console.print(f"Worth checking: {worth_checking} {noun} more likely wrong than right.\n")
     console.print(table("Most suspect", header, rows[:SHOWN]))
 
 
