@@ -33,8 +33,8 @@ def missing_labels(y: ArrayLike) -> NDArray[np.bool_]:
     [False, True, True]
     """
     labels = np.asarray(y)
-    if labels.dtype.kind in "biuSU":
-        return np.zeros(labels.shape[:1], dtype=bool)
+    if labels.dtype.kind in "biuSU" or labels.ndim == 0:
+        return np.zeros(labels.shape[0] if labels.ndim else 0, dtype=bool)
     return np.array([is_missing(label) for label in labels], dtype=bool)
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeRegressor
 
 from kernelwise import NoisyLabelClassifier, SimpleMKLClassifierCV
@@ -225,23 +224,13 @@ def damage_feature(tree):
     tree.__setstate__(state)
 
 
-def damage_count(machine):
-    machine._n_support = machine._n_support * 1000
-
-
-def damage_width(machine):
-    machine.support_vectors_ = machine.support_vectors_[:, :2]
-
-
-@pytest.mark.parametrize("damage", [damage_children, damage_cycle, damage_feature, damage_count, damage_width])
+@pytest.mark.parametrize("damage", [damage_children, damage_cycle, damage_feature])
 def test_parts_that_would_read_other_memory_are_refused(rows, damage):
-    X, y = rows
-    is_tree = damage in (damage_children, damage_cycle, damage_feature)
-    part = DecisionTreeRegressor().fit(X, y).tree_ if is_tree else SVC().fit(X, y)
+    part = DecisionTreeRegressor().fit(*rows).tree_
     model = SavedModel({"parts": [part]}, TableFeatures(), {})
     check_native_parts(Path("m.skops"), model, n_features=4)
     damage(part)
-    with pytest.raises(FileError, match=f"m.skops holds a damaged {type(part).__name__}"):
+    with pytest.raises(FileError, match="m.skops holds a damaged Tree"):
         check_native_parts(Path("m.skops"), model, n_features=4)
 
 

@@ -124,6 +124,19 @@ def test_a_model_of_a_data_frame_does_not_take_files(tmp_path):
         saved.predict_proba(read_table(tmp_path / "rows.csv"))
 
 
+@cache
+def fitted_with_trees():
+    """Steps of one column that depend on the other column: trees have weight."""
+    rng = np.random.RandomState(0)
+    frame = pd.DataFrame(
+        {"size": rng.randn(150), "kind": np.array(["round", "square", "long"])[rng.randint(3, size=150)]}
+    )
+    labels = np.where((frame["size"] > 0.5) ^ (frame["kind"] == "long"), "yes", "no")
+    model = NoisyLabelClassifier(random_state=0).fit(frame, labels)
+    assert any(name.startswith("trees") for name in model.kernel_names_)
+    return model
+
+
 def fewer_categories(model):
     """The trees would read beyond the rows that are left."""
     model._columns.steps_[1][2].categories = model._columns.steps_[1][2].categories[:1]
@@ -152,7 +165,7 @@ def another_encoder(model):
     ],
 )
 def test_a_preparation_that_does_not_fit_the_model_is_refused(damage, message, tmp_path):
-    model = deepcopy(fitted_to_a_frame("categories"))
+    model = deepcopy(fitted_with_trees())
     damage(model)
     with pytest.raises(FileError, match=message):
         saved_and_loaded(model, tmp_path)

@@ -14,7 +14,7 @@ LEAF = -1
 
 
 def check_native_parts(path: Path, model: Any, n_features: int) -> None:
-    """Refuse decision trees and support vector machines that would read outside of their own memory, or the data's.
+    """Refuse decision trees that would read outside of their own memory, or the data's.
 
     All attributes, lists and dictionaries of ``model`` are searched; ``path`` is for the message.
 
@@ -26,19 +26,11 @@ def check_native_parts(path: Path, model: Any, n_features: int) -> None:
     ...
     kernelwise.files.errors.FileError: m.skops holds a damaged Tree; ...
     """
-    from sklearn.svm import SVC
     from sklearn.tree._tree import Tree
 
     for part in _parts(model):
-        if isinstance(part, Tree):
-            whole = part.n_features <= n_features and _tree_is_whole(part)
-        elif isinstance(part, SVC):
-            whole = _machine_is_whole(part, n_features)
-        else:
-            continue
-        if not whole:
-            kind = type(part).__name__
-            raise FileError(f"{path} holds a damaged {kind}; do not use the file unless you know who made it")
+        if isinstance(part, Tree) and not (part.n_features <= n_features and _tree_is_whole(part)):
+            raise FileError(f"{path} holds a damaged Tree; do not use the file unless you know who made it")
 
 
 def _tree_is_whole(tree: Any) -> bool:
@@ -58,28 +50,6 @@ def _tree_is_whole(tree: Any) -> bool:
         and (features >= 0).all()
         and (features < tree.n_features).all()
     )
-
-
-def _machine_is_whole(machine: Any, n_features: int) -> bool:
-    """Whether the numbers of support vectors, coefficients and intercepts agree."""
-    try:
-        vectors, counts, coefficients = machine.support_vectors_, machine._n_support, machine._dual_coef_
-        n_classes, n_vectors = len(machine.classes_), vectors.shape[0]
-        return bool(
-            machine.kernel in ("rbf", "linear", "poly", "sigmoid")
-            and n_classes >= 2
-            and vectors.shape == (n_vectors, n_features)
-            and machine.n_features_in_ == n_features
-            and machine.support_.shape == (n_vectors,)
-            and counts.shape == (n_classes,)
-            and counts.min() >= 0
-            and counts.sum() == n_vectors
-            and coefficients.shape == (n_classes - 1, n_vectors)
-            and machine._intercept_.shape == (n_classes * (n_classes - 1) // 2,)
-            and machine._probA.size == machine._probB.size == 0
-        )
-    except (AttributeError, TypeError, ValueError):
-        return False
 
 
 def _parts(model: Any) -> Iterator[Any]:

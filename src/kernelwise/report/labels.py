@@ -65,7 +65,7 @@ def label_report(
     ... )
     >>> report = label_report(audit, ids=["a.txt", "b.txt", "c.txt"])
     >>> report["summary"]["to_check"], report["suspects"]["id"]
-    (2, ['c.txt', 'b.txt', 'a.txt'])
+    (1, ['c.txt', 'b.txt', 'a.txt'])
     """
     settings = settings or PageSettings()
     n_rows = len(audit.labels)
