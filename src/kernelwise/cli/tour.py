@@ -91,13 +91,14 @@ def noisy_labels(folder: Path) -> list[Finding]:
         model.noise_rate_,
         model.noise_interval_,
         model.transition_,
+        model.diagnostic_,
     )
     settings = PageSettings(title="Breast cancer, three labels in ten flipped", label_name="diagnosis")
     page = label_report(audit, X=X[train], feature_names=data.feature_names, ids=train.tolist(), settings=settings)
     path = write_report(page, folder / "review.html", force=True)
     low, high = model.noise_interval_
     found = f"{model.noise_rate_:.0%} (between {low:.0%} and {high:.0%})"
-    worth = audit.worth_checking(precision=0.5)
+    worth = audit.worth_checking()
     suspects = wrong[audit.order[:worth]]
     found_share = suspects.sum() / wrong.sum()
     return [
