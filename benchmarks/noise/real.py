@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -163,10 +164,13 @@ def real(
     """Run what is missing; return all tables in Markdown, and how many answers failed."""
     if rows < 1:
         raise SystemExit(f"--rows must be one or more, got {rows}")
+    there = files_of(data, names or tuple(SETS))
+    if any("cleanlab" in method for method in methods) and find_spec("cleanlab") is None:
+        raise SystemExit("cleanlab is not installed; run: pip install cleanlab, or name other methods by --methods")
     known: Records = {method: {key_of(record): record for record in read(folder, method)} for method in methods}
     versions = {method: version_of_real(method) for method in methods}  # before somebody changes the sources
     cells, n_failed = [], 0
-    for cell in real_cells(data, names or tuple(SETS), rows, seed):
+    for cell in real_cells(there, rows, seed):
         cells.append(cell)
         task = Task(cell.X_train, cell.y_given, cell.X_test, cell.seed)
         for method in methods:
@@ -185,15 +189,20 @@ def real(
     return tables(cells, known), n_failed
 
 
-def real_cells(data: Path, names: Sequence[str], rows: int, seed: int) -> Iterator[RealCell]:
-    """The tasks of the sets whose files are in the folder; a file that is missing is named."""
+def files_of(data: Path, names: Sequence[str]) -> dict[str, Path]:
+    """The files of the sets that are in the folder; a file that is missing is named."""
     there = {name: data / f"{name}.npz" for name in names if (data / f"{name}.npz").is_file()}
     if not there:
         raise SystemExit(f"{data} holds no file of real noise; expected are {', '.join(f'{n}.npz' for n in names)}")
     for name in names:
         if name not in there:
             print(f"{name}.npz is not in {data}; the set is left out.", flush=True)
-            continue
+    return there
+
+
+def real_cells(there: Mapping[str, Path], rows: int, seed: int) -> Iterator[RealCell]:
+    """The tasks of the sets of these files."""
+    for name in there:
         kind = SETS[name]
         with np.load(there[name], allow_pickle=False) as stored:
             arrays = {key: stored[key] for key in stored.files}

@@ -156,7 +156,7 @@ def test_real_labels_are_run_once_and_tabled(bench, folder, capsys):
 
 def test_records_of_real_labels_hold_what_was_said(bench, folder):
     real, competitors = bench("real"), bench("competitors")
-    cell = next(real.real_cells(folder / "data", ["labelme_crowd"], 10, 0))
+    cell = next(real.real_cells(real.files_of(folder / "data", ["labelme_crowd"]), 10, 0))
     share = float(cell.flipped.mean())
     P = np.full((len(cell.y_test), 2), 0.5)
     for interval, holds in (((share - 0.1, share), True), ((0.0, share - 0.01), False), (None, None)):
