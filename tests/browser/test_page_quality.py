@@ -53,7 +53,7 @@ def test_hostile_contents_appear_as_they_are(page):
     page.press("e")
     corrections = read_corrections(page.download())
     assert [c.id for c in corrections] == hostile[::-1]
-    assert [c.corrected for c in corrections] == audit.suggested.tolist()[::-1]
+    assert [c.corrected for c in corrections] == audit.alternative.tolist()[::-1]
     assert not re.search(r"(^|,)[=+@-]", page.download().read_text(encoding="utf-8-sig").replace('"', ""), re.MULTILINE)
 
 

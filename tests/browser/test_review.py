@@ -48,7 +48,7 @@ def test_filters(page, report, audit):
     assert page.text("#count") == f"{(audit.labels == 'eggs').sum()} rows of 80"
     assert set(page.texts("#rows .col-given")) == {"eggs"}
     page.choose("#filter-suggested", "2")
-    both = (audit.labels == "eggs") & (audit.suggested == "spam")
+    both = (audit.labels == "eggs") & (audit.alternative == "spam")
     assert page.text("#count") == f"{both.sum()} rows of 80"
     page.click("#reset")
     page.choose("#filter-scope", "all")
@@ -64,7 +64,7 @@ def test_filters(page, report, audit):
 def test_confusion_cells_list_their_rows(page, report, audit):
     page.open(report)
     page.click(".confusion tbody tr:nth-child(1) td:nth-child(4) button")  # given eggs, suggested spam
-    both = (audit.labels == "eggs") & (audit.suggested == "spam")
+    both = (audit.labels == "eggs") & (audit.alternative == "spam")
     assert page.text("#count") == f"{both.sum()} rows of 80"
 
 
@@ -73,7 +73,7 @@ def test_review_by_keys_and_export(page, report, audit):
     page.press("c")  # mail-79 is correct
     assert page.current() == "mail-78"
     page.press("w")  # mail-78 takes the suggested label
-    third = sorted(set(audit.classes) - {audit.labels[77], audit.suggested[77]})[0]
+    third = sorted(set(audit.classes) - {audit.labels[77], audit.alternative[77]})[0]
     page.press(str(list(audit.classes).index(third) + 1))  # mail-77 takes the third label
     page.press("s")  # mail-76 is skipped
     page.press("jj")
@@ -88,12 +88,12 @@ def test_review_by_keys_and_export(page, report, audit):
     corrections = read_corrections(page.download())
     assert [(c.row, c.id, c.column, c.given, c.corrected, c.decision) for c in corrections] == [
         (79, "mail-79", "kind", audit.labels[79], audit.labels[79], "correct"),
-        (78, "mail-78", "kind", audit.labels[78], audit.suggested[78], "wrong"),
+        (78, "mail-78", "kind", audit.labels[78], audit.alternative[78], "wrong"),
         (77, "mail-77", "kind", audit.labels[77], third, "wrong"),
         (76, "mail-76", "kind", audit.labels[76], "", "skip"),
     ]
     expected = audit.labels.copy()
-    expected[78], expected[77] = audit.suggested[78], third
+    expected[78], expected[77] = audit.alternative[78], third
     assert apply_corrections(audit.labels, corrections).tolist() == expected.tolist()
 
 
