@@ -1,0 +1,1 @@
+"""Clusters from features and must-link / cannot-link pairs, some of them wrong: nine sets, all competitors."""
