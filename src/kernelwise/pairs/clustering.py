@@ -35,6 +35,10 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
     Nystroem's formula, :math:`u_j(x) = \lambda_j^{-1} d(x)^{-1/2} \phi(x)^\top F^\top D^{-1/2} u_j`, and assigned to
     the nearest centre.
 
+    With the default learner this is the method of the LKCnpc paper, made for many sparse attributes such as words. For
+    dense features with must-link and cannot-link pairs, some of them wrong, use
+    :class:`~kernelwise.NoisyPairClustering`: k-means that ignores the pairs is often better than this method there.
+
     Parameters
     ----------
     learner : transformer, "precomputed" or None, default=None
@@ -171,7 +175,11 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
             return learner._fit_equal_weights(X)
         learner.fit(X, y, pairs=pairs)
         if isinstance(learner, CombinedKernelTransformer) and not learner.kernel_weights_.any():
-            warnings.warn("all kernel weights are zero; clustering with equal weights instead", stacklevel=3)
+            warnings.warn(
+                "all kernel weights that the learner found are zero, so the pairs have no influence on the clusters: the "
+                "samples were clustered by the kernels with equal weights instead",
+                stacklevel=3,
+            )
             return clone(learner)._fit_equal_weights(X)
         return learner
 
