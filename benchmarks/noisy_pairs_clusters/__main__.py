@@ -9,10 +9,13 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..__main__ import table as measurements
+from .demands import demands
 from .draws import FLIPS, SEEDS, SIZES
 from .methods import METHODS
 from .records import Place, run
 from .sets import SETS
+from .tables import table
 
 RESULTS = Path(__file__).parents[1] / "results" / "noisy_pairs_clusters"
 
@@ -20,10 +23,16 @@ RESULTS = Path(__file__).parents[1] / "results" / "noisy_pairs_clusters"
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     if options.command == "run":
-        failed = run(options.output, options.methods, places(options.sets, options.cells, options.seeds))
+        cells = [cell for words in options.cells for cell in words]
+        failed = run(options.output, options.methods, places(options.sets, cells, options.seeds))
         print(f"{failed} answers failed" if failed else "complete")
         return 1 if failed else 0
-    raise NotImplementedError
+    if options.command == "table":
+        print(table(options.output, options.methods, options.sets))
+        return 0
+    rows = demands(options.output, tuple(METHODS))
+    print(measurements(rows) if rows else f"{options.output} has no records of NoisyPairClustering")
+    return 0 if rows and all(row["met"] for row in rows) else 1
 
 
 def places(sets: Sequence[str], cells: Sequence[tuple[str, float]], seeds: Sequence[int]) -> list[Place]:
@@ -35,13 +44,10 @@ def read_cells(words: str) -> list[tuple[str, float]]:
     """``3n:0.2`` is one cell, ``3n`` are all rates of flips at 3n pairs."""
     size, _, rate = words.partition(":")
     if size not in SIZES or (rate and float(rate) not in FLIPS):
-        raise argparse.ArgumentTypeError(f"{words!r} is not one of {', '.join(SIZES)}, with one of {FLIPS} after a colon")
+        raise argparse.ArgumentTypeError(
+            f"{words!r} is not one of {', '.join(SIZES)}, with one of {FLIPS} after a colon"
+        )
     return [(size, flips) for flips in ([float(rate)] if rate else FLIPS)]
-
-
-class _Joined(argparse.Action):
-    def __call__(self, _parser, namespace, values, option=None):  # type: ignore[no-untyped-def]
-        setattr(namespace, self.dest, [cell for part in values for cell in part])
 
 
 def parser() -> argparse.ArgumentParser:
@@ -61,8 +67,7 @@ def parser() -> argparse.ArgumentParser:
         "--cells",
         nargs="+",
         type=read_cells,
-        action=_Joined,
-        default=[(size, flips) for size in SIZES for flips in FLIPS],
+        default=[read_cells(size) for size in SIZES],
         metavar="PAIRS[:FLIPS]",
         help="such as 3n:0.2, or 3n for all rates of flips",
     )

@@ -24,7 +24,7 @@ from .draws import Cell, draw
 from .methods import METHODS
 
 #: Seconds of processor time that a method may use for one task.
-CPU_LIMIT = 120
+CPU_LIMIT = 60
 
 Place = tuple[str, str, float, int]  # set, number of pairs, flips, seed
 
@@ -70,7 +70,12 @@ def measured(method: str, cell: Cell) -> dict[str, Any]:
         status = "refused" if isinstance(reason, Refused) else "too slow"
         return record | {"status": status, "remark": str(reason), "seconds": _rounded(processor_seconds() - start)}
     seconds = processor_seconds() - start
-    return record | {"status": "answered", **scores(cell, answer), "remark": answer.remark, "seconds": _rounded(seconds)}
+    return record | {
+        "status": "answered",
+        **scores(cell, answer),
+        "remark": answer.remark,
+        "seconds": _rounded(seconds),
+    }
 
 
 def scores(cell: Cell, answer: Answer) -> dict[str, Any]:

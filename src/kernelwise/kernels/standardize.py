@@ -24,7 +24,7 @@ ROUNDING = 1e-13
 
 @dataclass(frozen=True)
 class Standardization:
-    """The means and the standard deviations of columns; a constant column has the standard deviation one.
+    """The means and the standard deviations of columns; a constant column has an infinite one, and becomes zero.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def standardization(X: Any) -> Standardization | None:
     >>> import numpy as np
     >>> from kernelwise.kernels.standardize import standardization
     >>> standardization(np.array([[1.0, 10.0], [3.0, 10.0]]))
-    Standardization(means=array([ 2., 10.]), deviations=array([1., 1.]))
+    Standardization(means=array([ 2., 10.]), deviations=array([ 1., inf]))
     >>> standardization(np.eye(3)) is None
     True
     """
@@ -67,7 +67,7 @@ def standardization(X: Any) -> Standardization | None:
         return None
     means = total / n_rows
     deviations = np.sqrt(np.asarray(_sum(X, _squared_distances, means)) / n_rows)
-    return Standardization(means, np.where(deviations > ROUNDING * np.abs(means), deviations, 1.0))
+    return Standardization(means, np.where(deviations > ROUNDING * np.abs(means), deviations, np.inf))
 
 
 def _sum(X: Any, function: Any, *arguments: Any) -> Any:

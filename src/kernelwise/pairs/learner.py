@@ -77,10 +77,10 @@ class PairKernelLearner(CombinedKernelTransformer):
         odds. A kernel then gets a weight only if its values on positive pairs have a larger sum than its values on
         negative pairs, and all weights become zero if most pairs are negative, however well the kernels tell the pairs
         apart. The paper has no bias and trains on as many positive as negative pairs. "auto": there is a bias if the
-        signs are so unbalanced that the bias alone pays for itself by the Bayesian information criterion,
-        :math:`N \, \mathrm{KL}(p_+ \,\|\, \tfrac12) > \tfrac12 \log N`, with N the sum of the weights of the pairs and
-        :math:`p_+` the fraction of positive pairs, or the prior of the noise that is corrected. Pairs of which exactly
-        one half are positive never get a bias.
+        given signs are so unbalanced that the bias alone pays for itself by the Bayesian information criterion,
+        :math:`N \, \mathrm{KL}(\hat p_+ \,\|\, \tfrac12) > \tfrac12 \log N`, with N the sum of the weights of the pairs
+        and :math:`\hat p_+` the fraction of pairs that are given as positive. Pairs drawn as in the paper, half of them
+        positive, never get a bias.
     standardize : bool, default=True
         With ``kernels=None``, standardise the columns of measurements: of dense data with a negative value, or with
         more values that are not zero than zeros. Their kernels then have both signs. Sparse matrices, and dense data of
@@ -252,24 +252,24 @@ class PairKernelLearner(CombinedKernelTransformer):
         self.alpha_ = 0.01 / n_pairs if self.alpha is None else float(self.alpha)
         self.statistic_ = means.given_statistic
         prior = means.fraction_positive
+        self._has_intercept = self._wants_intercept(means.fraction_positive, n_pairs)
         if noise is not None and self.correction == "forward":
-            self._has_intercept = self._wants_intercept(implied_prior(noise, prior), n_pairs)
             return forward_problem(values, pairs, noise, penalty=self.alpha_, fit_bias=self._has_intercept)
         if noise is not None and self.correction == "statistic":
             prior = noise.prior
             self.statistic_ = true_statistic(means, noise)
             if self.feasible:
                 self.statistic_ = keep_feasible(self.statistic_, mean_magnitudes(pairs, values), self.feasible)
-        self._has_intercept = self._wants_intercept(prior, n_pairs)
+            self._has_intercept &= 0 < prior < 1  # the bias would be infinite
         bias = 2 * prior - 1 if self._has_intercept else None
         return statistic_problem(values, pairs.weights, self.statistic_, penalty=self.alpha_, bias_statistic=bias)
 
-    def _wants_intercept(self, prior: float, n_pairs: float) -> bool:
+    def _wants_intercept(self, fraction_positive: float, n_pairs: float) -> bool:
         """Whether there is a bias; "auto" asks whether the bias alone pays for itself (see ``fit_intercept``)."""
         if self.fit_intercept != "auto":
             return bool(self.fit_intercept)
-        gain = n_pairs * float(rel_entr(prior, 0.5) + rel_entr(1 - prior, 0.5))
-        return 0 < prior < 1 and gain > 0.5 * np.log(max(n_pairs, 2.0))
+        divergence = rel_entr(fraction_positive, 0.5) + rel_entr(1 - fraction_positive, 0.5)
+        return bool(n_pairs * divergence > 0.5 * np.log(max(n_pairs, 2.0)))
 
     def _keep(self, result: SolverResult[BoundedPoint]) -> None:
         self.intercept_ = float(result.point.w[-1]) if self._has_intercept else 0.0
