@@ -1,8 +1,8 @@
 """Clusters from features and must-link / cannot-link pairs, some of them wrong: nine sets, all competitors.
 
 Pairs are drawn uniformly at random among all pairs of samples: n/2, n, 3n or 10n of them, with 0 to 40 % of the labels
-flipped, three draws each. ``python -m benchmarks noisy_pairs_clusters`` runs ``NoisyPairClustering`` and k-means without
-pairs over the whole grid and compares the figures with what is demanded; records of an earlier run are used.
+flipped, three draws each. ``python -m benchmarks noisy_pairs_clusters`` runs ``NoisyPairClustering`` and k-means
+without pairs over the whole grid and compares the figures with what is demanded; records of an earlier run are used.
 ``python -m benchmarks.noisy_pairs_clusters`` runs single methods, sets and cells, and prints tables.
 """
 

@@ -1,4 +1,4 @@
-"""Fill the records: one line of JSON per method, set, cell and seed, one file per method; what is there is not run again.
+"""Fill the records: one line of JSON per method, set, cell and seed. What is recorded is not run again.
 
 The scores are computed here, from the answer and the truth, which no method sees. ``seconds`` are seconds of the
 processor. A method that refuses a task or is too slow gets a record that says so, without scores; an error in a method

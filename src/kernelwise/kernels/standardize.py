@@ -5,8 +5,8 @@ and it follows the unit of the column. After the columns are standardised, :math
 samples are on the same side of the mean, and no unit matters.
 
 Attributes that are present or absent, such as words, already have a zero with a meaning, and must stay sparse.
-:func:`standardization` tells the two kinds apart by the values: data without a negative value, of which at least half
-are zero, are attributes.
+:func:`standardization` tells the two kinds apart by the values: data are attributes if all values are 0 or 1, or if no
+value is negative and at least half of the values are zero.
 """
 
 from dataclasses import dataclass
@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from ..samples import check_magnitude
 
 Array = NDArray[np.float64]
 
@@ -62,8 +64,9 @@ def standardization(X: Any) -> Standardization | None:
     if sp.issparse(getattr(X, "empty", X)):
         return None
     n_rows = len(X)
-    n_negative, n_zero, total = np.asarray(_sum(X, _counts_and_sums))
-    if not n_negative.any() and 2 * n_zero.sum() >= n_rows * X.shape[1]:
+    n_negative, n_zero, n_one, total = np.asarray(_sum(X, _counts_and_sums))
+    n_values = n_rows * X.shape[1]
+    if not n_negative.any() and (2 * n_zero.sum() >= n_values or n_zero.sum() + n_one.sum() == n_values):
         return None
     means = total / n_rows
     deviations = np.sqrt(np.asarray(_sum(X, _squared_distances, means)) / n_rows)
@@ -75,7 +78,8 @@ def _sum(X: Any, function: Any, *arguments: Any) -> Any:
 
 
 def _counts_and_sums(rows: Array) -> Array:
-    return np.stack([(rows < 0).sum(axis=0), (rows == 0).sum(axis=0), rows.sum(axis=0)])
+    check_magnitude(rows, "X", least=0.0)
+    return np.stack([(rows < 0).sum(axis=0), (rows == 0).sum(axis=0), (rows == 1).sum(axis=0), rows.sum(axis=0)])
 
 
 def _squared_distances(rows: Array, means: Array) -> Array:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from ..checks import check_choice, check_count
@@ -22,6 +23,9 @@ from .learner import PairKernelLearner
 __all__ = ["PairKernelClustering"]
 
 Array = NDArray[np.float64]
+
+#: A row sum is rounding if it is below this multiple of what it would be if all entries were as large as the largest.
+ROUNDING = 1e-13
 
 
 class PairKernelClustering(ClusterMixin, BaseEstimator):
@@ -176,8 +180,8 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         learner.fit(X, y, pairs=pairs)
         if isinstance(learner, CombinedKernelTransformer) and not learner.kernel_weights_.any():
             warnings.warn(
-                "all kernel weights that the learner found are zero, so the pairs have no influence on the clusters: the "
-                "samples were clustered by the kernels with equal weights instead",
+                "all kernel weights that the learner found are zero, so the pairs have no influence on the clusters: "
+                "the samples were clustered by the kernels with equal weights instead",
                 stacklevel=3,
             )
             return clone(learner)._fit_equal_weights(X)
@@ -195,7 +199,10 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         if normalize == "auto":
             ones = np.ones(n_samples)
             degrees = features @ (ones if self.learner_ is None else features.T @ ones)
-            normalize = possible_normalization(degrees)
+            diagonal = features.diagonal() if self.learner_ is None else row_norms(features, squared=True)
+            # Row sums of a centred kernel are nothing but rounding.
+            centred = np.abs(degrees).max() <= ROUNDING * n_samples * np.abs(diagonal).max()
+            normalize = "none" if centred else possible_normalization(degrees)
         n_components = min(self.n_components or self.n_clusters, n_samples)
         basis = spectral_basis(affinity, n_components, normalize=normalize, random_state=rng).positive()
         if not len(basis.values):

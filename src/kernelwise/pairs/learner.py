@@ -48,7 +48,7 @@ class PairKernelLearner(CombinedKernelTransformer):
 
     The problem is strongly convex; a projected Newton method solves it and a dual point certifies the answer.
 
-    This is the method of the paper, made for many sparse attributes such as words. For a few dense features and pairs of
+    This is the method of the paper, made for many sparse attributes such as words. For dense features and pairs of
     unknown noise, :class:`~kernelwise.NoisyPairClustering` finds better classes, and the noise of the pairs with them.
 
     Parameters
@@ -82,9 +82,9 @@ class PairKernelLearner(CombinedKernelTransformer):
         and :math:`\hat p_+` the fraction of pairs that are given as positive. Pairs drawn as in the paper, half of them
         positive, never get a bias.
     standardize : bool, default=True
-        With ``kernels=None``, standardise the columns of measurements: of dense data with a negative value, or with
-        more values that are not zero than zeros. Their kernels then have both signs. Sparse matrices, and dense data of
-        attributes that are mostly absent (zero), stay as they are. False: raw columns, as in the paper.
+        With ``kernels=None``, standardise measurements: the columns of dense data with a negative value, or with fewer
+        zeros than other values, some of which are not one. Their kernels then have both signs. Sparse matrices, data of
+        0 and 1, and attributes that are mostly absent (zero) stay as they are. False: raw columns, as in the paper.
     rank : None, int or float, default=None
         As in :func:`kernelwise.kernels.build_bank`: None for factors that are exact up to rounding.
     tol : float, default=1e-6

@@ -165,11 +165,11 @@ def mean_magnitudes(pairs: Pairs, values: Any) -> Array:
 def keep_feasible(statistic: Array, magnitudes: Array, strength: float) -> Array:
     r"""Limit a statistic to the values that a true statistic can have: :math:`|b^o| \le s\, E|k|`.
 
-    The labels are signs, so :math:`|E[Y k]| \le E|k|`, which is a for a kernel that is not negative. The estimate for a
-    rare attribute can break this inequality. The likelihood then grows without end in the weight of the attribute, the
-    penalty alone stops the weight, at :math:`(b^o - E|k|) / (2 \lambda)`, and a few rare attributes take over. The paper
-    does not discuss this. A strength s below one leaves room for the doubt that remains after a few pairs; a constant
-    kernel that is the only one then has a weight of at most :math:`\log((1 + s) / (1 - s)) / k`.
+    The labels are signs, so :math:`|E[Y k]| \le E|k|`, and :math:`E|k| = a` for a kernel that is not negative. The
+    estimate for a rare attribute can break this inequality. The likelihood then grows without end in the weight of the
+    attribute, the penalty alone stops the weight, at :math:`(b^o - E|k|) / (2 \lambda)`, and a few rare attributes take
+    over. The paper does not discuss this. A strength s below one leaves room for the doubt that remains after a few
+    pairs; a constant kernel that is the only one then has a weight of at most :math:`\log((1 + s) / (1 - s)) / k`.
 
     >>> keep_feasible(np.array([3.0, -0.1]), np.array([1.0, 1.0]), 0.9)
     array([ 0.9, -0.1])
