@@ -180,8 +180,8 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         learner.fit(X, y, pairs=pairs)
         if isinstance(learner, CombinedKernelTransformer) and not learner.kernel_weights_.any():
             warnings.warn(
-                "all kernel weights are zero, so the pairs have no influence on the clusters: the samples were clustered "
-                "by the kernels with equal weights instead",
+                "all kernel weights are zero, so the pairs have no influence on the clusters: the samples were "
+                "clustered by the kernels with equal weights instead",
                 stacklevel=3,
             )
             return clone(learner)._fit_equal_weights(X)
