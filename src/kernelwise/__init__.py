@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .pairs.audit.wrong_pairs import audit_pairs as audit_pairs
     from .pairs.clustering import PairKernelClustering as PairKernelClustering
     from .pairs.learner import PairKernelLearner as PairKernelLearner
+    from .pairs.noisy_clustering import NoisyPairClustering as NoisyPairClustering
     from .supervision import LabelAudit as LabelAudit
     from .supervision import PairAudit as PairAudit
     from .supervision import PairNoise as PairNoise
@@ -58,6 +59,7 @@ _HOME = {
         "links.smoothing": ["LinkSmoother"],
         "links.clustering": ["LinkedClustering"],
         "pairs.clustering": ["PairKernelClustering"],
+        "pairs.noisy_clustering": ["NoisyPairClustering"],
         "pairs.learner": ["PairKernelLearner"],
         "pairs.audit.wrong_pairs": ["audit_pairs"],
         "completion.completer": ["PairCompleter"],
