@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from .pairs.audit.wrong_pairs import audit_pairs as audit_pairs
     from .pairs.clustering import PairKernelClustering as PairKernelClustering
     from .pairs.learner import PairKernelLearner as PairKernelLearner
+    from .pairs.records.audit import audit_record_pairs as audit_record_pairs
+    from .pairs.records.features import pair_features as pair_features
     from .supervision import LabelAudit as LabelAudit
     from .supervision import PairAudit as PairAudit
     from .supervision import PairNoise as PairNoise
@@ -60,6 +62,8 @@ _HOME = {
         "pairs.clustering": ["PairKernelClustering"],
         "pairs.learner": ["PairKernelLearner"],
         "pairs.audit.wrong_pairs": ["audit_pairs"],
+        "pairs.records.audit": ["audit_record_pairs"],
+        "pairs.records.features": ["pair_features"],
         "completion.completer": ["PairCompleter"],
         "completion.clustering": ["PairCompletionClustering"],
         "completion.plan": ["plan_labelling"],
