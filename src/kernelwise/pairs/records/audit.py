@@ -5,11 +5,13 @@ pair to pair is how *alike* two records of one entity are. So the pairs themselv
 (:mod:`.features`) and their labels are the data of the label noise model (:mod:`kernelwise.labels.noise_model`). With
 the score :math:`s_{ab}` of a pair out of sample and its answers :math:`y_1, y_2, \dots`, the log-odds of "the same" are
 
-.. math:: l_{ab} = \operatorname{logit} P(+ \mid s_{ab}) + \sum_t w_t \log \frac{P(y_t \mid +, s_{ab})}{P(y_t \mid -, s_{ab})}
-   + \text{what the triangles of the pair say (:mod:`.transitivity`)}.
+.. math::
+   l_{ab} = \operatorname{logit} P(+ \mid s_{ab})
+   + \sum_t w_t \log \frac{P(y_t \mid +, s_{ab})}{P(y_t \mid -, s_{ab})} + \tau_{ab},
 
-Every figure comes from these log-odds: the quality of an answer is the chance that the pair is as the answer says, and
-the precisions are the means of these qualities.
+where :math:`\tau_{ab}` is what the triangles of the pair say (:mod:`.transitivity`). Every figure comes from these
+log-odds: the quality of an answer is the chance that the pair is as the answer says, and the precisions are the means
+of these qualities.
 
 What is known of a precision is less than its estimate. If classes overlap, the settings of the noise model give a range
 of precisions; if they do not, every label that is not the most probable label at its score is wrong. The interval holds
@@ -121,7 +123,7 @@ def audit_record_pairs(
     noise = explain_label_noise(scores[answered], label, weight)
     log_odds, n_triangles = add_transitivity(_log_odds(noise, scores, votes), rows, cols, pairs.n_samples)
     tell(N_STEPS, N_STEPS)
-    return _audit(pairs, expit(log_odds)[position], noise, scores[answered], label, weight, n_triangles)
+    return _summary(pairs, expit(log_odds)[position], noise, scores[answered], label, weight, n_triangles)
 
 
 #: The features, three views of the pairs, and the noise model with the triangles.
@@ -190,7 +192,7 @@ def _log_odds(noise: ExplainedNoise, scores: Array, votes: Array) -> Array:
     return found
 
 
-def _audit(
+def _summary(
     pairs: Pairs,
     same: Array,
     noise: ExplainedNoise,
@@ -205,7 +207,10 @@ def _audit(
     d_neg, d_pos = (float(np.average(quality[kind], weights=pairs.weights[kind])) for kind in (~positive, positive))
     share = float(np.average(positive, weights=pairs.weights))
     ranges = _ranges(noise, scores, label, weight)
-    low, high = [min(ranges[0][0], d_neg), min(ranges[1][0], d_pos)], [max(ranges[0][1], d_neg), max(ranges[1][1], d_pos)]
+    low, high = (
+        [min(ranges[0][0], d_neg), min(ranges[1][0], d_pos)],
+        [max(ranges[0][1], d_neg), max(ranges[1][1], d_pos)],
+    )
     intervals: dict[str, Interval] = {
         "prior": (share * low[1] + (1 - share) * (1 - high[0]), share * high[1] + (1 - share) * (1 - low[0])),
         "precision_positive": (low[1], high[1]),

@@ -8,8 +8,9 @@ rows of a matrix by cosine, overlap and distance. Two kinds of features are less
   it applies, and a feature of its own says that a cell is missing. So a missing cell speaks neither for nor against.
 - Let :math:`s_{ab}` be the likeness of the whole records, and let :math:`m_a` be the largest :math:`s_{ac}` over the
   *other* given pairs of a. The lead :math:`s_{ab} - \max(m_a, m_b)` says whether a and b are the best partners of each
-  other. Records of two tables have at most one partner each, as a rule, and then the lead tells more than
-  :math:`s_{ab}` itself. Whether that rule holds is for the labels to say: the features know no label.
+  other, and :math:`s_{ab} - \min(m_a, m_b)` whether one of them is the best partner of the other. Records of two tables
+  have at most one partner each, as a rule, and then the lead tells more than :math:`s_{ab}` itself. Whether that rule
+  holds is for the labels to say: the features know no label.
 """
 
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from sklearn.utils import check_array
 from ...checks import IntArray, is_missing
 from ...samples import largest_magnitude, power_of_two, tidy
 from ...supervision import Pairs
+from ...supervision.graph import pair_keys
 from ...tables.columns import Column, Table, as_table, is_table
 from .strings import compare_strings, first_numbers
 
@@ -72,7 +74,7 @@ def pair_features(records: Any, pairs: Pairs) -> PairFeatures:
     >>> found = pair_features(records, Pairs([0, 0], [1, 2], [1, -1], n_samples=3))
     >>> chosen = [found.names.index("column 1: letters in order"), found.names.index("column 2: one missing")]
     >>> found.values[:, chosen].round(2).tolist()
-    [[0.96, 0.0], [0.43, 1.0]]
+    [[0.96, 0.0], [0.26, 1.0]]
     """
     if not isinstance(pairs, Pairs):
         raise TypeError(f"pairs must be a kernelwise.Pairs, got {type(pairs).__name__}")
@@ -94,9 +96,10 @@ def pair_features(records: Any, pairs: Pairs) -> PairFeatures:
         known = known.block
     if known is not None:
         found |= {f"{WHOLE}: {way}": values for way, values in _compare_matrix(known, rows, cols).items()}
-    for way in ("characters in common", "cosine"):
+    for way in ("characters in common", "words in common", "cosine"):
         if (likeness := found.get(f"{WHOLE}: {way}")) is not None:
-            found[f"{WHOLE}: {way}, lead over other pairs"] = _lead(np.nan_to_num(likeness), pairs)
+            both, either = _leads(np.nan_to_num(likeness), pairs)
+            found |= {f"{WHOLE}: {way}, lead over other pairs": both, f"{WHOLE}: {way}, lead on one side": either}
     return PairFeatures(_filled(np.column_stack(list(found.values()))), list(found))
 
 
@@ -219,13 +222,15 @@ def _row_sums(values: Any) -> Array:
     return np.asarray(values.sum(axis=1), dtype=np.float64).ravel()
 
 
-def _lead(likeness: Array, pairs: Pairs) -> Array:
-    """Return how far each pair is ahead of the best other pair of its two records; no other pair counts as zero."""
-    keys = np.minimum(pairs.rows, pairs.cols) * pairs.n_samples + np.maximum(pairs.rows, pairs.cols)
-    distinct, first, position = np.unique(keys, return_index=True, return_inverse=True)
+def _leads(likeness: Array, pairs: Pairs) -> tuple[Array, Array]:
+    """Return how far each pair is ahead of the best other pair of both records, and of the one with weaker rivals.
+
+    A record without another pair has a rival of likeness zero.
+    """
+    _, first, position = np.unique(pair_keys(pairs.rows, pairs.cols), return_index=True, return_inverse=True)
     own = likeness[first]
     ends = np.concatenate([pairs.rows[first], pairs.cols[first]])
-    number, value = np.tile(np.arange(len(distinct)), 2), np.tile(own, 2)
+    number, value = np.tile(np.arange(len(own)), 2), np.tile(own, 2)
     order = np.lexsort((value, ends))
     best = np.full(pairs.n_samples, -1)
     best[ends[order]] = number[order]  # the last assignment to a record is that of its most similar pair
@@ -233,7 +238,7 @@ def _lead(likeness: Array, pairs: Pairs) -> Array:
     others = best[ends] != number
     np.maximum.at(second, ends[others], value[others])
     rivals = [np.where(best[end] == np.arange(len(own)), second[end], own[best[end]]) for end in np.split(ends, 2)]
-    return (own - np.maximum(*rivals))[position]
+    return (own - np.maximum(*rivals))[position], (own - np.minimum(*rivals))[position]
 
 
 def _filled(values: Array) -> Array:

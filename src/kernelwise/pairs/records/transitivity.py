@@ -1,7 +1,7 @@
 r"""What pairs say of each other: three records are never the same in exactly two of their three pairs.
 
-Let :math:`z_{ab} \in \{0, 1\}` say whether records a and b are the same. Over the three pairs of a triangle that are all
-given, five states are possible: all same, one of the pairs same, none same. With the share :math:`\pi` of pairs that
+Call three records whose three pairs are all given a triangle. Five states of a triangle are possible: all pairs are the
+same, one of the three pairs alone is the same, or none is. With the share :math:`\pi` of pairs that
 are the same and the share :math:`\tau` of triangles in which all are,
 
     P(all) = tau,    P(one pair alone) = pi - tau,    P(none) = 1 - 3 pi + 2 tau.
