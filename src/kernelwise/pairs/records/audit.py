@@ -31,7 +31,7 @@ from sklearn.utils import check_random_state
 from ...checks import IntArray
 from ...labels.noise_model.explanations import ExplainedNoise, explain_label_noise
 from ...labels.noise_model.posterior import interval_of
-from ...labels.verdict import diagnose
+from ...labels.verdict import WEAK_SCORES, WIDE_RANGE, diagnose
 from ...labels.views.forest import SHRINKAGES, ShrunkenForest
 from ...labels.views.logistic import logistic_path
 from ...labels.views.pool import ScorePool, View, average_path, weigh
@@ -217,9 +217,13 @@ def _summary(
         "precision_negative": (low[0], high[0]),
     }
     rate = 1.0 - float(np.average(quality, weights=pairs.weights))
-    ends = noise.interval
-    diagnostic = diagnose(noise, rate, (min(ends[0], rate), max(ends[1], rate)), scores, label)
-    diagnostic |= {"kind": "records", "n_triangles": n_triangles}
+    interval = min(noise.interval[0], rate), max(noise.interval[1], rate)
+    diagnostic = diagnose(noise, rate, interval, scores, label)
+    diagnostic |= {
+        "kind": "records",
+        "n_triangles": n_triangles,
+        "reason": _reason(interval, diagnostic["separability"]),
+    }
     return PairAudit(
         pairs,
         quality,
@@ -228,6 +232,23 @@ def _summary(
         intervals,
         diagnostic,
     )
+
+
+def _reason(interval: Interval, separability: float) -> str:
+    """Return whether the share of wrong answers is known, in words."""
+    remedy = "Checking a few dozen pairs, drawn at random, would settle it."
+    shown = f"between {interval[0]:.1%} and {interval[1]:.1%}"
+    if separability < WEAK_SCORES:
+        return (
+            "The records hardly tell pairs that are given as the same from pairs that are given as different, so the "
+            f"records say nothing about wrong answers. {remedy}"
+        )
+    if interval[1] - interval[0] > WIDE_RANGE:
+        return (
+            "Pairs that look like the others by chance and answers that are wrong cannot be told apart here: the share "
+            f"of wrong answers, without errors that follow the records, may be anywhere {shown}. {remedy}"
+        )
+    return f"The share of wrong answers, without errors that follow the records, is {shown}."
 
 
 def _ranges(noise: ExplainedNoise, scores: Array, label: NDArray[np.intp], weight: Array) -> list[Interval]:
