@@ -60,7 +60,10 @@ def run(data: Path) -> list[dict[str, Any]]:
 
 
 def read(path: Path) -> tuple[Any, Pairs, dict[str, Any]]:
-    """Return records, the true pairs, and the answers of people by name."""
+    """Return records, the true pairs, and the answers of people by name.
+
+    Pairs that the file calls both the same and different are left out: nobody can tell which answer is right.
+    """
     stored = np.load(path, allow_pickle=False)
     columns = (
         [stored["records"]] if "records" in stored else [stored[name] for name in ("rec_name", "description", "price")]
@@ -69,7 +72,11 @@ def read(path: Path) -> tuple[Any, Pairs, dict[str, Any]]:
     ends = stored["pairs"]
     truth = Pairs(ends[:, 0], ends[:, 1], np.where(stored["y_true"] > 0, 1, -1), n_samples=len(records))
     names = {"y_one": "one worker", "y_mv": "majority of workers"}
-    return records, truth, {word: np.where(stored[key] > 0, 1, -1) for key, word in names.items() if key in stored}
+    answers = {word: np.where(stored[key] > 0, 1, -1) for key, word in names.items() if key in stored}
+    keys = np.sort(ends, axis=1) @ np.array([len(records), 1])
+    both = np.intersect1d(keys[truth.labels > 0], keys[truth.labels < 0])
+    kept = ~np.isin(keys, both)
+    return records, truth[kept], {word: labels[kept] for word, labels in answers.items()}
 
 
 def noisy(truth: Pairs, answers: dict[str, Any]) -> Iterator[tuple[str, list[Pairs]]]:

@@ -367,15 +367,33 @@ def entities(rng, size=4, n_records=400):
     return rows[near], cols[near], np.where(number[rows[near]] == number[cols[near]], 1, -1)
 
 
-def test_transitivity_finds_errors_that_features_cannot_see_and_counts_them(rng):
+def test_transitivity_finds_errors_that_features_cannot_see(rng):
     rows, cols, truth = entities(rng)
-    given_label = np.where(rng.random(len(truth)) < 0.1, -truth, truth)
-    log_odds = given_label * np.log(9)  # nothing is known but that one answer in ten is wrong
+    answer = np.where(rng.random(len(truth)) < 0.1, -truth, truth)
+    log_odds = answer * np.log(9)  # nothing is known but that one answer in ten is wrong
     found, count = add_transitivity(log_odds, rows, cols, 400)
-    wrong, right_chance = given_label != truth, 1 / (1 + np.exp(-given_label * found))
+    wrong, called = answer != truth, answer * found < 0
     assert count > 0
-    assert roc_auc_score(wrong, -right_chance) > 0.97
-    assert np.mean(1 - right_chance) == pytest.approx(wrong.mean(), abs=0.02)
+    assert roc_auc_score(wrong, -answer * found) > 0.97
+    assert wrong[called].mean() > 0.9
+    assert called.sum() > 0.3 * wrong.sum()
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.2])
+def test_errors_in_a_dense_group_do_not_confirm_each_other(rng, rate):
+    """Groups of 18 records of which all pairs are asked: every pair is in 16 triangles."""
+    person, group = np.arange(360) // 3, np.arange(360) // 18
+    rows, cols = np.triu_indices(360, 1)
+    asked = group[rows] == group[cols]
+    rows, cols = rows[asked], cols[asked]
+    truth = np.where(person[rows] == person[cols], 1, -1)
+    answer = np.where(rng.random(len(truth)) < rate, -truth, truth)
+    prior = np.mean(truth > 0)
+    before = np.log(prior / (1 - prior)) + answer * np.log((1 - rate) / rate)
+    after, _ = add_transitivity(before, rows, cols, 360)
+    wrong = answer != truth
+    assert roc_auc_score(wrong, -answer * after) > roc_auc_score(wrong, -answer * before)
+    assert np.mean(answer * after < 0) < 1.1 * wrong.mean()
 
 
 def test_the_audit_uses_transitivity(rng):

@@ -16,6 +16,10 @@ with :math:`r_p = p / \pi` and :math:`s_p = (1 - p) / (1 - \pi)`. Two pairs that
 nothing; A = B and B = C speak for A = C; and A = B and B ≠ C speak against. These are the messages of belief
 propagation: in what a pair tells a triangle, the triangle's own message to the pair is left out, so that no pair
 vouches for itself. :math:`\pi` and :math:`\tau` are the means over all triangles, found along with the messages.
+
+The triangles of a pair share pairs with one another, so their messages are not independent. A pair therefore takes the
+*mean* of its messages: with their sum, which is right only without such loops, errors in a dense group of pairs confirm
+each other until right answers look wrong.
 """
 
 import numpy as np
@@ -89,21 +93,21 @@ def add_transitivity(log_odds: Array, rows: IntArray, cols: IntArray, n_records:
     corners = triangles(rows, cols, n_records)
     if not len(corners):
         return log_odds, 0
+    count = np.maximum(np.bincount(corners.ravel(), minlength=len(log_odds)), 1)
     messages = np.zeros(corners.shape)
     chances = expit(log_odds)[corners]
-    same = float(np.clip(chances.mean(), LEAST_SHARE, 1 - LEAST_SHARE))
-    all_same = float(chances.prod(axis=1).mean())
+    same, all_same = float(np.clip(chances.mean(), LEAST_SHARE, 1 - LEAST_SHARE)), float(chances.prod(axis=1).mean())
     for _ in range(MAX_SWEEPS):
-        belief = log_odds + np.bincount(corners.ravel(), messages.ravel(), minlength=len(log_odds))
-        told = np.clip(expit(belief[corners] - messages), 1 - SUREST, SUREST)
-        least = max((3 * same - 1) / 2, 0.0)
-        all_same = float(np.clip(all_same, least + LEAST_SHARE * (same - least), same - LEAST_SHARE * (same - least)))
-        new, all_same, same = _messages(told, same, all_same)
+        belief = log_odds + np.bincount(corners.ravel(), messages.ravel(), minlength=len(log_odds)) / count
+        told = np.clip(expit(belief[corners] - messages / count[corners]), 1 - SUREST, SUREST)
+        least = max((3 * same - 1) / 2, 0.0)  # below it, P(none) would be negative
+        margin = LEAST_SHARE * (same - least)
+        new, all_same, same = _messages(told, same, float(np.clip(all_same, least + margin, same - margin)))
         change = float(np.abs(new - messages).max())
         messages += DAMPING * (new - messages)
         if change < TOLERANCE:
             break
-    return log_odds + np.bincount(corners.ravel(), messages.ravel(), minlength=len(log_odds)), len(corners)
+    return log_odds + np.bincount(corners.ravel(), messages.ravel(), minlength=len(log_odds)) / count, len(corners)
 
 
 def _messages(told: Array, same: float, all_same: float) -> tuple[Array, float, float]:
