@@ -393,7 +393,7 @@ def test_errors_in_a_dense_group_do_not_confirm_each_other(rng, rate):
     after, _ = add_transitivity(before, rows, cols, 360)
     wrong = answer != truth
     assert roc_auc_score(wrong, -answer * after) > roc_auc_score(wrong, -answer * before)
-    assert np.mean(answer * after < 0) < max(np.mean(answer * before < 0), 1.1 * wrong.mean())
+    assert np.mean(answer * after < 0) <= max(np.mean(answer * before < 0), 1.1 * wrong.mean())
 
 
 def test_the_audit_uses_transitivity(rng):
