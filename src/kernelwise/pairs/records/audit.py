@@ -222,11 +222,8 @@ def _summary(
     rate = 1.0 - float(np.average(quality, weights=pairs.weights))
     interval = min(noise.interval[0], rate), max(noise.interval[1], rate)
     diagnostic = diagnose(noise, rate, interval, scores, label)
-    diagnostic |= {
-        "kind": "records",
-        "n_triangles": n_triangles,
-        "reason": _reason(interval, diagnostic["separability"]),
-    }
+    diagnostic |= {"kind": "records", "n_triangles": n_triangles}
+    diagnostic |= _verdict(interval, (low[1], high[1]), diagnostic["separability"])
     return PairAudit(
         pairs,
         quality,
@@ -245,7 +242,8 @@ def _verdict(wrong: Interval, precision: Interval, separability: float) -> dict[
     remedy = "Checking a few dozen pairs, drawn at random from each kind, would settle it."
     shown = (
         f"the share of wrong answers, without errors that follow the records, is between {wrong[0]:.1%} and "
-        f"{wrong[1]:.1%}, and of the pairs given as the same between {precision[0]:.1%} and {precision[1]:.1%} are right."
+        f"{wrong[1]:.1%}, and of the pairs given as the same between {precision[0]:.1%} and {precision[1]:.1%} are "
+        "right."
     )
     if separability < WEAK_SCORES:
         reason = (
