@@ -3,12 +3,13 @@ r"""The candidates of :class:`~kernelwise.LinkedClustering`: ways to place docum
 Let :math:`Z_t = (D^{-1} (A + I))^t Z_0` be the features after t steps, each step a mean over a document and its
 neighbours. The rows of a candidate are one of these, or several side by side, or Z_0 beside factors of random walks
 (``walks.py``). The rows are as they are, or of unit length, or centred and then of unit length. No candidate lets the
-length of a row depend on the number of links. The embedding of a candidate is :math:`E = R V`, with V the leading right
-singular vectors of its rows R.
+length of a row depend on the number of links. Before rows are scaled, they are projected on their leading right
+singular vectors, because what remains of a row elsewhere is mostly noise, and a unit row should not be long in noise.
+The embedding of a candidate is :math:`E = R V`, with V the leading right singular vectors of its rows R.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -54,38 +55,42 @@ DEEPEST = max(depth for candidate in CANDIDATES for depth in candidate.depths)
 
 @dataclass(frozen=True)
 class Embedding:
-    """A candidate with what its embedding needs: means of columns, singular values, and directions."""
+    """A candidate with what its embedding needs: centres and directions of its parts, and directions of the whole."""
 
     candidate: Candidate
-    means: tuple[Array, ...]
+    centres: tuple[Array, ...]
+    parts: tuple[Array, ...]
     singular_values: Array
     directions: Array
 
     @classmethod
     def fit(cls, candidate: Candidate, steps: Sequence[Array], walks: Array | None, count: int) -> "Embedding":
         """Find the leading directions; ``steps`` are Z_0, Z_1, ... and ``walks`` the factors of walks."""
+        used = [steps[t] for t in candidate.depths]
         centred = candidate.scaling == "centred"
-        means = tuple(steps[t].mean(axis=0) if centred else np.zeros(steps[t].shape[1]) for t in candidate.depths)
-        gram = sum(rows.T @ rows for rows in _blocks(candidate, means, steps, walks))
-        return cls(candidate, means, *directions_of_gram(np.asarray(gram), count))
+        centres = tuple(rows.mean(axis=0) if centred else np.zeros(rows.shape[1]) for rows in used)
+        parts = tuple(
+            directions_of_gram(rows.T @ rows - len(rows) * np.outer(centre, centre), count)[1]
+            for rows, centre in zip(used, centres, strict=True)
+        )
+        found = cls(candidate, centres, parts, np.zeros(0), np.zeros((0, 0)))
+        gram = sum(rows.T @ rows for rows in found._blocks(steps, walks))
+        singular_values, directions = directions_of_gram(np.asarray(gram), count)
+        return replace(found, singular_values=singular_values, directions=directions)
 
     def place(self, steps: Sequence[Array], walks: Array | None) -> Array:
         """Coordinates of documents, of ``fit`` or new ones, from their smoothed features and factors of walks."""
-        placed = [rows @ self.directions for rows in _blocks(self.candidate, self.means, steps, walks)]
+        placed = [rows @ self.directions for rows in self._blocks(steps, walks)]
         return np.concatenate(placed) if placed else np.zeros((0, self.directions.shape[1]))
 
-
-def _blocks(
-    candidate: Candidate, means: Sequence[Array], steps: Sequence[Array], walks: Array | None
-) -> Iterator[Array]:
-    """The rows of a candidate, some at a time."""
-    for start in range(0, len(steps[0]), BLOCK_ROWS):
-        block = slice(start, start + BLOCK_ROWS)
-        parts = [steps[t][block] for t in candidate.depths]
-        if candidate.scaling == "centred":
-            parts = [part - mean for part, mean in zip(parts, means, strict=True)]
-        if candidate.scaling != "none":
-            parts = [normalize(part) for part in parts]
-        if candidate.walks and walks is not None:
-            parts.append(normalize(walks[block]))
-        yield parts[0] if len(parts) == 1 else np.hstack(parts)
+    def _blocks(self, steps: Sequence[Array], walks: Array | None) -> Iterator[Array]:
+        """The rows of the candidate, some at a time."""
+        for start in range(0, len(steps[0]), BLOCK_ROWS):
+            block = slice(start, start + BLOCK_ROWS)
+            rows = [
+                (steps[t][block] - centre) @ directions
+                for t, centre, directions in zip(self.candidate.depths, self.centres, self.parts, strict=True)
+            ]
+            if self.candidate.walks and walks is not None:
+                rows.append(walks[block])
+            yield np.hstack(rows if self.candidate.scaling == "none" else [normalize(part) for part in rows])

@@ -11,7 +11,8 @@ half and the kept links. Two figures judge the clusters, both in bits and both a
   were left out: what the cluster of one end tells of the cluster of the other, given the degrees. Here W is the share
   of kept links between two clusters, with row sums w: the degree-corrected block model.
 
-The candidate with the largest sum, over all rounds, is chosen. Without leaving out, k-means on columns of noise would
+The candidate with the largest sum, over all rounds, is chosen; candidates with links only if they tell more than those
+without by two standard errors of the difference. Without leaving out, k-means on columns of noise would
 tell many bits of its own clusters, and a smoothing over random links would make linked documents alike and tell many
 bits of the same links.
 """
@@ -46,6 +47,8 @@ LEFT_OUT, MOST_LEFT_OUT = 0.2, 100_000
 #: Ridge penalties, relative to the variance of a row, and slopes of the softmax, that are tried.
 RIDGE_PENALTIES = 10.0 ** np.arange(-2, 3)
 SLOPES = (1.0, 2.0, 4.0, 8.0, 16.0)
+#: A sample that determines its own prediction up to this share is treated as if it left this share to the others.
+LEAST_FREEDOM = 1e-6
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ def gather_evidence(
         walks = walk_factors(one.kept, rng) if links.nnz else None
         for candidate in offered:
             rows = Embedding.fit(candidate, steps, walks, embedding_dim).place(steps, walks)
-            labels = _clusters(rows, candidate, sample, n_clusters, n_init, rng)
+            labels = _clusters(rows, sample, n_clusters, n_init, rng)
             of_samples[candidate.name].append(judge.bits(labels[sample]))
             of_links[candidate.name].append(bits_of_links(labels, n_clusters, one.kept, *one.left_out))
     return {
@@ -154,26 +157,15 @@ def _projected(smoother: LinkSmoother, weighted: Any, rng: Any) -> Array:
     return dense(columns if components is None else columns @ components)
 
 
-def _clusters(
-    rows: Array, candidate: Candidate, sample: NDArray[np.intp], n_clusters: int, n_init: int, rng: Any
-) -> Labels:
+def _clusters(rows: Array, sample: NDArray[np.intp], n_clusters: int, n_init: int, rng: Any) -> Labels:
     """Clusters of all documents: k-means on the sample, and the nearest centre for the others."""
-    n_leading = leading_coordinates(candidate, n_clusters)
     with warnings.catch_warnings():
         # A candidate may make many documents equal; then it has fewer clusters, and its bits say so.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = two_stage_k_means(rows[sample], n_clusters, n_leading=n_leading, n_init=n_init, rng=rng)
+        found = two_stage_k_means(rows[sample], n_clusters, n_leading=n_clusters + 1, n_init=n_init, rng=rng)
     if len(sample) == len(rows):
         return found.labels_.astype(np.intp)
     return pairwise_distances_argmin(rows, found.cluster_centers_).astype(np.intp)
-
-
-def leading_coordinates(candidate: Candidate, n_clusters: int) -> int | None:
-    """In how many coordinates k-means starts; None: in all, because walks spread clusters over many coordinates.
-
-    Rows that are not centred have about one direction of their mean: hence one coordinate more than clusters.
-    """
-    return None if candidate.walks else n_clusters + 1
 
 
 class FeatureJudge:
@@ -188,24 +180,25 @@ class FeatureJudge:
 
     def bits(self, labels: Labels) -> Array:
         """For every sample the bits that its features tell of its cluster, for the best penalty and slope."""
-        n_samples = len(labels)
         _, codes = np.unique(labels, return_inverse=True)
         members = np.eye(codes.max() + 1)[codes]
-        shares = members.mean(axis=0)
-        centred, own = members - shares, (np.arange(n_samples), codes)
-        projected, leverages = self.left.T @ centred, self.left**2
-        best = np.zeros(n_samples)  # telling nothing is always possible
-        for penalty in RIDGE_PENALTIES * self.squares.sum() / n_samples:
-            shrinkage = self.squares / (self.squares + penalty)
-            leverage = (leverages @ shrinkage + 1.0 / n_samples)[:, None]
-            fitted = self.left @ (shrinkage[:, None] * projected)
-            scores = (fitted - leverage * centred) / np.maximum(1.0 - leverage, 1e-6) + shares
+        shares, own = members.mean(axis=0), (np.arange(len(codes)), codes)
+        best = np.zeros(len(codes))  # telling nothing is always possible
+        for penalty in RIDGE_PENALTIES * self.squares.sum() / len(codes):
+            scores = self.left_out_scores(members, penalty)
             for slope in SLOPES:
                 logits = slope * (scores - scores.max(axis=1, keepdims=True)) + 0.5 * np.log(shares)
                 log_chances = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
-                bits = (log_chances[own] - np.log(shares[codes])) / np.log(2.0)
-                best = max(best, bits, key=np.mean)
+                best = max(best, (log_chances[own] - np.log(shares[codes])) / np.log(2.0), key=np.mean)
         return best
+
+    def left_out_scores(self, members: Array, penalty: float) -> Array:
+        """Ridge regression with an intercept: the prediction of every sample by a fit to the other samples."""
+        mean = members.mean(axis=0)
+        shrinkage = self.squares / (self.squares + penalty)
+        leverage = (self.left**2 @ shrinkage + 1.0 / len(members))[:, None]
+        fitted = mean + self.left @ (shrinkage[:, None] * (self.left.T @ (members - mean)))
+        return (fitted - leverage * members) / np.maximum(1.0 - leverage, LEAST_FREEDOM)
 
 
 def bits_of_links(
@@ -250,18 +243,18 @@ def diagnose(evidence: dict[str, Evidence], candidates: Sequence[Candidate] = CA
     linked = best_of(evidence, linked_names)
     margin = evidence[linked].total - evidence[alone].total
     error = evidence[linked].standard_error(evidence[alone])
-    chosen, helps = (linked, True) if margin > 0 else (alone, False)
+    clear = abs(margin) > 2.0 * error
+    chosen = linked if clear and margin > 0 else alone
     measured = (
         f'Parts of the data that were left out tell {evidence[linked].total:.2f} bits of clusters by links ("{linked}")'
         f' and {evidence[alone].total:.2f} bits of clusters by features alone ("{alone}")'
     )
-    nothing = evidence[chosen].total < 2.0 * evidence[chosen].standard_error()
-    clear = abs(margin) > 2.0 * error
+    nothing = evidence[chosen].total <= 2.0 * evidence[chosen].standard_error()
     if nothing:
         reason = f"Neither features nor links show clusters. {measured}, which is no more than chance."
     elif not clear:
-        reason = f"Whether the links help is not clear. {measured}; the difference may be chance."
-    elif helps:
+        reason = f"The links make no clear difference, so they are not used. {measured}; the difference may be chance."
+    elif chosen == linked:
         reason = f"The links help. {measured}."
     else:
         reason = f"The links do not help, so they are not used. {measured}."

@@ -18,7 +18,7 @@ from ..rows import is_dask, map_rows, persist
 from ..samples import check_magnitude, read_samples
 from ..supervision import Pairs
 from .candidates import CANDIDATES, DEEPEST, Embedding
-from .choice import diagnose, gather_evidence, leading_coordinates, take_steps
+from .choice import diagnose, gather_evidence
 from .embedding import leading_directions as leading_directions
 from .embedding import two_stage_k_means as two_stage_k_means
 from .on_cluster import fit_clusters_on_cluster
@@ -208,13 +208,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         steps = list(islice(self.smoother_._steps(), DEEPEST + 1))
         self._placing = Embedding.fit(candidate, steps, self._walks, dim)
         self.singular_values_ = self._placing.singular_values
-        options = {
-            "n_clusters": self.n_clusters,
-            "n_leading": leading_coordinates(candidate, self.n_clusters),
-            "n_init": self.n_init,
-            "rng": rng,
-        }
-        return self._placing.place(steps, self._walks), options
+        return self._placing.place(steps, self._walks), self._k_means_options(rng)
 
     def _embed_documents(self, X: Any, pairs: Any) -> tuple[Any, dict[str, Any]]:
         """Smooth the documents over their links and embed them; return the embedding and the options of k-means."""
@@ -228,9 +222,11 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         self.singular_values_, self._directions = leading_directions(
             smoothed, max(self.embedding_dim, self.n_clusters + 1)
         )
+        return persist(smoothed @ self._directions), self._k_means_options(rng)
+
+    def _k_means_options(self, rng: np.random.RandomState) -> dict[str, Any]:
         # Rows are not centred, so about one direction is that of their mean: hence one coordinate more than clusters.
-        options = {"n_clusters": self.n_clusters, "n_leading": self.n_clusters + 1, "n_init": self.n_init, "rng": rng}
-        return persist(smoothed @ self._directions), options
+        return {"n_clusters": self.n_clusters, "n_leading": self.n_clusters + 1, "n_init": self.n_init, "rng": rng}
 
     @property
     def _auto_depth(self) -> bool:

@@ -30,12 +30,9 @@ def directions_of_gram(gram: Array, count: int) -> tuple[Array, Array]:
 
 
 def two_stage_k_means(
-    embedding: Array, n_clusters: int, *, n_leading: int | None, n_init: int, rng: np.random.RandomState
+    embedding: Array, n_clusters: int, *, n_leading: int, n_init: int, rng: np.random.RandomState
 ) -> KMeans:
-    """k-means in the leading coordinates, where starts matter less, then Lloyd's iterations in all coordinates.
-
-    With ``n_leading`` None, k-means is in all coordinates from the beginning.
-    """
+    """k-means in the leading coordinates, where starts matter less, then Lloyd's iterations in all coordinates."""
     few = np.ascontiguousarray(embedding[:, :n_leading])
     start = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(few)
     if few.shape[1] == embedding.shape[1]:
