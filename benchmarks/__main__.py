@@ -1,7 +1,7 @@
-"""Run the benchmarks: ``python -m benchmarks [NAME ...] [--list] [--output FOLDER]``.
+"""Run the benchmarks: ``python -m benchmarks [NAME ...] [--list] [--output FOLDER] [--data FOLDER]``.
 
 Every benchmark module has a ``TITLE`` and a function ``run() -> list[dict]`` of measurements, as ``measure.record``
-makes them. Each is printed as a row and appended as a line of JSON to ``FOLDER/NAME.jsonl``. The exit code is 1 if a
+makes them. A benchmark that reads data sets which are not bundled takes their folder, ``run(data)``. Each is printed as a row and appended as a line of JSON to ``FOLDER/NAME.jsonl``. The exit code is 1 if a
 measurement misses what is required of it.
 """
 
@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ BENCHMARKS = (
     "pair_completion",
     "wrong_known_pairs",
     "pair_audit",
+    "pairs_real",
     "label_speed",
 )
 
@@ -41,7 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--list", action="store_true", help="list the benchmarks and stop")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results", help="folder for JSON lines")
+    parser.add_argument("--data", type=Path, help="folder with data sets that are not bundled, for pairs_real")
     options = parser.parse_args(arguments)
+    if options.data is not None and not options.data.is_dir():
+        parser.error(f"--data {options.data} is not a folder")
     if unknown := [name for name in options.names if name not in BENCHMARKS]:
         parser.error(f"unknown benchmark {unknown[0]!r}; choose from {', '.join(BENCHMARKS)}")
     modules = {name: import_module(f".{name}", __package__) for name in options.names or BENCHMARKS}
@@ -50,7 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     all_met = True
     for name, module in modules.items():
-        rows = module.run()
+        takes_data = "data" in signature(module.run).parameters
+        rows = module.run(data=options.data) if takes_data else module.run()
         print(f"\n{module.TITLE}\n\n{table(rows)}")
         append(options.output / f"{name}.jsonl", name, rows)
         all_met = all_met and all(row["met"] for row in rows)

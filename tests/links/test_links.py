@@ -261,7 +261,7 @@ def test_unit_rows_help_where_words_tell_little():
 def test_new_documents_are_placed_by_words_and_better_by_links(planted):
     X, y, pairs = planted
     old, new = np.arange(0, 300, 2), np.arange(1, 300, 2)
-    model = LinkedClustering(3, random_state=0).fit(X[old], pairs=pairs.restrict(old))
+    model = LinkedClustering(3, depth=3, random_state=0).fit(X[old], pairs=pairs.restrict(old))
     links = pairs.to_sparse().tocsr()[new][:, old]
     by_words = normalized_mutual_info(y[new], model.predict(X[new]))
     by_links = normalized_mutual_info(y[new], model.predict(X[new], links=links))

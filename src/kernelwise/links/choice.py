@@ -11,8 +11,11 @@ half and the kept links. Two figures judge the clusters, both in bits and both a
   were left out: what the cluster of one end tells of the cluster of the other, given the degrees. Here W is the share
   of kept links between two clusters, with row sums w: the degree-corrected block model.
 
-The candidate with the largest sum, over all rounds, is chosen; candidates with links only if they tell more than those
-without by two standard errors of the difference. Without leaving out, k-means on columns of noise would
+The sum over all rounds decides whether links are used: only if the best candidate with links tells more than the best
+one without by two standard errors of the difference. Half of the columns cannot settle small differences between
+candidates of the same kind. So those with at least nine tenths of the most bits are finalists, each finds clusters from
+all data, and all columns and links judge them: finalists have seen the same data, so none of them has an advantage.
+Without leaving out, the two kinds could not be compared: k-means on columns of noise would
 tell many bits of its own clusters, and a smoothing over random links would make linked documents alike and tell many
 bits of the same links.
 """
@@ -44,6 +47,8 @@ N_ROUNDS = 4
 MANY_ROWS, FEWEST_ROUNDS = 20_000, 2
 #: The share of links that a round leaves out, and the largest number.
 LEFT_OUT, MOST_LEFT_OUT = 0.2, 100_000
+#: Finalists have at least this share of the bits of the best candidate of their kind.
+FINALISTS = 0.9
 #: Ridge penalties, relative to the variance of a row, and slopes of the softmax, that are tried.
 RIDGE_PENALTIES = 10.0 ** np.arange(-2, 3)
 SLOPES = (1.0, 2.0, 4.0, 8.0, 16.0)
@@ -102,9 +107,7 @@ def gather_evidence(
     """Judge all candidates, or only those without links if there are no links; ``links`` are symmetric weights."""
     n_samples = X.shape[0]
     offered = [candidate for candidate in CANDIDATES if links.nnz or not candidate.uses_links]
-    sample = np.arange(n_samples)
-    if n_samples > max(MANY_ROWS, n_clusters):
-        sample = np.sort(rng.permutation(n_samples)[: max(MANY_ROWS, n_clusters)])
+    sample = _sampled(n_samples, n_clusters, rng)
     of_samples: dict[str, list[Array]] = {candidate.name: [] for candidate in offered}
     of_links: dict[str, list[Array]] = {candidate.name: [] for candidate in offered}
     for one in _rounds(smoother, X, links, N_ROUNDS if n_samples <= MANY_ROWS else FEWEST_ROUNDS, rng):
@@ -119,6 +122,40 @@ def gather_evidence(
     return {
         name: Evidence(np.mean(of_samples[name], axis=0), np.concatenate(of_links[name])) for name in of_samples
     }
+
+
+def settle(
+    finalists: Sequence[Candidate], steps: Sequence[Array], walks: Array | None, links: Any, n_clusters: int, **how: Any
+) -> dict[str, float]:
+    """Bits of features plus bits of links of each finalist, where all data find the clusters and all data judge."""
+    embedding_dim, n_init, rng = how["embedding_dim"], how["n_init"], how["rng"]
+    sample = _sampled(len(steps[0]), n_clusters, rng)
+    judge = FeatureJudge(steps[0][sample])
+    upper = sp.triu(links, 1, format="coo")
+    some = np.flatnonzero(rng.random_sample(upper.nnz) < MOST_LEFT_OUT / max(upper.nnz, 1))
+    ends = upper.row[some], upper.col[some], upper.data[some]
+    totals = {}
+    for candidate in finalists:
+        rows = Embedding.fit(candidate, steps, walks, embedding_dim).place(steps, walks)
+        labels = _clusters(rows, sample, n_clusters, n_init, rng)
+        linked = bits_of_links(labels, n_clusters, links, *ends)
+        totals[candidate.name] = float(judge.bits(labels[sample]).mean() + (linked.mean() if len(linked) else 0.0))
+    return totals
+
+
+def finalists_like(name: str, evidence: dict[str, Evidence]) -> list[Candidate]:
+    """The candidates that use links as this one does and have nearly as many bits, which may be only this one."""
+    kind = next(one.uses_links for one in CANDIDATES if one.name == name)
+    least = FINALISTS * evidence[name].total
+    same = [one for one in CANDIDATES if one.name in evidence and one.uses_links == kind]
+    return [one for one in same if one.name == name or evidence[one.name].total >= max(least, 0.0)]
+
+
+def _sampled(n_samples: int, n_clusters: int, rng: Any) -> NDArray[np.intp]:
+    """The rows that k-means and the bits of features see."""
+    if n_samples <= max(MANY_ROWS, n_clusters):
+        return np.arange(n_samples)
+    return np.sort(rng.permutation(n_samples)[: max(MANY_ROWS, n_clusters)])
 
 
 def take_steps(rows: Array, links: Any) -> list[Array]:

@@ -17,8 +17,8 @@ from ..cluster.prediction import on_blocks
 from ..rows import is_dask, map_rows, persist
 from ..samples import check_magnitude, read_samples
 from ..supervision import Pairs
-from .candidates import CANDIDATES, DEEPEST, Embedding
-from .choice import diagnose, gather_evidence
+from .candidates import DEEPEST, Embedding
+from .choice import diagnose, finalists_like, gather_evidence, settle
 from .embedding import leading_directions as leading_directions
 from .embedding import two_stage_k_means as two_stage_k_means
 from .on_cluster import fit_clusters_on_cluster
@@ -45,7 +45,8 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
        length. Averages are plain means, so the length of a row does not depend on the number of links.
     2. Each candidate finds clusters from half of the columns and four fifths of the links. The other columns and links
        judge these clusters: how many bits do the columns tell of the cluster of a sample, and how many bits does one
-       end of a link tell of the other end? The candidate with the most bits is chosen.
+       end of a link tell of the other end? Links are used only if they clearly add bits. Among nearly equal candidates
+       of the same kind, the bits with all data decide.
     3. The chosen candidate uses all data: its rows are projected on their leading right singular vectors, and k-means
        finds clusters in the first ``n_clusters + 1`` coordinates; from there Lloyd's iterations use all coordinates.
 
@@ -82,7 +83,9 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
     chosen_ : str
         The name of the chosen candidate.
     candidates_ : dict of str to dict
-        For every candidate ``{"features": bits per sample, "links": bits per link}``, left out as described above.
+        For every candidate ``{"features": bits per sample, "links": bits per link, "all_data": bits}``. The first two
+        are of parts that were left out, as described above. The third is the sum with all data, NaN for candidates that
+        were not among the last ones.
     diagnostic_ : dict
         "reason" says in a sentence whether the links help and how this was found. "reliable" is True if the difference
         between the best candidate with links and the best one without is larger than twice its standard error.
@@ -197,15 +200,20 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         self.smoother_._check_options()
         self.smoother_._fit_in_memory(X, links, None)
         self.smoother_.random_state = self.random_state  # as given: the generator has done its work
-        evidence = gather_evidence(
-            self.smoother_, X, links, self.n_clusters, embedding_dim=dim, n_init=self.n_init, rng=rng
-        )
-        self.candidates_ = {name: {"features": one.features, "links": one.links} for name, one in evidence.items()}
-        self.chosen_, self.diagnostic_ = diagnose(evidence)
-        candidate = next(one for one in CANDIDATES if one.name == self.chosen_)
-        self.links_help_ = candidate.uses_links
-        self._walks = walk_factors(links, rng) if candidate.walks else None
+        how = {"embedding_dim": dim, "n_init": self.n_init, "rng": rng}
+        evidence = gather_evidence(self.smoother_, X, links, self.n_clusters, **how)
+        best, self.diagnostic_ = diagnose(evidence)
+        finalists = finalists_like(best, evidence)
         steps = list(islice(self.smoother_._steps(), DEEPEST + 1))
+        walks = walk_factors(links, rng) if any(one.walks for one in finalists) else None
+        settled = settle(finalists, steps, walks, links, self.n_clusters, **how)
+        candidate = max(finalists, key=lambda one: settled[one.name])
+        self.chosen_, self.links_help_ = candidate.name, candidate.uses_links
+        self.candidates_ = {
+            name: {"features": one.features, "links": one.links, "all_data": settled.get(name, np.nan)}
+            for name, one in evidence.items()
+        }
+        self._walks = walks if candidate.walks else None
         self._placing = Embedding.fit(candidate, steps, self._walks, dim)
         self.singular_values_ = self._placing.singular_values
         return self._placing.place(steps, self._walks), self._k_means_options(rng)
