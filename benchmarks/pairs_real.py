@@ -1,8 +1,8 @@
 """Links that help and links that mislead: clusters of real and made graphs, chosen without labels.
 
-``python -m benchmarks pairs_real --data FOLDER`` reads attributed graphs from the ``.npz`` files of the folder that have
-the arrays ``x_data``, ``x_indices``, ``x_indptr``, ``x_shape`` (features, sparse by rows), ``edges`` and ``y``. Cora and
-Citeseer are always measured, and so are graphs that are made here.
+``python -m benchmarks pairs_real --data FOLDER`` reads attributed graphs from the ``.npz`` files of the folder that
+have the arrays ``x_data``, ``x_indices``, ``x_indptr``, ``x_shape`` (features, sparse by rows), ``edges`` and ``y``.
+Cora and Citeseer are always measured, and so are graphs that are made here.
 """
 
 from collections.abc import Callable, Iterator
@@ -139,7 +139,7 @@ def real_graphs(folder: Path | None) -> Iterator[Graph]:
 
 
 def made_graphs(n: int = 1500, k: int = 5) -> Iterator[Graph]:
-    """Degree-corrected block graphs with words or numbers: links agree, lead elsewhere, are noise, or are all there is."""
+    """Graphs of blocks with words or numbers: links agree, lead elsewhere, are noise, or are all there is."""
     chance = 1.0 / k
     for words in (True, False):
         kind = "words" if words else "numbers"
@@ -152,8 +152,10 @@ def made_graphs(n: int = 1500, k: int = 5) -> Iterator[Graph]:
         ):
             rng = np.random.default_rng(0)
             y = rng.integers(0, k, n)
-            X = word_counts(rng, y, 0.3 * signal) if words else rng.normal(size=(n, 20)) + (
-                0.5 * signal * rng.normal(size=(k, 20))[y]
+            X = (
+                word_counts(rng, y, 0.3 * signal)
+                if words
+                else rng.normal(size=(n, 20)) + (0.5 * signal * rng.normal(size=(k, 20))[y])
             )
             yield Graph(f"made, {kind}, {name}", X, block_links(rng, y, within, shift, per_sample, tail), y)
 

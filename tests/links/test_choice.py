@@ -163,7 +163,7 @@ def test_a_fixed_depth_chooses_nothing(helpful):
     assert not hasattr(model, "chosen_")
     as_before = fit(X, pairs, row_normalize=False)
     np.testing.assert_array_equal(as_before.labels_, model.labels_)
-    with pytest.raises(ValueError, match="row_normalize must be.*'yes'"):
+    with pytest.raises(ValueError, match=r"row_normalize must be.*'yes'"):
         fit(X, pairs, row_normalize="yes")
 
 
@@ -292,7 +292,12 @@ def test_bits_of_links_by_loops(rng):
     between /= weights.data.mean()
     shares = between.sum(axis=1) / between.sum()
     expected = [
-        np.log2((between[y[i], y[j]] + 18 * shares[y[i]] * shares[y[j]]) / (between.sum() + 18) / shares[y[i]] / shares[y[j]])
+        np.log2(
+            (between[y[i], y[j]] + 18 * shares[y[i]] * shares[y[j]])
+            / (between.sum() + 18)
+            / shares[y[i]]
+            / shares[y[j]]
+        )
         for i, j in zip(out.rows, out.cols, strict=True)
     ]
     found = bits_of_links(y, 3, weights, out.rows, out.cols, np.ones(len(out)))

@@ -119,9 +119,7 @@ def gather_evidence(
             labels = _clusters(rows, sample, n_clusters, n_init, rng)
             of_samples[candidate.name].append(judge.bits(labels[sample]))
             of_links[candidate.name].append(bits_of_links(labels, n_clusters, one.kept, *one.left_out))
-    return {
-        name: Evidence(np.mean(of_samples[name], axis=0), np.concatenate(of_links[name])) for name in of_samples
-    }
+    return {name: Evidence(np.mean(of_samples[name], axis=0), np.concatenate(of_links[name])) for name in of_samples}
 
 
 def settle(

@@ -122,6 +122,9 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
     True
     """
 
+    embedding_: Any
+    _placing: Embedding | None
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -190,15 +193,15 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
     def _choose_and_embed_documents(self, X: Any, pairs: Any) -> tuple[Array, dict[str, Any]]:
         """Choose a candidate and embed the documents by it; return the embedding and the options of k-means."""
         rng = check_random_state(self.random_state)
+        self.smoother_ = self._new_smoother(depth=DEEPEST, normalization="mean", random_state=rng)
+        self.smoother_._check_options()
+        check_magnitude(X, "X")
         dim = max(self.embedding_dim, self.n_clusters + 1)
         links = read_links(pairs, X.shape[0])
         # A document counts itself like one link of mean weight, so that the unit of the weights does not matter.
         self._link_unit = float(links.data.mean()) if links.nnz else 1.0
         links.data /= self._link_unit
-        check_magnitude(X, "X")
-        self.smoother_ = self._new_smoother(depth=DEEPEST, normalization="mean", random_state=rng)
-        self.smoother_._check_options()
-        self.smoother_._fit_in_memory(X, links, None)
+        self.smoother_._fit_in_memory(X, links, None).n_features_in_ = self.n_features_in_
         self.smoother_.random_state = self.random_state  # as given: the generator has done its work
         how = {"embedding_dim": dim, "n_init": self.n_init, "rng": rng}
         evidence = gather_evidence(self.smoother_, X, links, self.n_clusters, **how)

@@ -5,8 +5,9 @@ With the link weights A, self-loops and degrees :math:`D = \mathrm{diag}((A + I)
 .. math:: Z_t = \big(D^{-1/2} (A + I) D^{-1/2}\big)^t Z_0,
 
 where the rows of Z_0 are the documents. With :math:`D^{-1} (A + I)` instead, every step is a plain mean, and the length
-of a row does not depend on the number of links. Smoothing acts on rows and a projection acts on columns, so their order does
-not matter: a sparse matrix of words is projected first, and no dense matrix of documents times words is ever stored.
+of a row does not depend on the number of links. Smoothing acts on rows and a projection acts on columns, so their order
+does not matter: a sparse matrix of words is projected first, and no dense matrix of documents times words is ever
+stored.
 """
 
 import warnings
@@ -171,7 +172,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self._fit_in_memory(X, read_links(pairs, X.shape[0]), pairs)
 
     def _fit_in_memory(self, X: Any, links: Any, pairs: Pairs | None) -> Self:
-        """Fit samples that were read, with links as symmetric weights; ``pairs`` may have negative pairs to learn from."""
+        """Fit samples that were read, with symmetric weights of links; negative ``pairs`` teach weights of depths."""
         self._links = None
         self.adjacency_, self.degrees_ = normalised_adjacency(links, self.normalization)
         self._weighting = self._choose_weighting(X)
@@ -241,7 +242,11 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             return np.full(len(depths), 1.0 / len(depths))
         negatives = None if pairs is None or (pairs.labels > 0).all() else pairs.negative
         return learned_depth_weights(
-            lambda others: self._steps(normalised_adjacency(others, self.normalization)[0]), links, depths, negatives, rng
+            lambda others: self._steps(normalised_adjacency(others, self.normalization)[0]),
+            links,
+            depths,
+            negatives,
+            rng,
         )
 
     def _steps(self, adjacency: Any = None) -> Iterator[Array]:
