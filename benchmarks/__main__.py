@@ -1,9 +1,9 @@
 """Run the benchmarks: ``python -m benchmarks [NAME ...] [--list] [--output FOLDER] [--data FOLDER]``.
 
 Every benchmark module has a ``TITLE`` and a function ``run() -> list[dict]`` of measurements, as ``measure.record``
-makes them. A benchmark that reads data sets which are not bundled takes their folder, ``run(data)``; those in ``ON_DATA``
-cannot run without the folder. Each measurement is printed as a row and appended as a line of JSON to ``FOLDER/NAME.jsonl``. The exit code
-is 1 if a measurement misses what is required of it.
+makes them. A benchmark that reads data sets which are not bundled takes their folder, ``run(data)``; the benchmarks in
+``ON_DATA`` cannot run without the folder. Each measurement is printed as a row and appended as a line of JSON to
+``FOLDER/NAME.jsonl``. The exit code is 1 if a measurement misses what is required of it.
 """
 
 import argparse

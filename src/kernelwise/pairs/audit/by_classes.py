@@ -35,9 +35,7 @@ def judge_by_classes(X: Any, metric: str, pairs: Pairs, rng: np.random.RandomSta
     seed = int(rng.randint(2**31))
     likely = likely_fits(fits_by_count(columns, features, evidence, seed), MARGIN)
     found = ClassSearch(columns, features, evidence, likely[0].n_used, seed).find()
-    others = [
-        ClassSearch(columns, features, evidence, fit.belief.shape[1], seed).settle(fit, N_LONG) for fit in likely
-    ]
+    others = [ClassSearch(columns, features, evidence, fit.belief.shape[1], seed).settle(fit, N_LONG) for fit in likely]
     same = np.mean([fit.same for fit in [found.fit, *others]], axis=0)[index]
     noise = noise_of(quality_of(same, pairs), pairs)
     intervals = noise_intervals(found, noise, float(np.average(pairs.labels > 0, weights=pairs.weights)))

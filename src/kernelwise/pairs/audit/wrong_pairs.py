@@ -19,12 +19,13 @@ from ...links.smoothing import LinkSmoother
 from ...samples import n_rows, power_of_two, tidy
 from ...spectral import spectral_basis
 from ...supervision import PairAudit, PairNoise, Pairs
-from ...supervision.graph import key_pairs, pair_keys, sorted_distinct, unlinked_keys
+from ...supervision.graph import pair_keys
 from ...supervision.resolve import resolve_pairs
-from ..records.audit import audit_record_pairs
-from ..records.recognition import looks_like_records
 from ..classes.features import ClassFeatures
 from ..classes.summary import WIDE_INTERVAL
+from ..one_kind import with_both_kinds
+from ..records.audit import audit_record_pairs
+from ..records.recognition import looks_like_records
 from .by_classes import judge_by_classes
 from .hidden_classes import ClassFit, PairGraph, best_count, fit_classes, fits_of_fewer, likely_fits, scaled_features
 from .judgement import Judgement
@@ -147,7 +148,9 @@ def audit_pairs(
     recognised = kind == "auto" and metric == "features" and looks_like_records(given, X)[0]
     if kind == "records" or recognised:
         return audit_record_pairs(X, given, random_state=rng)
-    learned = _with_non_links(given, rng)
+    if (given.labels < 0).all():
+        raise ValueError("all pairs are negative (-1), so nothing tells what pairs of one class look like; add some")
+    learned = with_both_kinds(given, rng)
     if len(learned) < LEAST_PAIRS:
         raise ValueError(f"{len(given)} pairs are too few to judge each other; give at least {LEAST_PAIRS}")
     samples = None if X is None else _read(X, metric)
@@ -183,8 +186,8 @@ def _judge_links(
         low = np.array([0.0, low[1]])
         reason = (
             f"The links form communities of which the features tell {told:.0%}, and {wrong:.0%} of the links cross the "
-            "communities. These communities may be something else than classes, so that nothing is known of the share of "
-            "wrong links. Checking a few dozen links, drawn at random, would settle it."
+            "communities. These communities may be something else than classes, so that nothing is known of the share "
+            "of wrong links. Checking a few dozen links, drawn at random, would settle it."
         )
     width = max(float(top - bottom) for bottom, top in zip(low, high, strict=True))
     diagnostic = {"kind": "links", "reliable": bool(width <= WIDE_INTERVAL), "reason": reason}
@@ -306,17 +309,6 @@ def _summary(judged: Judgement, pairs: Pairs, learned: Pairs) -> PairAudit:
     suggested = np.where(same >= 0.5, 1, -1)
     noise = PairNoise(prior, d_pos, d_neg)
     return PairAudit(pairs, np.clip(quality, 0.0, 1.0), suggested, noise, intervals, judged.diagnostic)
-
-
-def _with_non_links(pairs: Pairs, rng: np.random.RandomState) -> Pairs:
-    """The pairs; if all pairs are positive, with as many negative pairs drawn among pairs without a link."""
-    if (pairs.labels < 0).all():
-        raise ValueError("all pairs are negative (-1), so nothing tells what pairs of one class look like; add some")
-    if (pairs.labels < 0).any():
-        return pairs
-    links = sorted_distinct(pair_keys(pairs.rows, pairs.cols))
-    rows, cols = key_pairs(unlinked_keys(links, pairs.n_samples, len(links), rng))
-    return pairs + Pairs(rows, cols, np.full(len(rows), -1), n_samples=pairs.n_samples)
 
 
 def _folds(pairs: Pairs, n_folds: int, rng: np.random.RandomState) -> NDArray[np.intp]:
