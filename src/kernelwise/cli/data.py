@@ -32,7 +32,7 @@ def apply(
     target = output or data.with_name(f"{data.stem}-corrected{data.suffix}")
     check_files(session, read=[data, corrections], write=[target])
     made = read_corrections(corrections)
-    decided = [correction for correction in made if correction.decision != "skip"]
+    decided = [correction for correction in made if correction.decision in ("correct", "wrong")]
     if any(correction.other_id for correction in made):
         links = {frozenset({one.id, one.other_id}): one for one in decided}  # the last word on a link counts
         changes: dict[Any, Any] = {ends: one.corrected == "1" for ends, one in links.items() if one.changes}

@@ -1,9 +1,9 @@
 r"""What a few checked labels tell of the labels that nobody checked: the posterior, calibrated on the checked rows.
 
-The noise model says :math:`P(\text{true} = k \mid s)` from the scores alone, the *belief*, and
-:math:`P(\text{true} = k \mid s, \text{given})`, the *posterior*; the ratio of the two is the *evidence* of the given
-label. Which explanation of the labels holds, how often each class is wrong and how far scores can be trusted is what the
-labels alone cannot tell and checked rows can. With ``g`` the given label,
+The noise model says :math:`P(\text{true} = k \mid s)` from the scores alone, the *belief*, and :math:`P(\text{true} = k
+\mid s, \text{given})`, the *posterior*; the ratio of the two is the *evidence* of the given label. Which explanation of
+the labels holds, how often each class is wrong and how far scores can be trusted is what the labels alone cannot tell
+and checked rows can. With ``g`` the given label,
 
 .. math:: P(\text{true} = k) \propto \exp\bigl( (1 + a) \log \text{belief}_k + (1 + b) \log \text{evidence}_k
           + (c + c_g) [k = g] + d_k \bigr),
@@ -13,7 +13,6 @@ and are fitted to the labels that people found, so ten checks correct the share 
 checks correct much more. A checked row itself is certain.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,11 +21,14 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
+from ..supervision.draws import rows_stood_for
+from ..supervision.verdicts import Verdicts
+
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 #: Standard deviations of the priors: of ``a`` and ``b``, of ``c``, of each ``c_g`` and of each ``d_k``.
-SLOPES, SHARED, GIVEN, TRUE = 0.5, 1.5, 0.5, 0.25
+SLOPES, SHARED, GIVEN, TRUE = 0.35, 1.5, 0.5, 0.25
 #: Probabilities are kept away from zero, so that no checked row is impossible.
 LOWEST = 1e-9
 
@@ -65,7 +67,9 @@ class Recalibration:
         return softmax(self.slopes[0] * _log(belief) + self.classes, axis=1)
 
 
-def recalibrate(belief: Array, posterior: Array, given: Index, rows: Index, truth: Index) -> Recalibration:
+def recalibrate(
+    belief: Array, posterior: Array, given: Index, rows: Index, truth: Index, weight: Array | None = None
+) -> Recalibration:
     """Fit the parameters to the true classes of some rows.
 
     Parameters
@@ -75,8 +79,11 @@ def recalibrate(belief: Array, posterior: Array, given: Index, rows: Index, trut
         Given classes, as positions of columns.
     rows, truth : arrays of shape (n_checked,)
         The checked rows, and their true classes.
+    weight : array of shape (n_checked,), optional
+        How much each checked row counts.
     """
     n_classes = belief.shape[1]
+    counts = np.ones((len(rows), 1)) if weight is None else weight[:, None]
     prior, evidence = _log(belief[rows]), _log(posterior[rows]) - _log(belief[rows])
     own, true = np.eye(n_classes)[given[rows]], np.eye(n_classes)[truth]
     spread = np.concatenate([[SLOPES, SLOPES, SHARED], np.full(n_classes, GIVEN), np.full(n_classes, TRUE)])
@@ -85,31 +92,86 @@ def recalibrate(belief: Array, posterior: Array, given: Index, rows: Index, trut
         offset = z[2] + z[3 : 3 + n_classes][given[rows]]
         logits = (1 + z[0]) * prior + (1 + z[1]) * evidence + offset[:, None] * own + z[3 + n_classes :]
         logs = log_softmax(logits, axis=1)
-        excess = np.exp(logs) - true
+        excess = counts * (np.exp(logs) - true)
         kept = np.sum(excess * own, axis=1)
         slope = np.concatenate(
             [[np.sum(excess * prior), np.sum(excess * evidence), kept.sum()], kept @ own, excess.sum(axis=0)]
         )
-        return float(-np.sum(logs * true) + 0.5 * np.sum((z / spread) ** 2)), slope + z / spread**2
+        return float(-np.sum(counts * logs * true) + 0.5 * np.sum((z / spread) ** 2)), slope + z / spread**2
 
     z = minimize(loss, np.zeros(len(spread)), jac=True, method="L-BFGS-B").x
     return Recalibration((1 + z[0], 1 + z[1]), z[2] + z[3 : 3 + n_classes], z[3 + n_classes :])
 
 
-def settle(probabilities: Array, found: Mapping[int, int]) -> Array:
-    """Return the probabilities with certainty for the rows whose true class was found.
+def calibrated(
+    belief: Array, posterior: Array, given: Index, truth: Index, weight: Array, bounds: tuple[float, float] | None
+) -> tuple[Array, Recalibration | None]:
+    """Return the posterior, calibrated on the checked rows and certain for them, and how it was calibrated.
 
     Parameters
     ----------
-    probabilities : array of shape (n_rows, n_classes)
-    found : mapping of int to int
-        True classes by row.
+    belief, posterior, given
+        As in :func:`recalibrate`.
+    truth : array of shape (n_rows,)
+        True classes of the checked rows, and -1 for the other rows.
+    weight : array of shape (n_rows,)
+        From :func:`weights`.
+    bounds : pair of float or None
+        The guaranteed bounds for the share of wrong labels. Rows that the model itself chose to look at need no
+        weights, since the model knows why it looked there. But if the calibrated share is out of bounds, the rows were
+        drawn for other reasons, and each counts as much as the rows it stands for.
     """
-    settled = probabilities.copy()
+    rows = np.flatnonzero(truth >= 0)
+    if not len(rows):
+        return posterior, None
+    for counts in (np.ones(len(rows)), weight[rows]):
+        how = recalibrate(belief, posterior, given, rows, truth[rows], counts)
+        found = how.posterior(belief, posterior, given)
+        found[rows] = np.eye(belief.shape[1])[truth[rows]]
+        if bounds is None or bounds[0] <= np.mean(1 - found[np.arange(len(given)), given]) <= bounds[1]:
+            break
+    return found, how
+
+
+def found_labels(checked: Verdicts | None, y: NDArray[Any]) -> dict[int, Any]:
+    """Return the true labels of the rows about which people could tell; refuse verdicts that do not fit.
+
+    >>> found_labels(Verdicts([0, 2], ["ham", None]), np.array(["ham", "ham", "spam"]))
+    {0: 'ham'}
+    """
+    if checked is None:
+        return {}
+    if not isinstance(checked, Verdicts):
+        raise TypeError(f"checked must be a kernelwise.Verdicts, got {type(checked).__name__}")
+    checked.check_rows(len(y))
+    found = {row: label for row, label in checked.found().items() if label is not None}
+    are_text = y.dtype.kind in "USO" and any(isinstance(label, str) for label in y[:1].tolist())
     for row, label in found.items():
-        settled[row] = 0.0
-        settled[row, label] = 1.0
-    return settled
+        if isinstance(label, str) != are_text:
+            kind = "text" if are_text else "numbers"
+            raise ValueError(
+                f"checked says {label!r} for row {row}, but the labels are {kind}; give labels of the same kind"
+            )
+    return found
+
+
+def weights(checked: Verdicts | None, n_rows: int) -> Array:
+    """Return how much each row counts in the calibration, if it was checked.
+
+    A drawn row stands for the rows that it was drawn from, so a plan that looks closely at suspects does not make all
+    rows look suspect. A chosen row stands for itself. The drawn rows together count as many rows as they are; if no row
+    was drawn, each counts one.
+
+    >>> weights(Verdicts([0, 1, 2], ["a", "a", "a"], chance=[0.1, 0.3, 1.0]), 4).round(2).tolist()
+    [1.54, 0.46, 0.15, 0.15]
+    """
+    stands_for = {} if checked is None else rows_stood_for(checked)
+    if not stands_for:
+        return np.ones(n_rows)
+    unit = sum(stands_for.values()) / len(stands_for)
+    counts = np.full(n_rows, 1 / unit)
+    counts[list(stands_for)] = np.array(list(stands_for.values())) / unit
+    return counts
 
 
 def _log(probabilities: Any) -> Array:

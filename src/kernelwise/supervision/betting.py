@@ -1,17 +1,17 @@
 r"""Bounds that hold after every check at once: a bet against every number of errors that is too small or too large.
 
-The draws come in rounds, one draw from each of ``H`` strata. Before a round, ``C`` errors are known among ``N`` rows, and
-stratum ``h`` has ``R_h`` rows left of which an unknown share ``p_h`` are errors; ``x_h`` is 1 if the draw is an error.
-With weights ``a_h = R_h / N`` the share of errors is ``mu = C / N + sum_h a_h p_h``. Whoever believes in ``mu`` must
-accept, for guesses ``g_h`` made before the round and any stake ``l`` that keeps the factors positive,
+The draws come in rounds, one draw from each of ``H`` strata. Before a round, ``C`` errors are known among ``N`` rows,
+and stratum ``h`` has ``R_h`` rows left of which an unknown share ``p_h`` are errors; ``x_h`` is 1 if the draw is an
+error. With weights ``a_h = R_h / N`` the share of errors is ``mu = C / N + sum_h a_h p_h``. Whoever believes in ``mu``
+must accept, for guesses ``g_h`` made before the round and any stake ``l`` that keeps the factors positive,
 
     E(mu) = prod_h (1 - l a_h (x_h - g_h)) / (1 - l (mu - C / N - sum_h a_h g_h) / H)^H
 
 as a fair bet: the draws are independent, so the mean of the numerator is ``prod_h (1 - l a_h (p_h - g_h))``, which is
-at most the denominator, as a geometric mean is at most the arithmetic mean. So the capital, the product over the rounds,
-is a supermartingale for the true ``mu`` whatever the shares in the strata are, and exceeds ``1 / tail`` at any time with
-a chance of at most ``tail`` (Ville). All ``mu`` at which the capital exceeded this are rejected. The same bet with
-``-l`` rejects values that are too large to be true.
+at most the denominator, as a geometric mean is at most the arithmetic mean. So the capital, the product over the
+rounds, is a supermartingale for the true ``mu`` whatever the shares in the strata are, and exceeds ``1 / tail`` at any
+time with a chance of at most ``tail`` (Ville). All ``mu`` at which the capital exceeded this are rejected. The same bet
+with ``-l`` rejects values that are too large to be true.
 
 Stakes only decide how narrow the bounds are. They are those that would be best if the guesses were right and the checks
 ended with the plan.
@@ -62,7 +62,7 @@ def bounds_at_all_times(
     >>> rounds = [Round(0, [1000 - t], [t], [0], [False], 50) for t in range(50)]
     >>> low, high = bounds_at_all_times(rounds, rounds, 1000, 0.025)
     >>> low, round(high, 3)
-    (0.0, 0.096)
+    (0.0, 0.092)
     """
     return _bound(lowest, n_rows, tail, -1), _bound(highest, n_rows, tail, 1)
 

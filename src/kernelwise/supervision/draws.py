@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from .betting import Round
 from .stratified_bounds import Batch, Stratum
-from .verdicts import STRATA, Verdicts, batch_of, strata_of
+from .verdicts import Verdicts, batch_of, strata_of
 
 #: Whether each checked row is an error; None where nobody can tell.
 Errors = Mapping[int, bool | None]
@@ -39,21 +39,22 @@ def drawn_batches(checked: Verdicts, errors: Errors, n_rows: int, *, unclear: bo
     for number, strata in strata_of(checked).items():
         counted = [Stratum(one.size, len(one.rows), _count(errors, one.rows.values(), unclear)) for one in strata]
         n_others = n_rows - sum(one.size for one in strata)
-        before = _known_before(checked, number, n_others, set(errors))
+        before = known_before(checked, number, n_others, set(errors))
         unseen = n_others - len(before)
-        if unseen > 0 and sum(one.drawn for one in counted) < len(STRATA):
-            counted.append(Stratum(unseen, 0, 0))  # the first verdicts of a plan: no row of some stratum is checked yet
+        in_work = all(max(one.rows) == 1 for one in strata) or unseen <= _not_yet_checked(checked, number)
+        if unseen > 0 and in_work:  # a stratum without a verdict yet, or chosen rows without one: nothing is known
+            counted.append(Stratum(unseen, 0, 0))
         elif unseen:
             raise ValueError(
                 f"plan {number} was drawn when {n_others} of {n_rows} labels were known, but the verdicts tell of "
-                f"{len(before)} before it; verdicts are missing, plans were mixed up, or the data have changed. Give the "
-                "verdicts of all plans, for the labels as they were when the plan was drawn"
+                f"{len(before)} before it; verdicts are missing, plans were mixed up, or the data have changed. Give "
+                "the verdicts of all plans, for the labels as they were when the plan was drawn"
             )
         batches.append(Batch(_count(errors, before, unclear), counted))
     if not batches:
         raise ValueError(
-            "checked has no row that was drawn at random with a recorded chance, so nothing can be guaranteed; draw rows "
-            "with plan_checks, or give the chance: 0.05 if 50 rows were drawn at random out of 1,000"
+            "checked has no row that was drawn at random with a recorded chance, so nothing can be guaranteed; draw "
+            "rows with plan_checks, or give the chance: 0.05 if 50 rows were drawn at random out of 1,000"
         )
     return batches
 
@@ -82,11 +83,34 @@ def drawn_rounds(checked: Verdicts, errors: Errors, n_rows: int, *, unclear: boo
     return rounds
 
 
+def _not_yet_checked(checked: Verdicts, batch: int) -> int:
+    """The number of rows that a plan chose and nobody has checked yet."""
+    chosen = checked.draw == f"{batch}x"
+    return int(checked.drawn_from[chosen].max() - len(set(checked.rows[chosen].tolist()))) if chosen.any() else 0
+
+
+def rows_stood_for(checked: Verdicts) -> dict[int, float]:
+    """Return how many rows each drawn row stands for; the plans share this according to their numbers of draws.
+
+    >>> rows_stood_for(Verdicts([4, 7, 9], ["a", "b", "b"], chance=[0.2, 0.2, 1.0]))
+    {4: 5.0, 7: 5.0}
+    """
+    plans = strata_of(checked)
+    n_draws = {number: sum(len(one.rows) for one in strata) for number, strata in plans.items()}
+    total = sum(n_draws.values())
+    return {
+        row: one.size / len(one.rows) * n_draws[number] / total
+        for number, strata in plans.items()
+        for one in strata
+        for row in one.rows.values()
+    }
+
+
 def _count(errors: Errors, rows: object, unclear: bool) -> int:
     return sum(unclear if errors[row] is None else bool(errors[row]) for row in rows)  # type: ignore[attr-defined]
 
 
-def _known_before(checked: Verdicts, batch: int, expected: int, counted: set[int]) -> set[int]:
+def known_before(checked: Verdicts, batch: int, expected: int, counted: set[int]) -> set[int]:
     """The rows that were known before a plan; rows of unknown date are among them if the numbers say so."""
     before: set[int] = set()
     undated: set[int] = set()

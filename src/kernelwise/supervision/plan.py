@@ -1,23 +1,22 @@
 r"""Which rows to check next: a random plan that finds many errors, and from which a guarantee follows.
 
-Rows are drawn at random within strata of like chances to be wrong. With :math:`w_i` the chance that label ``i`` is wrong
-by the audit, a row should be drawn about as often as
+Rows are drawn at random within strata of like chances to be wrong. With :math:`w_i` the chance that label ``i`` is
+wrong by the audit, a row should be drawn about as often as
 
 .. math:: u_i \propto f \frac 1 n + (1 - f) \frac{w_i}{\sum_j w_j}
 
-says: a part ``f`` of the checks is spread over all rows, and the others go where errors are likely. The rows are sorted by
-:math:`w_i` and cut into strata of equal sums of :math:`u_i`, and equally many rows are drawn from each. So small strata
-of suspect rows are searched closely, and the large stratum of rows that look right is never forgotten.
+says: a part ``f`` of the checks is spread over all rows, and the others go where errors are likely. The rows are sorted
+by :math:`w_i` and cut into strata of equal sums of :math:`u_i`, and equally many rows are drawn from each. So small
+strata of suspect rows are searched closely, and the large stratum of rows that look right is never forgotten.
 
 How far can the audit be trusted? If it is worth nothing, an interval from such draws is wider than an interval from a
-plain random sample by the factor :math:`\sqrt{H \sum_h (n_h / n)^2}` with ``H`` strata of ``n_h`` rows. The smallest ``f``
-is taken for which the factor is at most :data:`WORST`: a useless audit costs little, and a good audit finds two to three
-times as many errors as a plain random sample.
+plain random sample by the factor :math:`\sqrt{H \sum_h (n_h / n)^2}` with ``H`` strata of ``n_h`` rows. The smallest
+``f`` is taken for which the factor is at most :data:`WORST`: a useless audit costs little, and a good audit finds two
+to three times as many errors as a plain random sample.
 
 Checking the most suspect rows, one after the other, finds more errors still, but tells nothing of the others: the share
-of wrong labels among the suspects is not that of all labels. A plan may *choose* such rows besides; what is found there is
-known and counts for itself.
-"""
+of wrong labels among the suspects is not that of all labels. A plan may *choose* such rows besides; what is found there
+is known and counts for itself."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +27,7 @@ from sklearn.utils import check_random_state
 
 from ..checks import check_count, is_number
 from .audit import LabelAudit, PairAudit
+from .draws import rows_stood_for
 from .stratified_bounds import FEWEST
 from .verdicts import STRATA, Verdicts
 
@@ -53,7 +53,7 @@ class CheckPlan:
     Parameters
     ----------
     rows : ndarray of shape (n_checks,)
-        Positions of rows: first the drawn rows, round by round, then the rows that were chosen because they are suspect.
+        Positions of rows: first rows that were chosen because they are suspect, then the drawn rows, round by round.
     chance, draw, drawn_from : ndarrays of shape (n_checks,)
         See :class:`Verdicts`.
 
@@ -69,6 +69,15 @@ class CheckPlan:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def cells(self) -> dict[int, tuple[str, str, str]]:
+        """The chance, the draw and the size of the stratum of every row, as the corrections file has them."""
+        return {
+            row: ("" if np.isnan(chance) else repr(chance), draw, str(size) if size else "")
+            for row, chance, draw, size in zip(
+                self.rows.tolist(), self.chance.tolist(), self.draw.tolist(), self.drawn_from.tolist(), strict=True
+            )
+        }
 
     def verdicts(self, labels: ArrayLike) -> Verdicts:
         """The verdicts on these rows: one label for each row of the plan, in its order; None for "cannot tell".
@@ -157,11 +166,12 @@ def plan_checks(
     ranked = audit.order[is_open[audit.order]]
     chosen, others = ranked[: n_checks - n_drawn], np.sort(ranked[n_checks - n_drawn :])
     drawn = _draw(others, 1 - audit.quality[others], n_drawn, _n_strata(n_drawn, checked), batch, rng)
+    names = np.full(len(chosen), f"{batch}x")
     return CheckPlan(
-        np.concatenate([drawn.rows, chosen]),
-        np.concatenate([drawn.chance, np.ones(len(chosen))]),
-        np.concatenate([drawn.draw, np.full(len(chosen), f"{batch}x")]) if len(chosen) else drawn.draw,
-        np.concatenate([drawn.drawn_from, np.zeros(len(chosen), np.int64)]),
+        np.concatenate([chosen, drawn.rows]),
+        np.concatenate([np.ones(len(chosen)), drawn.chance]),
+        np.concatenate([names, drawn.draw]) if len(drawn) else names,
+        np.concatenate([np.full(len(chosen), len(chosen), np.int64), drawn.drawn_from]),
     )
 
 
@@ -172,7 +182,7 @@ def strata(wrong: Array, n_strata: int) -> NDArray[np.intp]:
     --------
     >>> import numpy as np
     >>> from kernelwise.supervision.plan import strata
-    >>> strata(np.repeat([0.9, 0.01, 0.02], [20, 60, 20]), 2)[[0, 20, 99]]
+    >>> strata(np.repeat([0.9, 0.01, 0.02], [40, 60, 20]), 2)[[39, 40, 119]]
     array([1, 0, 0])
     """
     order, n_rows = np.argsort(wrong, kind="stable"), len(wrong)
@@ -192,7 +202,7 @@ def strata(wrong: Array, n_strata: int) -> NDArray[np.intp]:
 
 def _n_strata(n_drawn: int, checked: Verdicts | None) -> int:
     """Fewer strata for few draws; draws of earlier plans count, because strata of equal rank are pooled."""
-    n_draws = n_drawn + (0 if checked is None else int(np.count_nonzero(checked.drawn_from)))
+    n_draws = n_drawn + (0 if checked is None else len(rows_stood_for(checked)))
     fitting = max(n_draws // FEWEST, 2 if n_draws >= TWO_STRATA else 1)
     return max(1, min(MOST_STRATA, fitting, n_drawn))
 

@@ -17,10 +17,9 @@ whose variance is, in expectation, that of the estimate ``n k / m``. A stratum w
 no such variance and reckons with one more error of its own. The bound is a quantile of the sum over the strata: a
 convolution of finite distributions, without approximation by normal distributions and without simulation.
 
-Batches that were drawn one after the other are averaged with their numbers of draws as weights: each batch estimates the
-same total, the errors that were known before it plus the errors among the rows that it was drawn from. Strata of equal
-rank in plans with equally many strata are pooled.
-"""
+Batches that were drawn one after the other are averaged with their numbers of draws as weights: each batch estimates
+the same total, the errors that were known before it plus the errors among the rows that it was drawn from. Strata of
+equal rank in plans with equally many strata are pooled."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

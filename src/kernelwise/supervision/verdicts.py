@@ -7,7 +7,8 @@ the verdict records the draw, so that a guarantee can be computed later without 
 ``draw``         ``2b7`` is the seventh draw from stratum b of the second plan; ``2x`` says that the second plan chose
                  the row for its looks, before it drew others; ``2`` says that the row was checked after the second
                  plan was drawn and before a third; empty if nothing is known
-``drawn_from``   the number of rows in the stratum, of which each had the same chance
+``drawn_from``   the number of rows in the stratum, of which each had the same chance; for ``2x`` the number of rows
+                 that the second plan chose
 ``chance``       the chance of the row to be drawn: the number of draws from the stratum by the number of its rows
 ===============  ==================================================================================================
 
@@ -253,8 +254,10 @@ def _drawn_by_chance(rows: NDArray[np.int64], chances: Array) -> tuple[NDArray[n
         for k in at:
             names[k] = f"1{letter}{numbers[int(rows[k])]}"
         sizes[at] = round(len(numbers) / value)
-    for k in np.flatnonzero(chances == 1):
+    certain = np.flatnonzero(chances == 1)
+    for k in certain:
         names[k] = "1x"
+    sizes[certain] = len(set(rows[certain].tolist()))
     return np.array(names), sizes
 
 
@@ -278,6 +281,6 @@ def _check_draws(rows: NDArray[np.int64], names: NDArray[np.str_], chances: Arra
             raise ValueError(f"draw {name} of row {row} needs its chance and drawn_from, got {chance} and {size}")
         if facts.setdefault(stratum, (chance, size)) != (chance, size):
             raise ValueError(
-                f"stratum {stratum} has the chances {facts[stratum][0]} and {chance}, or {facts[stratum][1]} and {size} "
-                "rows; these verdicts come from different plans"
+                f"stratum {stratum} has the chances {facts[stratum][0]} and {chance}, or {facts[stratum][1]} and "
+                f"{size} rows; these verdicts come from different plans"
             )
