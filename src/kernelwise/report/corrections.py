@@ -245,8 +245,8 @@ def verdicts_of(corrections: Iterable[Correction], labels: ArrayLike, ids: Seque
         given = str(values[one.row])
         if given != one.given or (ids is not None and one.id and one.id != ids[one.row]):
             raise CorrectionsError(
-                f"row {one.row} has the label {given!r}{'' if ids is None else f' and the id {ids[one.row]!r}'}, but the "
-                f"verdict was made for the label {one.given!r}{f' and the id {one.id!r}' if one.id else ''}; these "
+                f"row {one.row} has the label {given!r}{'' if ids is None else f' and the id {ids[one.row]!r}'}, but "
+                f"the verdict was made for the label {one.given!r}{f' and the id {one.id!r}' if one.id else ''}; these "
                 "verdicts are of other data, or of another version of the data"
             )
         if one.decision == "skip":

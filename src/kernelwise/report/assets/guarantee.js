@@ -109,11 +109,15 @@ function showGuarantee() {
   node.hidden = false;
   node.dataset.low = bound?.low ?? "";
   node.dataset.high = bound?.high ?? "";
-  const what = isPairs ? "pairs" : "labels";
-  node.textContent = bound
-    ? `With 95\u00a0% confidence, between ${exact(bound.low)} and ${exact(bound.high)} of ${plan_n()} ${what} are wrong, whatever the model believes. If you stop now, at most ${Math.max(0, Math.floor(bound.high * report.plan.n + 1e-6) - bound.wrong).toLocaleString("en")} wrong ones are left.`
-    : `${plural(report.plan.rows.length, "planned row")} will tell how many of ${plan_n()} ${what} are wrong; then fix the worst.`;
+  const [what, count] = [isPairs ? "pairs" : "labels", report.plan.n.toLocaleString("en")];
+  if (bound) {
+    const left = Math.max(0, Math.floor(bound.high * report.plan.n + 1e-6) - bound.wrong).toLocaleString("en");
+    node.textContent =
+      `With 95\u00a0% confidence, between ${exact(bound.low)} and ${exact(bound.high)} of ${count} ${what} are wrong, ` +
+      `whatever the model believes. If you stop now and fix what you found, at most ${left} wrong ones are left.`;
+  } else {
+    const rows = plural(report.plan.rows.length, "planned row");
+    node.textContent = `${rows} will tell how many of ${count} ${what} are wrong; then fix the worst.`;
+  }
   performance.measure("kernelwise-guarantee", { start: started });
 }
-
-const plan_n = () => report.plan.n.toLocaleString("en");

@@ -129,6 +129,7 @@ buildFilters();
 showOrder();
 buildHelp();
 restore();
+if (planned.size) sortRows();
 updateList();
 showProgress();
 showGuarantee();
