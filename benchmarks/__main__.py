@@ -31,6 +31,7 @@ BENCHMARKS = (
     "wrong_known_pairs",
     "pair_audit",
     "label_speed",
+    "checks",
 )
 
 

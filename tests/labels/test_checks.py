@@ -114,7 +114,7 @@ def test_a_verdict_may_introduce_a_class_and_settle_a_row_without_a_label():
 
 
 def test_equal_rows_keep_their_own_verdicts():
-    X, truth, given = made(120, flips=0.2)
+    X, _, given = made(120, flips=0.2)
     X[1], given[1] = X[0], given[0]
     model = NoisyLabelClassifier(random_state=0).fit(X, given, checked=Verdicts([0], [1 - given[0]]))
     assert model.label_quality_[0] == 0

@@ -81,8 +81,8 @@ def planned(plan: CheckPlan | None, checked: Verdicts | None, given: Index, n_ro
     """What the page needs to lead through the planned rows and to compute the guarantee as verdicts come in.
 
     ``rows`` are the rows of the plan in their order, ``draws`` the cells of the corrections file by row, ``decided``
-    the rows that were decided before, and ``batches`` the strata of all plans with the rows that were drawn from each, and
-    the rows that were known before.
+    the rows that were decided before, and ``batches`` the strata of all plans with the rows that were drawn from each
+    stratum, and the rows that were known before each plan.
     """
     if plan is None and checked is None:
         return None
