@@ -43,13 +43,13 @@ def fill_in(path, truth, delimiter=",", upper=False, n_rows=24):
 
 def test_plan_check_continue_apply(mails, capsys):
     folder, truth = mails
-    call = partial(run_here, capsys, "--json")
-    status, out, err = call("audit", "labels", "mails.csv", "--label", "kind", "--checks", 24, "-o", "review.csv")
+    call = partial(run_here, capsys)
+    status, out, err = call("audit", "labels", "mails.csv", "--label", "kind", "--checks", 24, "-o", "review.csv", "--json")
     assert status == 0, err
     assert len(json.loads(out)["plan"]) == 24
     fill_in(folder / "review.csv", truth, delimiter=";", upper=True)
     again = ("audit", "labels", "mails.csv", "--label", "kind", "--checked", "review.csv", "--checks", 8)
-    status, out, err = call(*again, "-o", "second.csv", "--report", "second.html")
+    status, out, err = call(*again, "-o", "second.csv", "--report", "second.html", "--json")
     assert status == 0, err
     result = json.loads(out)
     bound = result["guarantee"]
@@ -68,7 +68,7 @@ def test_plan_check_continue_apply(mails, capsys):
     }
     assert not planned & checked
     assert "With 95" in (folder / "second.html").read_text()
-    status, out, err = call("apply", "mails.csv", "review.csv", "--verified", "verified.csv")
+    status, out, err = call("apply", "mails.csv", "review.csv", "--verified", "verified.csv", "--json")
     assert status == 0, err
     corrected = [line.split(",")[3] for line in (folder / "mails-corrected.csv").read_text().splitlines()[1:]]
     assert all(corrected[row] == truth[row] for row in checked)

@@ -36,6 +36,10 @@ CheckedOption = Annotated[
 ChecksOption = Annotated[
     int | None, typer.Option("--checks", metavar="N", min=1, help="Plan N rows to check next, with the chance of each.")
 ]
+SuspectsOption = Annotated[
+    float | None,
+    typer.Option("--suspects", min=0.0, max=1.0, help="The share of the planned rows that are the most suspect ones."),
+]
 LabelOption = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
 
 
@@ -49,6 +53,7 @@ def audit_labels(
     kind: KindOption = None,
     checked: CheckedOption = None,
     checks: ChecksOption = None,
+    suspects: SuspectsOption = None,
 ) -> None:
     """Which labels are probably wrong: their share, the most suspect first, and the kernels that tell.
 
@@ -66,18 +71,20 @@ def audit_labels(
     estimator = _fit(session, loaded, labels, verdicts)
     audit = audit_by(estimator, labels, verdicts)
     told = _what_tells(session, estimator, loaded)
-    plan = None if checks is None else plan_checks(audit, checks, random_state=session.seed)
+    plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
     review = partial(label_review, audit, loaded.ids, label, plan)
     page = partial(_page, session, loaded, label, audit, told, plan)
     written = session.write({output: review, report: page})
+    worth = _open_suspects(audit)
+    worth = worth[audit.quality[worth] < 0.5]
     result = {
         "data": loaded.report(),
         "label": label,
         "classes": audit.classes,
         "noise_rate": audit.noise_rate,
         "noise_interval": audit.noise_interval,
-        "worth_checking": audit.worth_checking(),
-        "expected_wrong": float(np.sum(1 - np.sort(audit.quality)[: audit.worth_checking()])),
+        "worth_checking": len(worth),
+        "expected_wrong": float(np.sum(1 - audit.quality[worth])),
         "suspects": _suspects(audit, loaded),
         "without_label": _without_label(audit, loaded),
         "guarantee": _guarantee(audit),
@@ -227,8 +234,8 @@ def _what_tells(session: Session, estimator: Any, loaded: Data) -> dict[str, dic
 
 
 def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
-    n_labels = int(np.count_nonzero(~np.isnan(audit.quality)))
-    count, other = max(audit.worth_checking(), min(SHOWN, n_labels)), audit.alternative
+    listed, other = _open_suspects(audit), audit.alternative
+    count = max(int(np.count_nonzero(audit.quality[listed] < 0.5)), SHOWN)
     return [
         {
             "row": int(row),
@@ -237,8 +244,14 @@ def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
             "suggested": str(other[row]),
             "quality": round(float(audit.quality[row]), 4),
         }
-        for row in audit.order[:count]
+        for row in listed[:count]
     ]
+
+
+def _open_suspects(audit: Any) -> NDArray[Any]:
+    """Rows with a label that nobody has checked yet, the most suspect first."""
+    checked = [] if audit.checked is None else list(audit.checked.found())
+    return audit.order[~np.isin(audit.order, checked) & ~np.isnan(audit.quality[audit.order])]
 
 
 def _without_label(audit: Any, loaded: Data) -> list[dict[str, Any]]:

@@ -185,7 +185,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             )
         )
         equal = bool(np.ptp(weight[counted]) == 0)  # the guarantee counts rows
-        guarantee = guarantee_of(checked, np.where(counted, y.astype(object), None)) if equal else None
+        guarantee = guarantee_of(checked, np.where(counted, y.astype(object), np.array(None))) if equal else None
         bounds = None if guarantee is None else (guarantee.low, guarantee.high)
         posterior, self._recalibration = calibrated(
             belief, posterior, column, known, weights(checked, len(y))[used], bounds

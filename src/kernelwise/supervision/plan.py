@@ -18,11 +18,12 @@ Checking the most suspect rows, one after the other, finds more errors still, bu
 of wrong labels among the suspects is not that of all labels. A plan may *choose* such rows besides; what is found there
 is known and counts for itself."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ..checks import check_count, is_number
@@ -79,12 +80,12 @@ class CheckPlan:
             )
         }
 
-    def verdicts(self, labels: ArrayLike) -> Verdicts:
+    def verdicts(self, labels: Sequence[Any] | NDArray[Any]) -> Verdicts:
         """The verdicts on these rows: one label for each row of the plan, in its order; None for "cannot tell".
 
         If the review stops early, give the labels of the first rows only: the rows of a plan come in random order.
         """
-        found = list(labels)  # type: ignore[arg-type]
+        found = list(labels)
         if len(found) > len(self.rows):
             raise ValueError(
                 f"labels must hold at most {len(self.rows)} labels, one for each row of the plan, got {len(found)}"

@@ -18,6 +18,7 @@ majority counts; where no label has a majority, nobody can tell.
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -75,7 +76,7 @@ class Verdicts:
     def __init__(
         self,
         rows: ArrayLike,
-        labels: ArrayLike,
+        labels: ArrayLike | Sequence[Any],
         *,
         chance: float | ArrayLike | None = None,
         draw: ArrayLike | None = None,
@@ -214,7 +215,7 @@ def _majority(counts: Counter[Any]) -> Any:
     return None if others and others[0][1] == most else label
 
 
-def _labels(labels: ArrayLike, count: int) -> NDArray[Any]:
+def _labels(labels: ArrayLike | Sequence[Any], count: int) -> NDArray[Any]:
     values = np.empty(count, dtype=object)
     given = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)  # type: ignore[arg-type]
     if len(given) != count:

@@ -91,12 +91,14 @@ function guarantee() {
         return { known: known.reduce((sum, row) => sum + (value(row, unclear) ?? 0), 0), strata: counted };
       })
       .filter(({ strata }) => strata.some(({ drawn }) => drawn));
-  const [lower, upper] = [batches(false), batches(true)];
-  if (!lower.length) return null;
+  const counted = batches(false);
+  if (!counted.length) return null;
   const kinds = Array.from(decisions.values(), ({ decision }) => decision);
+  const bounds = errorBounds(counted);
+  const highest = kinds.includes("unclear") ? errorBounds(batches(true)) : bounds;
   const [wrong, right] = ["wrong", "correct"].map((kind) => kinds.filter((one) => one === kind).length);
-  const low = Math.max(errorBounds(lower)[0], wrong);
-  const high = Math.min(errorBounds(upper)[1], plan.n - right);
+  const low = Math.max(bounds[0], wrong);
+  const high = Math.min(highest[1], plan.n - right);
   return { low: Math.min(low, high) / plan.n, high: Math.max(low, high) / plan.n, wrong, checked: wrong + right };
 }
 
