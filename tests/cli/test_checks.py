@@ -26,9 +26,13 @@ def mails(tmp_path, monkeypatch):
     return tmp_path, truth
 
 
+def table(path, delimiter=","):
+    return list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines(), delimiter=delimiter))
+
+
 def fill_in(path, truth, delimiter=",", upper=False, n_rows=24):
     """Decide about the first rows as a person does in a spreadsheet, and save it as spreadsheets do."""
-    rows = list(csv.DictReader(path.open(encoding="utf-8-sig")))
+    rows = table(path)
     for row in rows[:n_rows]:
         found = truth[int(row["row"])]
         row["decision"], row["corrected"] = ("correct" if found == row["given"] else "wrong"), found
@@ -44,7 +48,9 @@ def fill_in(path, truth, delimiter=",", upper=False, n_rows=24):
 def test_plan_check_continue_apply(mails, capsys):
     folder, truth = mails
     call = partial(run_here, capsys)
-    status, out, err = call("audit", "labels", "mails.csv", "--label", "kind", "--checks", 24, "-o", "review.csv", "--json")
+    status, out, err = call(
+        "audit", "labels", "mails.csv", "--label", "kind", "--checks", 24, "-o", "review.csv", "--json"
+    )
     assert status == 0, err
     assert len(json.loads(out)["plan"]) == 24
     fill_in(folder / "review.csv", truth, delimiter=";", upper=True)
@@ -61,18 +67,15 @@ def test_plan_check_continue_apply(mails, capsys):
         max(bound["high"], result["noise_rate"]),
     ]
     planned = {one["row"] for one in result["plan"]}
-    checked = {
-        int(row["ROW"])
-        for row in csv.DictReader((folder / "review.csv").open(), delimiter=";")
-        if row["DECISION"] != "SKIP"
-    }
+    filled = table(folder / "review.csv", ";")
+    checked = {int(row["ROW"]) for row in filled if row["DECISION"] != "SKIP"}
     assert not planned & checked
     assert "With 95" in (folder / "second.html").read_text()
     status, out, err = call("apply", "mails.csv", "review.csv", "--verified", "verified.csv", "--json")
     assert status == 0, err
     corrected = [line.split(",")[3] for line in (folder / "mails-corrected.csv").read_text().splitlines()[1:]]
     assert all(corrected[row] == truth[row] for row in checked)
-    kept = list(csv.DictReader((folder / "verified.csv").open(encoding="utf-8-sig")))
+    kept = table(folder / "verified.csv")
     assert {int(row["row"]) for row in kept} == checked
     assert all(row["decision"] == "correct" and row["draw"] == "" for row in kept)
 
