@@ -275,8 +275,10 @@ def _errors(checked: Verdicts, compared: NDArray[Any], domain: Mask, counted: Ma
 
 
 def _at_the_end(checked: Verdicts, errors: Errors, n_rows: int, tail: float) -> tuple[float, float]:
-    low = error_bounds(drawn_batches(checked, errors, n_rows, unclear=False), tail)[0]
-    return low, error_bounds(drawn_batches(checked, errors, n_rows, unclear=True), tail)[1]
+    low, high = error_bounds(drawn_batches(checked, errors, n_rows, unclear=False), tail)
+    if None in errors.values():
+        high = error_bounds(drawn_batches(checked, errors, n_rows, unclear=True), tail)[1]
+    return low, high
 
 
 def _always(checked: Verdicts, errors: Errors, n_rows: int, tail: float) -> tuple[float, float]:
