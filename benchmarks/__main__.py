@@ -36,6 +36,7 @@ BENCHMARKS = (
     "pairs_real",
     "label_speed",
     "record_pairs",
+    "checks",
 )
 ON_DATA = ("record_pairs",)
 

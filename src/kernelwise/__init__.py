@@ -41,18 +41,36 @@ if TYPE_CHECKING:
     from .pairs.noisy_clustering import NoisyPairClustering as NoisyPairClustering
     from .pairs.records.audit import audit_record_pairs as audit_record_pairs
     from .pairs.records.features import pair_features as pair_features
+    from .supervision import CheckPlan as CheckPlan
+    from .supervision import Guarantee as Guarantee
     from .supervision import LabelAudit as LabelAudit
     from .supervision import PairAudit as PairAudit
     from .supervision import PairNoise as PairNoise
     from .supervision import Pairs as Pairs
+    from .supervision import Verdicts as Verdicts
+    from .supervision import checks_needed as checks_needed
     from .supervision import flip_labels as flip_labels
+    from .supervision import guaranteed_share as guaranteed_share
+    from .supervision import plan_checks as plan_checks
 
 #: The module that each public name is loaded from; None for a public module.
 _HOME = {
     name: home
     for home, names in {
         None: ["datasets", "kernels", "metrics"],
-        "supervision": ["LabelAudit", "PairAudit", "PairNoise", "Pairs", "flip_labels"],
+        "supervision": [
+            "CheckPlan",
+            "Guarantee",
+            "LabelAudit",
+            "PairAudit",
+            "PairNoise",
+            "Pairs",
+            "Verdicts",
+            "checks_needed",
+            "flip_labels",
+            "guaranteed_share",
+            "plan_checks",
+        ],
         "labels.classifier": ["NoisyLabelClassifier"],
         "labels.audit": ["audit_labels", "estimate_label_noise"],
         "mkl.classifiers": ["RobustMKLClassifier", "SimpleMKLClassifier"],

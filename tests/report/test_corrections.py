@@ -51,7 +51,10 @@ class TestCorrections:
             (b"row,given,decision\n", "has no column 'corrected'"),
             (b"row,given,corrected,decision\n-1,a,b,wrong\n", "line 2: row must be a whole number"),
             (b"row,given,corrected,decision\n1.5,a,b,wrong\n", "line 2: row must be a whole number"),
-            (b"row,given,corrected,decision\n1,a,b,maybe\n", "line 2: decision must be one of correct, wrong, skip"),
+            (
+                b"row,given,corrected,decision\n1,a,b,maybe\n",
+                "line 2: decision must be one of correct, wrong, unclear, skip",
+            ),
             (
                 b"row,given,corrected,decision\n1,a,a,correct\n1,a,b,correct\n",
                 "line 3: the label is said to be correct",

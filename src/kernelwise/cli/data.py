@@ -21,18 +21,22 @@ def apply(
         str | None, typer.Option("--label", metavar="COLUMN", help="The column of labels, if not as reviewed.")
     ] = None,
     output: OutputOption = None,
+    verified: Annotated[
+        Path | None, typer.Option("--verified", metavar="CSV", help="Write what was verified, to check the copy with.")
+    ] = None,
 ) -> None:
     """Write a copy of the data in which the corrected labels, or links, are right.
 
     Rows that are marked "wrong" get the corrected label; all other lines stay as they are. Links marked as wrong are
-    left out, or relabelled where the file says "same" or "different".
+    left out, or relabelled where the file says "same" or "different". --verified keeps what people verified, for
+    kernelwise audit labels COPY --checked CSV. The draws are not kept: corrected rows no longer stand for others.
     """
-    from ..report import read_corrections
+    from ..report import Correction, read_corrections, write_corrections
 
     target = output or data.with_name(f"{data.stem}-corrected{data.suffix}")
-    check_files(session, read=[data, corrections], write=[target])
+    check_files(session, read=[data, corrections], write=[target, verified])
     made = read_corrections(corrections)
-    decided = [correction for correction in made if correction.decision != "skip"]
+    decided = [correction for correction in made if correction.decision in ("correct", "wrong")]
     if any(correction.other_id for correction in made):
         links = {frozenset({one.id, one.other_id}): one for one in decided}  # the last word on a link counts
         changes: dict[Any, Any] = {ends: one.corrected == "1" for ends, one in links.items() if one.changes}
@@ -46,6 +50,13 @@ def apply(
         changes = {row: one.corrected for row, one in rows.items() if one.changes}
         content = files.corrected_file(data, column, changes)
     files.write_file(target, content, force=session.force)
+    if verified is not None:
+        kept = {(one.row, one.id, one.other_id, one.column, one.corrected or one.given) for one in decided}
+        facts = [
+            Correction(row, label, label, "correct", name, other, column)
+            for row, name, other, column, label in sorted(kept)
+        ]
+        write_corrections(facts, verified, force=session.force)
     result = {"file": str(target), "reviewed": len(decided), "changed": len(changes)}
     said = f"{target}: {len(changes)} corrected, of {len(decided)} reviewed."
     session.show(result, lambda console: console.print(said, markup=False))

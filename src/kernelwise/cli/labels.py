@@ -30,6 +30,16 @@ from .show import (
 
 __all__ = ["audit_labels", "classify", "predict"]
 
+CheckedOption = Annotated[
+    Path | None, typer.Option("--checked", metavar="CSV", help="What was found so far: the corrections file.")
+]
+ChecksOption = Annotated[
+    int | None, typer.Option("--checks", metavar="N", min=1, help="Plan N rows to check next, with the chance of each.")
+]
+SuspectsOption = Annotated[
+    float | None,
+    typer.Option("--suspects", min=0.0, max=1.0, help="The share of the planned rows that are the most suspect ones."),
+]
 LabelOption = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
 
 
@@ -41,32 +51,44 @@ def audit_labels(
     output: OutputOption = None,
     report: ReportOption = None,
     kind: KindOption = None,
+    checked: CheckedOption = None,
+    checks: ChecksOption = None,
+    suspects: SuspectsOption = None,
 ) -> None:
     """Which labels are probably wrong: their share, the most suspect first, and the kernels that tell.
 
     --output writes a CSV of all suspects, to be reviewed in a spreadsheet: change "skip" to "wrong" or "correct", then
-    run kernelwise apply. --report writes a page for the same, to be opened in a browser.
+    run kernelwise apply. --report writes a page for the same, to be opened in a browser. --checks plans which rows to
+    check first; from what is found there follows a guarantee. --checked takes what was found, and continues.
     """
+    from .. import plan_checks
     from ..labels.audit import audit_by
 
-    check_files(session, read=[data], write=[output, report])
+    check_files(session, read=[data, *([checked] if checked else [])], write=[output, report])
     loaded = load(session, data, label=label, row_id=row_id, kinds=kind)
     labels = _labels(loaded, label)
-    estimator = _fit(session, loaded, labels)
-    audit = audit_by(estimator, labels)
+    verdicts = None if checked is None else _verdicts(checked, labels, loaded)
+    estimator = _fit(session, loaded, labels, verdicts)
+    audit = audit_by(estimator, labels, verdicts)
     told = _what_tells(session, estimator, loaded)
-    review, page = partial(label_review, audit, loaded.ids, label), partial(_page, session, loaded, label, audit, told)
+    plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
+    review = partial(label_review, audit, loaded.ids, label, plan)
+    page = partial(_page, session, loaded, label, audit, told, plan)
     written = session.write({output: review, report: page})
+    worth = _open_suspects(audit)
+    worth = worth[audit.quality[worth] < 0.5]
     result = {
         "data": loaded.report(),
         "label": label,
         "classes": audit.classes,
         "noise_rate": audit.noise_rate,
         "noise_interval": audit.noise_interval,
-        "worth_checking": audit.worth_checking(),
-        "expected_wrong": float(np.sum(1 - np.sort(audit.quality)[: audit.worth_checking()])),
+        "worth_checking": len(worth),
+        "expected_wrong": float(np.sum(1 - audit.quality[worth])),
         "suspects": _suspects(audit, loaded),
         "without_label": _without_label(audit, loaded),
+        "guarantee": _guarantee(audit),
+        "plan": [] if plan is None else _planned(plan, loaded),
         "diagnostic": estimator.diagnostic_,
         **told,
         "written": written,
@@ -141,6 +163,41 @@ def predict(
     session.show(result, text)
 
 
+def _verdicts(path: Path, labels: NDArray[Any], loaded: Data) -> Any:
+    from ..report import read_corrections, verdicts_of
+
+    ids = None if loaded.id_name == "row" else loaded.ids
+    return verdicts_of(read_corrections(path), labels, ids)
+
+
+def _guarantee(audit: Any) -> dict[str, Any] | None:
+    """The bounds from drawn rows, also for the labels that are left after the corrections; None without such rows."""
+    from ..labels.verdict import guarantee_of
+    from ..supervision import guaranteed_share
+
+    both = guarantee_of(audit.checked, audit.labels)
+    if both is None:
+        return None
+    at_most = guaranteed_share(audit, audit.checked, side="upper")
+    return {
+        "sentence": str(both),
+        "low": both.low,
+        "high": both.high,
+        "checked": both.n_checked,
+        "found": both.n_found,
+        "unclear": both.n_unclear,
+        "at_most": at_most.high,
+        "remaining_at_most": at_most.remaining[1],
+    }
+
+
+def _planned(plan: Any, loaded: Data) -> list[dict[str, Any]]:
+    return [
+        {"row": row, "id": loaded.ids[row], "chance": chance, "draw": draw, "drawn_from": size}
+        for row, (chance, draw, size) in plan.cells().items()
+    ]
+
+
 def _labels(loaded: Data, label: str) -> NDArray[Any]:
     """The labels of all rows, None where the cell is empty; a column that cannot hold labels is refused."""
     column = loaded.table[label]
@@ -158,12 +215,12 @@ def _labels(loaded: Data, label: str) -> NDArray[Any]:
     return labels if column.missing.any() else np.array(labels.tolist())
 
 
-def _fit(session: Session, loaded: Data, labels: NDArray[Any]) -> Any:
+def _fit(session: Session, loaded: Data, labels: NDArray[Any], checked: Any = None) -> Any:
     from .. import NoisyLabelClassifier
 
     with session.step(f"learning from {np.count_nonzero(labels != None)} labels", total=100) as shown:  # noqa: E711
         return NoisyLabelClassifier(random_state=session.seed).fit(
-            loaded.matrix, labels, progress=lambda done, total: shown(round(100 * done / total))
+            loaded.matrix, labels, checked=checked, progress=lambda done, total: shown(round(100 * done / total))
         )
 
 
@@ -177,8 +234,8 @@ def _what_tells(session: Session, estimator: Any, loaded: Data) -> dict[str, dic
 
 
 def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
-    n_labels = int(np.count_nonzero(~np.isnan(audit.quality)))
-    count, other = max(audit.worth_checking(), min(SHOWN, n_labels)), audit.alternative
+    listed, other = _open_suspects(audit), audit.alternative
+    count = max(int(np.count_nonzero(audit.quality[listed] < 0.5)), SHOWN)
     return [
         {
             "row": int(row),
@@ -187,8 +244,14 @@ def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
             "suggested": str(other[row]),
             "quality": round(float(audit.quality[row]), 4),
         }
-        for row in audit.order[:count]
+        for row in listed[:count]
     ]
+
+
+def _open_suspects(audit: Any) -> NDArray[Any]:
+    """Rows with a label that nobody has checked yet, the most suspect first."""
+    checked = [] if audit.checked is None else list(audit.checked.found())
+    return audit.order[~np.isin(audit.order, checked) & ~np.isnan(audit.quality[audit.order])]
 
 
 def _without_label(audit: Any, loaded: Data) -> list[dict[str, Any]]:
@@ -204,7 +267,9 @@ def _without_label(audit: Any, loaded: Data) -> list[dict[str, Any]]:
     ]
 
 
-def _page(session: Session, loaded: Data, label: str, audit: Any, told: dict[str, dict[str, float]]) -> str:
+def _page(
+    session: Session, loaded: Data, label: str, audit: Any, told: dict[str, dict[str, float]], plan: Any = None
+) -> str:
     from ..report import PageSettings, label_report, render
 
     with session.step("making the review page"):
@@ -213,6 +278,7 @@ def _page(session: Session, loaded: Data, label: str, audit: Any, told: dict[str
             X=loaded.shown(),
             ids=loaded.ids,
             kernel_weights=told["kernels"],
+            plan=plan,
             settings=PageSettings(title=Path(loaded.table.source).name, id_name=loaded.id_name, label_name=label),
         )
         return render(page)
@@ -223,6 +289,13 @@ def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None
     console.print(f"{loaded.table.source}: {rows} rows, {len(result['classes'])} classes", markup=False)
     console.print(_headline(rows, result["noise_rate"], result["noise_interval"], result["diagnostic"]))
     console.print(result["diagnostic"]["claim"])
+    if bound := result["guarantee"]:
+        console.print(bound["sentence"])
+        console.print(f"After the corrections, at most {bound['remaining_at_most']:.1%} are wrong (95 % confidence).")
+    if planned := result["plan"]:
+        console.print(
+            f"Check {len(planned)} rows next: {', '.join(one['id'] for one in planned[:SHOWN])} ...", markup=False
+        )
     worth = result["worth_checking"]
     if worth:
         console.print(

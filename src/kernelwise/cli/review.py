@@ -10,13 +10,18 @@ from ..files.delimited import csv_line
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..supervision import LabelAudit, PairAudit
+    from ..supervision import CheckPlan, LabelAudit, PairAudit
 
 __all__ = ["label_review", "link_review"]
 
+#: The columns that say how a plan drew a row.
+DRAWN = ["chance", "draw", "drawn_from"]
 
-def label_review(audit: "LabelAudit", ids: Sequence[str], column: str) -> str:
+
+def label_review(audit: "LabelAudit", ids: Sequence[str], column: str, plan: "CheckPlan | None" = None) -> str:
     """All labels, the most suspect first; each suggested label is a correction that is not decided yet.
+
+    With a plan, its rows come first, with their draws.
 
     Examples
     --------
@@ -33,7 +38,7 @@ def label_review(audit: "LabelAudit", ids: Sequence[str], column: str) -> str:
     1,'=b,kind,spam,ham,skip,0.2000
     0,a,kind,ham,spam,skip,0.9000
     """
-    return _csv(["id", "column"], audit, [[name, column] for name in ids], audit.labels, audit.alternative)
+    return _csv(["id", "column"], audit, [[name, column] for name in ids], audit.labels, audit.alternative, plan)
 
 
 def link_review(audit: "PairAudit", ids: Sequence[str]) -> str:
@@ -48,6 +53,7 @@ def _csv(
     whose: list[list[str]],
     given: "NDArray[Any]",
     other: "NDArray[Any]",
+    plan: "CheckPlan | None" = None,
 ) -> str:
     """The table of suspects; ``whose`` holds the cells of the columns ``names`` for every label or pair.
 
@@ -55,9 +61,12 @@ def _csv(
     """
     from ..report.corrections import neutralise
 
-    rows = [["row", *names, "given", "corrected", "decision", "quality"]]
-    for row in audit.order[: np.count_nonzero(~np.isnan(audit.quality))]:
+    rows = [["row", *names, "given", "corrected", "decision", "quality", *([] if plan is None else DRAWN)]]
+    drawn = {} if plan is None else plan.cells()
+    listed = audit.order[: np.count_nonzero(~np.isnan(audit.quality))].tolist()
+    for row in [*drawn, *(row for row in listed if row not in drawn)]:
         quality = f"{audit.quality[row]:.4f}"
         cells = [str(row), *whose[row], str(given[row]), str(other[row]), "skip", quality]
+        cells += [] if plan is None else drawn.get(row, ("", "", ""))
         rows.append([neutralise(cell) for cell in cells])
     return "".join(f"{csv_line(row)}\n" for row in rows)

@@ -30,7 +30,7 @@ __all__ = ["SavedModel", "load_model", "make_card", "read_card", "save_model"]
 
 CARD = "card.json"
 #: Format 1 was written by development versions, whose classes stood in other modules.
-FORMAT = "kernelwise-model/3"
+FORMAT = "kernelwise-model/4"
 #: The most bytes of the card of a model, or of the list of its parts.
 MAX_JSON = 2**26
 
@@ -68,6 +68,7 @@ TRUSTED = frozenset(
         "kernelwise.kernels.landmarks": "LandmarkMap",
         "kernelwise.kernels.precomputed": "IndexedGram StackedGram",
         "kernelwise.kernels.specs": "Cosine Gaussian Linear Polynomial UnitDiagonal",
+        "kernelwise.labels.checks": "Recalibration",
         "kernelwise.labels.classifier": "NoisyLabelClassifier _Standardiser",
         "kernelwise.labels.noise_model.explanations": "ExplainedNoise",
         "kernelwise.labels.noise_model.fading_errors": "FadingErrors",
@@ -140,7 +141,7 @@ def make_card(**facts: Any) -> dict[str, Any]:
     >>> from kernelwise.files.models import make_card
     >>> card = make_card(label="approved", noise_rate=0.1)
     >>> card["format"], card["label"], sorted(card["versions"])
-    ('kernelwise-model/3', 'approved', ['kernelwise', 'numpy', 'python', 'scipy', 'sklearn'])
+    ('kernelwise-model/4', 'approved', ['kernelwise', 'numpy', 'python', 'scipy', 'sklearn'])
     """
     created = datetime.now(UTC).isoformat(timespec="seconds")
     return {"format": FORMAT, "created": created, "versions": versions(), **plain(facts)}

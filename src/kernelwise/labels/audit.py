@@ -12,10 +12,12 @@ from sklearn.utils import _safe_indexing, check_random_state, indexable
 from ..checks import missing_labels
 from ..samples import balanced_folds
 from ..supervision.audit import LabelAudit
+from ..supervision.verdicts import Verdicts
+from .checks import calibrated, found_labels, weights
 from .classifier import NoisyLabelClassifier
 from .noise_model.explanations import explain_label_noise
 from .noise_model.posterior import FLOOR
-from .verdict import diagnose, transition_of
+from .verdict import diagnose, guarantee_of, range_of, transition_of
 
 Array = NDArray[np.float64]
 
@@ -52,7 +54,9 @@ class LabelNoiseEstimate:
         return dict(zip(self.classes.tolist(), rates.tolist(), strict=True))
 
 
-def estimate_label_noise(X: Any, y: ArrayLike, *, random_state: Any = None) -> LabelNoiseEstimate:
+def estimate_label_noise(
+    X: Any, y: ArrayLike, *, checked: Verdicts | None = None, random_state: Any = None
+) -> LabelNoiseEstimate:
     """Estimate the share of wrong labels and the transition matrix; no clean labels are needed.
 
     Parameters
@@ -60,6 +64,8 @@ def estimate_label_noise(X: Any, y: ArrayLike, *, random_state: Any = None) -> L
     X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
         Labels of which some may be wrong.
+    checked : Verdicts, optional
+        What people found who checked some rows: see :func:`plan_checks`.
     random_state : int, RandomState or None
 
     Returns
@@ -75,7 +81,7 @@ def estimate_label_noise(X: Any, y: ArrayLike, *, random_state: Any = None) -> L
     >>> found.interval[0] < 0.3 < found.interval[1]
     True
     """
-    model = NoisyLabelClassifier(random_state=random_state).fit(X, y)
+    model = NoisyLabelClassifier(random_state=random_state).fit(X, y, checked=checked)
     return LabelNoiseEstimate(
         model.noise_rate_, model.noise_interval_, model.transition_, model.classes_, model.diagnostic_
     )
@@ -87,6 +93,7 @@ def audit_labels(
     *,
     estimator: Any = None,
     probabilities: ArrayLike | None = None,
+    checked: Verdicts | None = None,
     random_state: Any = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> LabelAudit:
@@ -103,6 +110,8 @@ def audit_labels(
         default is :class:`NoisyLabelClassifier`.
     probabilities : array-like of shape (n_samples, n_classes), optional
         Out-of-sample probabilities of the *given* labels by a model of your own, one column per class in sorted order.
+    checked : Verdicts, optional
+        What people found who checked some rows: see :func:`plan_checks`. They calibrate the qualities of all rows.
     random_state : int, RandomState or None
     progress : callable, optional
         See :meth:`NoisyLabelClassifier.fit`.
@@ -125,7 +134,8 @@ def audit_labels(
     if estimator is not None and probabilities is not None:
         raise ValueError("give estimator or probabilities, not both: probabilities already are an estimator's answer")
     if estimator is None and probabilities is None:
-        return audit_by(NoisyLabelClassifier(random_state=random_state).fit(X, y, progress=progress), y)
+        model = NoisyLabelClassifier(random_state=random_state).fit(X, y, checked=checked, progress=progress)
+        return audit_by(model, y, checked)
     labels = np.asarray(y)
     if (missing := missing_labels(labels)).any():
         raise ValueError(
@@ -135,16 +145,26 @@ def audit_labels(
     classes, given = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"an audit needs two classes or more, got one class: {classes}")
+    known = found_labels(checked, labels)
+    if new := sorted({str(label) for label in known.values() if label not in set(classes.tolist())}):
+        raise ValueError(
+            f"checked introduces the class {new[0]!r}, for which no label was given; with estimator or probabilities, "
+            "correct the labels of this class first"
+        )
+    truth = np.full(len(labels), -1, dtype=np.intp)
+    truth[list(known)] = np.searchsorted(classes, list(known.values()))
     if probabilities is None:
         seed = check_random_state(random_state).randint(2**31)
-        probabilities = _out_of_fold(clone(estimator), X, labels, classes, given, seed)
-    belief = _check_probabilities(probabilities, len(labels), classes)
-    scores = np.log(np.clip(belief, FLOOR, None))
-    posterior = explain_label_noise(scores, given)
-    found = posterior.label_posterior(scores, given)
+        learned = classes[np.where(truth >= 0, truth, given)]
+        probabilities = _out_of_fold(clone(estimator), X, learned, classes, given, seed)
+    scores = np.log(np.clip(_check_probabilities(probabilities, len(labels), classes), FLOOR, None))
+    noise = explain_label_noise(scores, given)
+    belief, posterior = noise.true_probabilities(scores), noise.label_posterior(scores, given)
+    guarantee = guarantee_of(checked, labels)
+    bounds = None if guarantee is None else (guarantee.low, guarantee.high)
+    found, _ = calibrated(belief, posterior, given, truth, weights(checked, len(labels)), bounds)
     rate = float(np.mean(1 - found[np.arange(len(labels)), given]))
-    low, high = posterior.interval
-    interval = min(low, rate), max(high, rate)
+    interval = range_of(noise, rate, guarantee)
     return _audit(
         labels,
         classes,
@@ -152,12 +172,13 @@ def audit_labels(
         rate,
         interval,
         transition_of(found, given, np.ones(len(labels))),
-        diagnose(posterior, rate, interval, scores, given),
+        diagnose(noise, rate, interval, scores, given, len(known), guarantee),
+        checked,
     )
 
 
-def audit_by(model: NoisyLabelClassifier, y: ArrayLike) -> LabelAudit:
-    """Return the audit of the labels ``y`` to which the model was fitted."""
+def audit_by(model: NoisyLabelClassifier, y: ArrayLike, checked: Verdicts | None = None) -> LabelAudit:
+    """Return the audit of the labels ``y`` to which the model was fitted, with the verdicts it was fitted with."""
     return _audit(
         y,
         model.classes_,
@@ -166,6 +187,7 @@ def audit_by(model: NoisyLabelClassifier, y: ArrayLike) -> LabelAudit:
         model.noise_interval_,
         model.transition_,
         model.diagnostic_,
+        checked,
     )
 
 
@@ -203,6 +225,7 @@ def _audit(
     noise_interval: tuple[float, float],
     transition: Array,
     diagnostic: dict[str, Any],
+    checked: Verdicts | None,
 ) -> LabelAudit:
     labels, missing = np.asarray(y), missing_labels(y)
     filled = np.where(missing, np.asarray(classes[0], dtype=object), np.asarray(y, dtype=object)).tolist()
@@ -226,4 +249,5 @@ def _audit(
         noise_interval=noise_interval,
         transition=transition,
         diagnostic=diagnostic,
+        checked=checked,
     )

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..checks import missing_labels
 from ..samples import (
     LARGEST,
-    DistinctSamples,
     check_magnitude,
     distinct_samples,
     power_of_two,
@@ -22,10 +21,12 @@ from ..samples import (
     read_weights,
     tidy,
 )
+from ..supervision.verdicts import Verdicts
 from ..tables.columns import is_table
 from ..tables.preparation import TableFeatures
+from .checks import calibrated, found_labels, weights
 from .noise_model.explanations import ExplainedNoise, explain_label_noise
-from .verdict import diagnose, transition_of
+from .verdict import diagnose, guarantee_of, range_of, transition_of
 from .views.pool import ScorePool, columns_per_class, fit_pool
 
 Array = NDArray[np.float64]
@@ -64,7 +65,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         The estimated share of wrong labels among the training labels: the mean of ``1 - label_quality_``.
     noise_interval_ : tuple of two floats
         The range of this share over the explanations in ``diagnostic_["explanations"]``, for errors that do not follow
-        the features.
+        the features. With checked rows that were drawn by a plan, the 95 % interval of :func:`guaranteed_share`, which
+        holds for all errors.
     transition_ : ndarray of shape (n_classes, n_classes)
         P(given | true): rows are true classes, columns are given classes.
     label_quality_ : ndarray of shape (n_samples,)
@@ -116,6 +118,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
+        checked: Verdicts | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> "NoisyLabelClassifier":
         """Learn from labels of which some are wrong.
@@ -130,6 +133,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             ``label_probabilities_`` are those of a prediction.
         sample_weight : array-like of shape (n_samples,), optional
             A weight of two counts like the sample given twice.
+        checked : Verdicts, optional
+            What people found who checked some rows: see :func:`plan_checks`. Checked rows are learned from with their
+            true labels, and they calibrate the probabilities of all other rows.
         progress : callable, optional
             Called with the number of views that are fitted, and the number of all views.
 
@@ -139,21 +145,30 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         """
         rng = check_random_state(self.random_state)
         X, y, weight, labelled = self._read_training(X, y, sample_weight)
-        used = np.flatnonzero(labelled & (weight > 0))
-        self.classes_, target = np.unique(y[used], return_inverse=True)
-        if len(self.classes_) < 2:
+        counted = labelled & (weight > 0)
+        found = found_labels(checked, y)
+        self.classes_ = np.unique(np.array([*y[counted].tolist(), *found.values()]))
+        # A class that only verdicts have is known for the checked rows, and not learned: no label was given as it.
+        self._learned = np.flatnonzero(np.isin(self.classes_, y[counted]))
+        if len(self._learned) < 2:
             raise ValueError(
                 "a classifier needs two classes or more among samples with a label and a weight, got "
-                f"{'none' if not len(self.classes_) else f'one class: {self.classes_}'}"
+                f"{'none' if not len(self._learned) else f'one class: {self.classes_[self._learned]}'}"
             )
-        merged = distinct_samples(X[used], target, weight[used])
+        truth = np.full(len(y), -1, dtype=np.intp)
+        truth[list(found)] = np.searchsorted(self.classes_, list(found.values()))
+        used = np.flatnonzero(counted & ((truth < 0) | np.isin(truth, self._learned)))
+        n_classes, column = len(self._learned), np.searchsorted(self.classes_[self._learned], y[used])
+        known = np.where(truth[used] >= 0, np.searchsorted(self._learned, truth[used]), -1)
+        learned = np.where(known >= 0, known, column)  # views learn from what is known to be true
+        merged = distinct_samples(X[used], learned * n_classes + column, weight[used])
         Z = X[used[merged.first]]
         self._scaler = None if sp.issparse(Z) else _Standardiser.fit(Z, merged.weight)
         copies = _copies(merged.weight)
         sample = np.repeat(np.arange(len(copies)), copies)
-        Z, given, shared = self._standardised(Z)[sample], target[merged.first][sample], (merged.weight / copies)[sample]
+        Z, given, shared = self._standardised(Z)[sample], column[merged.first][sample], (merged.weight / copies)[sample]
         common = None if self._scaler is None else self._scaler.common
-        pool = fit_pool(Z, given, len(self.classes_), shared, rng, common, progress)
+        pool = fit_pool(Z, learned[merged.first][sample], n_classes, shared, rng, common, progress)
         scores = pool.out_of_sample
         self._posterior: ExplainedNoise = explain_label_noise(scores, given, shared)
         self.kernel_names_ = [view.name for view in pool.views]
@@ -161,12 +176,25 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         rows = np.linspace(0, Z.shape[0] - 1, min(Z.shape[0], IMPORTANCE_ROWS)).astype(np.intp)
         self._pool, self._some_rows = pool.settled(), Z[rows]
         self._importances: Array | None = None
-        posterior = self._posterior.label_posterior(scores, given)
         starts = np.cumsum(copies) - copies
-        self._audit(X, y, labelled, weight, used, merged, np.add.reduceat(posterior, starts) / copies[:, None])
-        self.diagnostic_ = diagnose(self._posterior, self.noise_rate_, self.noise_interval_, scores, given) | {
-            "disagreement": _disagreement(pool, shared)
-        }
+        belief, posterior = (
+            (np.add.reduceat(of_sample, starts) / copies[:, None])[merged.group]
+            for of_sample in (
+                self._posterior.true_probabilities(scores),
+                self._posterior.label_posterior(scores, given),
+            )
+        )
+        equal = bool(np.ptp(weight[counted]) == 0)  # the guarantee counts rows
+        guarantee = guarantee_of(checked, np.where(counted, y.astype(object), np.array(None))) if equal else None
+        bounds = None if guarantee is None else (guarantee.low, guarantee.high)
+        posterior, self._recalibration = calibrated(
+            belief, posterior, column, known, weights(checked, len(y))[used], bounds
+        )
+        self._audit(X, y, labelled, weight, used, posterior, truth)
+        self.noise_interval_ = range_of(self._posterior, self.noise_rate_, guarantee)
+        self.diagnostic_ = diagnose(
+            self._posterior, self.noise_rate_, self.noise_interval_, scores, given, len(found), guarantee
+        ) | {"disagreement": _disagreement(pool, shared)}
         return self
 
     def _read_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array, NDArray[np.bool_]]:
@@ -204,24 +232,32 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         labelled: NDArray[np.bool_],
         weight: Array,
         used: NDArray[np.intp],
-        merged: DistinctSamples,
         posterior: Array,
+        truth: NDArray[np.intp],
     ) -> None:
-        """Give every row the probabilities of its distinct row; rows without weight or label are scored as new rows."""
-        probabilities = np.empty((len(y), len(self.classes_)))
-        probabilities[used] = posterior[merged.group]
+        """Keep the probabilities of all rows; rows without weight or label are scored as new rows."""
+        probabilities = np.zeros((len(y), len(self.classes_)))
+        probabilities[np.ix_(used, self._learned)] = posterior
         unused = np.setdiff1d(np.arange(len(y)), used)
         if unused.size:
-            probabilities[unused] = self._posterior.true_probabilities(self._scores(X[unused]))
+            probabilities[unused] = self._true_probabilities(self._scores(X[unused]))
+            certain = unused[truth[unused] >= 0]
+            probabilities[certain] = np.eye(len(self.classes_))[truth[certain]]
         column = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         known = self.classes_[column] == y
         quality = np.where(known, probabilities[np.arange(len(y)), column], 0.0)
         self.label_probabilities_ = probabilities
         self.label_quality_ = np.where(labelled, quality, np.nan)
-        self.noise_rate_ = float(weight[used] @ (1 - quality[used]) / weight[used].sum())
-        low, high = self._posterior.interval
-        self.noise_interval_ = min(low, self.noise_rate_), max(high, self.noise_rate_)
-        self.transition_ = transition_of(probabilities[used], column[used], weight[used])
+        counted = np.flatnonzero(labelled & (weight > 0))
+        self.noise_rate_ = float(weight[counted] @ (1 - quality[counted]) / weight[counted].sum())
+        self.transition_ = transition_of(probabilities[counted], column[counted], weight[counted])
+
+    def _true_probabilities(self, scores: Array) -> Array:
+        belief = self._posterior.true_probabilities(scores)
+        probabilities = np.zeros((len(scores), len(self.classes_)))
+        learned = belief if self._recalibration is None else self._recalibration.true_probabilities(belief)
+        probabilities[:, self._learned] = learned
+        return probabilities
 
     def _scores(self, X: Any) -> Array:
         return self._pool(self._standardised(X))
@@ -236,7 +272,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class being the *true* label of each sample."""
         X = self._read_new(X)
-        return self._posterior.true_probabilities(self._scores(X))
+        return self._true_probabilities(self._scores(X))
 
     def decision_function(self, X: Any) -> Array:
         """Return the log-odds of ``classes_[1]`` for two classes, else a log-probability per class."""

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..supervision.guarantee import Guarantee, guaranteed_share
+from ..supervision.verdicts import Verdicts, strata_of
 from .noise_model.explanations import ExplainedNoise
 
 Array = NDArray[np.float64]
@@ -20,21 +22,47 @@ CLAIM = (
 )
 #: What a person can do about a wide range.
 REMEDY = "Checking a few dozen rows, drawn at random, would settle it."
+#: What the figures speak of when checked rows were drawn by a plan.
+CHECKED_CLAIM = (
+    "The range follows from the rows that were drawn at random and checked; it holds for all errors, whatever the "
+    "model believes. The chances of single labels are the model's, calibrated on the checked rows."
+)
+
+
+def guarantee_of(checked: Verdicts | None, labels: Any) -> Guarantee | None:
+    """Return the bounds from checked rows; None if no row was drawn at random."""
+    if checked is None or not strata_of(checked):
+        return None
+    return guaranteed_share(labels, checked)
+
+
+def range_of(posterior: ExplainedNoise, rate: float, guarantee: Guarantee | None) -> tuple[float, float]:
+    """Return the range of the share of wrong labels: the guaranteed one, or that over the explanations."""
+    low, high = posterior.interval if guarantee is None else (guarantee.low, guarantee.high)
+    return min(low, rate), max(high, rate)
 
 
 def diagnose(
-    posterior: ExplainedNoise, rate: float, interval: tuple[float, float], scores: Array, given: NDArray[np.intp]
+    posterior: ExplainedNoise,
+    rate: float,
+    interval: tuple[float, float],
+    scores: Array,
+    given: NDArray[np.intp],
+    n_checked: int = 0,
+    guarantee: Guarantee | None = None,
 ) -> dict[str, Any]:
     """Return the diagnostic: whether the range is an answer, the reason in words, and what it was made from.
 
     The range is that of the first two explanations. Of errors that follow the features the labels say nothing at all,
-    so that any share is possible.
+    so that any share is possible. Rows that were drawn at random and checked say more: their guarantee is the range.
     """
     present = np.unique(given)
     separability = float(np.mean([_ranking(scores[:, k], given == k) for k in present]))
     width = interval[1] - interval[0]
     shown = f"between {interval[0]:.1%} and {interval[1]:.1%}"
-    if separability < WEAK_SCORES:
+    if guarantee is not None:
+        reason = str(guarantee)
+    elif separability < WEAK_SCORES:
         reason = f"The features hardly tell the given labels apart, so nothing is known about wrong labels. {REMEDY}"
     elif width > WIDE_RANGE:
         reason = (
@@ -46,11 +74,14 @@ def diagnose(
             "Whether classes overlap or not makes little difference here: the share of wrong labels, without errors "
             f"that follow the features, is {shown}."
         )
+    if n_checked and guarantee is None:
+        reason += f" The {n_checked} checked rows were not drawn at random, so they guarantee nothing about the others."
+    unseen = (0.0, 1.0) if guarantee is None else (guarantee.low, guarantee.high)
     return {
-        "reliable": bool(separability >= WEAK_SCORES and width <= WIDE_RANGE),
+        "reliable": bool((separability >= WEAK_SCORES or guarantee is not None) and width <= WIDE_RANGE),
         "reason": reason,
-        "claim": CLAIM,
-        "explanations": posterior.explanations | {"errors follow the features": (0.0, 1.0)},
+        "claim": CLAIM if guarantee is None else CHECKED_CLAIM,
+        "explanations": posterior.explanations | {"errors follow the features": unseen},
         "separability": separability,
         "interval_width": width,
         "least_noise_rate": min(posterior.overlap.noise_rate, rate),

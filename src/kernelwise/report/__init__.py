@@ -6,7 +6,14 @@ A report is a plain dictionary first, and then a page::
     write_report(report, "review.html")
 """
 
-from .corrections import Correction, CorrectionsError, apply_corrections, read_corrections, write_corrections
+from .corrections import (
+    Correction,
+    CorrectionsError,
+    apply_corrections,
+    read_corrections,
+    verdicts_of,
+    write_corrections,
+)
 from .displays import (
     ConvergenceDisplay,
     EmbeddingDisplay,
@@ -39,6 +46,7 @@ __all__ = [
     "read_corrections",
     "render",
     "trusted_neighbours",
+    "verdicts_of",
     "write_corrections",
     "write_report",
 ]

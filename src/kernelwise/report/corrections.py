@@ -7,7 +7,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..files import FileError, write_file
+from ..supervision import Verdicts
 
-DECISIONS = ("correct", "wrong", "skip")
+DECISIONS = ("correct", "wrong", "unclear", "skip")
 #: A cell that a spreadsheet would take for a formula, perhaps behind apostrophes that :func:`neutralise` has added.
 FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 REQUIRED = ("row", "given", "corrected", "decision")
+#: The first row of the data stands in line 2 of a spreadsheet.
+FIRST_LINE = 2
 
 
 class CorrectionsError(FileError):
@@ -45,13 +48,16 @@ class Correction:
     given, corrected : str
         The label as it was, and as it should be; for a pair "1" (same) or "-1" (different). The corrected label of a
         skipped row counts for nothing.
-    decision : {"correct", "wrong", "skip"}
+    decision : {"correct", "wrong", "unclear", "skip"}
+        "unclear" says that the reviewer looked and could not tell, "skip" that there is no decision yet.
     id, other_id : str
         The name of the row, or the names of the two ends of a pair.
     column : str
         The column of the label.
     reviewed_at : str
         Date and time in ISO 8601, in UTC.
+    chance, draw, drawn_from : str
+        How a plan drew the row: see :class:`kernelwise.Verdicts`. Empty if it did not.
 
     Examples
     --------
@@ -68,6 +74,9 @@ class Correction:
     other_id: str = ""
     column: str = ""
     reviewed_at: str = ""
+    chance: str = ""
+    draw: str = ""
+    drawn_from: str = ""
 
     @property
     def changes(self) -> bool:
@@ -99,8 +108,10 @@ def read_corrections(path: str | os.PathLike[str]) -> list[Correction]:
     Parameters
     ----------
     path : path
-        A CSV file in UTF-8 with the columns row, given, corrected and decision. The columns id, other_id, column and
-        reviewed_at are optional; other columns are ignored.
+        A CSV file in UTF-8 with the columns row, given, corrected and decision, separated by commas, semicolons or tabs
+        as a spreadsheet saved it. The names of columns and the decisions may have capital letters. Instead of ``row`` a
+        column ``line`` may count as a spreadsheet does, where the first row of the data is line 2. The columns id,
+        other_id, column, reviewed_at, chance, draw and drawn_from are optional; other columns are ignored.
 
     Returns
     -------
@@ -120,9 +131,10 @@ def read_corrections(path: str | os.PathLike[str]) -> list[Correction]:
         content = Path(path).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise CorrectionsError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from None
-    reader = csv.DictReader(io.StringIO(content, newline=""), strict=True)
+    reader = csv.DictReader(io.StringIO(content, newline=""), strict=True, delimiter=_delimiter(content))
     try:
-        missing = [name for name in REQUIRED if name not in (reader.fieldnames or [])]
+        reader.fieldnames = names = [name.strip().lower() for name in reader.fieldnames or []]
+        missing = [name for name in REQUIRED if name not in names and not (name == "row" and "line" in names)]
         if missing:
             raise CorrectionsError(f"{path} has no column {missing[0]!r}; it needs {', '.join(REQUIRED)}")
         return [_correction(cells, f"{path}, line {reader.line_num}") for cells in reader]
@@ -150,6 +162,7 @@ def write_corrections(corrections: Iterable[Correction], path: str | os.PathLike
     True
     """
     names = ["row", "id", "other_id", "column", "given", "corrected", "decision", "reviewed_at"]
+    names += ["chance", "draw", "drawn_from"]
     stream = io.StringIO(newline="")
     writer = csv.writer(stream)
     writer.writerow(names)
@@ -194,9 +207,84 @@ def apply_corrections(labels: ArrayLike, corrections: Iterable[Correction]) -> N
                 f"row {row} has the label {str(labels[row])!r}, but the correction was made for {correction.given!r};"
                 " these corrections are of other data, or were applied already"
             )
-        if correction.decision != "skip":
+        if correction.decision in ("correct", "wrong"):
             corrected[row] = _as_label(correction.corrected, known, labels.dtype)
     return np.array(corrected, dtype=None if labels.dtype.kind in "US" else labels.dtype)
+
+
+def verdicts_of(corrections: Iterable[Correction], labels: ArrayLike, ids: Sequence[str] | None = None) -> Verdicts:
+    """The verdicts that decisions stand for; rows that were skipped have none.
+
+    The given label of every correction must be the label of its row, and its id the id of the row: otherwise the
+    corrections belong to other data, or to another version of the data.
+
+    Parameters
+    ----------
+    corrections : iterable of Correction
+    labels : array-like of shape (n,)
+        The labels as given.
+    ids : sequence of str, optional
+        The names of the rows.
+
+    Examples
+    --------
+    >>> from kernelwise.report import Correction, verdicts_of
+    >>> verdicts_of([Correction(2, given="b", corrected="A", decision="wrong")], ["a", "a", "b"]).found()
+    {2: 'a'}
+    """
+    labels = np.asarray(labels)
+    values: list[Any] = labels.tolist()
+    known = {str(label): label for label in values}
+    folded = {name.casefold(): name for name in known}
+    made: list[tuple[Correction, Any]] = []
+    for one in corrections:
+        if not 0 <= one.row < len(labels):
+            raise CorrectionsError(
+                f"row {one.row} is not one of the {len(labels)} rows; these verdicts are of other data"
+            )
+        given = str(values[one.row])
+        if given != one.given or (ids is not None and one.id and one.id != ids[one.row]):
+            raise CorrectionsError(
+                f"row {one.row} has the label {given!r}{'' if ids is None else f' and the id {ids[one.row]!r}'}, but "
+                f"the verdict was made for the label {one.given!r}{f' and the id {one.id!r}' if one.id else ''}; these "
+                "verdicts are of other data, or of another version of the data"
+            )
+        if one.decision == "skip":
+            continue
+        name = one.given if one.decision == "correct" else one.corrected
+        name = name if name in known else folded.get(name.casefold(), name)
+        made.append((one, None if one.decision == "unclear" else _as_label(name, known, labels.dtype)))
+    chances = [_number(one, "chance", float) or np.nan for one, _ in made]
+    try:
+        return Verdicts(
+            np.array([one.row for one, _ in made], dtype=np.int64),
+            [label for _, label in made],
+            chance=chances,
+            draw=[one.draw for one, _ in made],
+            drawn_from=[_number(one, "drawn_from", int) or 0 for one, _ in made],
+        )
+    except ValueError as error:
+        raise CorrectionsError(str(error)) from None
+
+
+def _number(one: Correction, name: str, kind: type) -> Any:
+    """The number in a cell, also with a decimal comma; None for an empty cell."""
+    cell = getattr(one, name).strip().replace(",", ".")
+    if not cell:
+        return None
+    try:
+        value = kind(cell)
+    except ValueError:
+        raise CorrectionsError(f"row {one.row}: {name} must be a number, got {cell!r}") from None
+    if value <= 0:
+        raise CorrectionsError(f"row {one.row}: {name} must be above zero, got {cell}; leave it empty if unknown")
+    return value
+
+
+def _delimiter(content: str) -> str:
+    """The character between the cells of the header: the one that occurs most, of comma, semicolon and tab."""
+    header = content.partition("\n")[0]
+    return max(",;\t", key=header.count)
 
 
 def _as_label(value: str, known: dict[str, Any], dtype: np.dtype[Any]) -> Any:
@@ -217,11 +305,17 @@ def _correction(cells: dict[str | None, Any], place: str) -> Correction:
         raise CorrectionsError(f"{place}: not as many cells as columns")
     names = [field.name for field in fields(Correction)]
     values: dict[str, Any] = {name: restore(cells[name]) for name in names if name in cells}
-    if not re.fullmatch(r"[0-9]{1,18}", values["row"]):
+    values["decision"] = values["decision"].strip().lower()
+    if "row" not in values:
+        line = cells["line"].strip()
+        if not re.fullmatch(r"[0-9]{1,18}", line) or int(line) < FIRST_LINE:
+            raise CorrectionsError(f"{place}: line must be a whole number from {FIRST_LINE}, got {line!r}")
+        values["row"] = str(int(line) - FIRST_LINE)
+    if not re.fullmatch(r"[0-9]{1,18}", values["row"].strip()):
         raise CorrectionsError(f"{place}: row must be a whole number from zero, got {values['row']!r}")
     if values["decision"] not in DECISIONS:
         raise CorrectionsError(f"{place}: decision must be one of {', '.join(DECISIONS)}; got {values['decision']!r}")
-    if values["decision"] == "correct" and values["corrected"] != values["given"]:
+    if values["decision"] == "correct" and values["corrected"] not in (values["given"], ""):
         raise CorrectionsError(
             f"{place}: the label is said to be correct, yet {values['given']!r} becomes {values['corrected']!r}"
         )

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import is_missing
-from ..supervision import LabelAudit
+from ..supervision import CheckPlan, LabelAudit
 from .neighbours import trusted_neighbours
 from .plain_data import ShownRows, cells, fingerprint, number, numbers, read_ids, shown_rows, texts
 from .review import MAX_WORDS, review
@@ -25,6 +25,7 @@ def label_report(
     kernel_weights: Mapping[str, float] | ArrayLike | None = None,
     history: Iterable[Sequence[float]] | None = None,
     neighbours: int | ArrayLike = 3,
+    plan: CheckPlan | None = None,
     settings: PageSettings | None = None,
 ) -> dict[str, Any]:
     """The data of the review page of an audit, as a plain dictionary that JSON can hold.
@@ -45,6 +46,9 @@ def label_report(
     neighbours : int or array of shape (n_samples, k), default=3
         How many trusted rows to show beside each of the most suspect rows, near in the numeric columns of ``X``; or the
         positions of these rows (-1 for none), for instance from :func:`trusted_neighbours` on encoded data.
+    plan : CheckPlan, default=None
+        From :func:`plan_checks`: the page leads through these rows first, and shows the guaranteed share of wrong
+        labels as verdicts come in.
     settings : PageSettings, default=None
 
     Returns
@@ -93,9 +97,13 @@ def label_report(
         kernel_weights=kernel_weights,
         history=history,
         verdict=audit.diagnostic,
+        plan=plan,
     )
     listed = np.array(page["suspects"]["row"], dtype=np.intp)
-    top = listed[: settings.max_details]
+    shown = np.flatnonzero(
+        np.isin(listed, [] if plan is None else plan.rows) | (np.arange(len(listed)) < settings.max_details)
+    )
+    top = listed[shown]
     page["suspects"] |= {
         "id": [names[row] for row in listed],
         "features": [cells(column[listed]) for column in table.columns[: settings.max_columns]],
@@ -106,11 +114,14 @@ def label_report(
         "names": values,
         "columns": _describe_columns(table, given, audit.quality, len(classes), settings.max_columns),
         "n_columns": len(table.names),
-        "details": [
-            {"chances": _chances(audit.probabilities[row])}
-            | _compare(table, row, [at for at in others if at >= 0], names, audit.quality, settings.max_columns)
-            for row, others in zip(top, _near(audit, table, top, neighbours), strict=True)
-        ],
+        "details": _placed(
+            shown,
+            [
+                {"chances": _chances(audit.probabilities[row])}
+                | _compare(table, row, [at for at in others if at >= 0], names, audit.quality, settings.max_columns)
+                for row, others in zip(top, _near(audit, table, top, neighbours), strict=True)
+            ],
+        ),
     }
 
 
@@ -121,6 +132,14 @@ def _codes(labels: NDArray[Any], classes: list[Any]) -> NDArray[np.intp]:
         return np.array([-1 if is_missing(value) else places[value] for value in labels.tolist()], dtype=np.intp)
     except KeyError as missing:
         raise ValueError(f"the audit holds the label {missing.args[0]!r}, which is not one of its classes") from None
+
+
+def _placed(places: NDArray[np.intp], details: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
+    """The details at their places in the list; None between them."""
+    placed: list[dict[str, Any] | None] = [None] * (int(places[-1]) + 1 if len(places) else 0)
+    for place, detail in zip(places, details, strict=True):
+        placed[place] = detail
+    return placed
 
 
 def _chances(probabilities: NDArray[np.float64]) -> list[list[float | None]]:

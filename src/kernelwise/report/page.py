@@ -14,7 +14,7 @@ from ..files import check_output, write_file
 from .review import SCHEMA
 
 #: The parts of the script; each part uses parts before it.
-SCRIPTS = ("dom", "model", "store", "csv", "figures", "graph", "card", "queue", "charts", "main")
+SCRIPTS = ("dom", "model", "store", "csv", "figures", "graph", "card", "queue", "charts", "guarantee", "main")
 
 
 def render(report: dict[str, Any]) -> str:

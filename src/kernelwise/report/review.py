@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..supervision import LabelAudit, PairAudit
+from ..supervision import CheckPlan, LabelAudit, PairAudit, Verdicts
+from ..supervision.draws import known_before
+from ..supervision.verdicts import strata_of
 from .plain_data import number, numbers, text
 from .settings import PageSettings
 
@@ -32,10 +34,17 @@ def review(
     kernel_weights: Mapping[str, float] | ArrayLike | None,
     history: Iterable[Sequence[float]] | None,
     verdict: Mapping[str, Any],
+    plan: CheckPlan | None = None,
 ) -> dict[str, Any]:
-    """The summary, the suspects and the figures of a page; labels are positions among the classes."""
+    """The summary, the suspects and the figures of a page; labels are positions among the classes.
+
+    Planned rows, and rows that were checked before, are listed even if they are not among the most suspect ones.
+    """
     known = ~np.isnan(audit.quality)  # a row without a label has no quality, and there is nothing to review
-    listed = audit.order[: min(settings.max_rows, int(known.sum()))]
+    ranked = audit.order[: int(known.sum())]
+    checked = getattr(audit, "checked", None)
+    wanted = np.isin(ranked, [*([] if plan is None else plan.rows), *([] if checked is None else checked.rows)])
+    listed = ranked[wanted | (np.arange(len(ranked)) < settings.max_rows)]
     to_check = audit.worth_checking(settings.chance, precision=settings.precision)
     believed = np.where(audit.quality > 0.5, given, suggested)
     return {
@@ -58,12 +67,47 @@ def review(
             "given": given[listed].tolist(),
             "suggested": suggested[listed].tolist(),
         },
+        "plan": planned(plan, checked, given, int(known.sum())),
         "figures": {
             "chances": chance_histogram(audit.quality[known], to_check),
             "confusions": confusions(given[known], believed[known]),
             "weights": weight_bars(kernel_weights),
             "gap": gap_curve(history),
         },
+    }
+
+
+def planned(plan: CheckPlan | None, checked: Verdicts | None, given: Index, n_rows: int) -> dict[str, Any] | None:
+    """What the page needs to lead through the planned rows and to compute the guarantee as verdicts come in.
+
+    ``rows`` are the rows of the plan in their order, ``draws`` the cells of the corrections file by row, ``decided``
+    the rows that were decided before, and ``batches`` the strata of all plans with the rows that were drawn from each
+    stratum, and the rows that were known before each plan.
+    """
+    if plan is None and checked is None:
+        return None
+    made = Verdicts([], []) if checked is None else checked
+    drawn = Verdicts([], []) if plan is None else plan.verdicts([None] * len(plan))
+    both = made + drawn
+    cells = CheckPlan(both.rows.astype(np.intp), both.chance, both.draw, both.drawn_from).cells()
+    batches = [
+        {
+            "known": sorted(
+                known_before(both, number, n_rows - sum(one.size for one in strata), set(both.rows.tolist()))
+            ),
+            "strata": [{"size": one.size, "rows": [one.rows[at] for at in sorted(one.rows)]} for one in strata],
+        }
+        for number, strata in strata_of(both).items()
+    ]
+    return {
+        "n": n_rows,
+        "batch": str(both.last_batch or ""),
+        "rows": [] if plan is None else plan.rows.tolist(),
+        "draws": {str(row): list(cells[row]) for row in cells},
+        "decided": [
+            [row, None if label is None else str(label)] for row, label in made.found().items() if given[row] >= 0
+        ],
+        "batches": batches,
     }
 
 

@@ -15,6 +15,7 @@ from ..checks import check_probability, is_number
 from .noise import PairNoise
 from .pair_checks import check_pair_labels
 from .pairs import Pairs
+from .verdicts import Verdicts
 
 Array = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -94,6 +95,8 @@ class LabelAudit(_Suspects):
         :math:`T_{cd} = \Pr(\text{given } d \mid \text{true } c)`; rows are true classes and sum to one.
     diagnostic : dict, optional
         How far these figures can be trusted: see :class:`NoisyLabelClassifier`.
+    checked : Verdicts, optional
+        What people found who checked some rows; these rows are certain.
 
     Examples
     --------
@@ -120,6 +123,7 @@ class LabelAudit(_Suspects):
     noise_interval: Interval
     transition: Array
     diagnostic: Mapping[str, Any] = field(default_factory=dict)
+    checked: Verdicts | None = None
 
     def __post_init__(self) -> None:
         labels, suggested, classes = map(np.asarray, (self.labels, self.suggested, self.classes))

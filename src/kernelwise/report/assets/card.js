@@ -31,6 +31,7 @@ function decisionText(index) {
   const { decision, label } = decisionOf(index);
   if (decision === "correct") return "✓ label is correct";
   if (decision === "skip") return "skipped";
+  if (decision === "unclear") return "? cannot tell";
   return `✎ changed to ${shorten(report.names[report.values.indexOf(label)], 24)}`;
 }
 
@@ -79,6 +80,7 @@ function actions(index) {
     button("C", "correct", el("span", {}, keep), () => review("correct")),
     given !== suggested && button("W", "wrong", el("span", {}, change), () => review("wrong")),
     report.names.some((_, code) => code !== given && code !== suggested) || given === suggested ? otherLabel(index) : null,
+    button("T", "unclear", "Cannot tell", () => review("unclear")),
     button("S", "skip", "Skip", () => review("skip")),
     el(
       "button",

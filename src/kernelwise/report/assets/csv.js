@@ -11,13 +11,16 @@ function csvCell(value) {
 
 function correctionsCsv() {
   const header = ["row", "id", ...(isPairs ? ["other_id"] : []), "column", "given", "corrected", "decision", "reviewed_at"];
+  if (report.plan) header.push("chance", "draw", "drawn_from");
   const lines = [header];
   for (let index = 0; index < total; index++) {
     const made = decisionOf(index);
-    if (!made) continue;
+    const row = suspects.row[index];
+    if (!made && !planned.has(row)) continue; // planned rows without a verdict are kept as skipped
     const names = isPairs ? [suspects.id[index], suspects.other[index]] : [suspects.id[index]];
     const given = report.values[suspects.given[index]];
-    lines.push([suspects.row[index], ...names, report.label_name, given, made.label, made.decision, made.at]);
+    const draw = report.plan ? (report.plan.draws[row] ?? ["", report.plan.batch, ""]) : [];
+    lines.push([row, ...names, report.label_name, given, made?.label, made?.decision ?? "skip", made?.at ?? "", ...draw]);
   }
   return lines.map((cells) => cells.map(csvCell).join(",")).join("\r\n") + "\r\n";
 }

@@ -4,12 +4,13 @@ function review(decision, code) {
   if (cursor < 0) return;
   const index = visible[cursor];
   const meant = decide(index, decision, code);
-  const said = { correct: "kept", wrong: "changed", skip: "skipped" }[meant];
+  const said = { correct: "kept", wrong: "changed", unclear: "left open", skip: "skipped" }[meant];
   const next = nextOpen();
   if (next >= 0) cursor = next;
   refresh();
-  const { checked } = tally();
-  announce(`${shorten(titleOf(index), 40)} ${said}. ${checked} of ${toCheck} worth checking are done.` + (next < 0 ? " This was the last of the list." : ""));
+  const done = tally();
+  const progress = planned.size ? `${done.planned} of ${planned.size} planned` : `${done.checked} of ${toCheck} worth checking`;
+  announce(`${shorten(titleOf(index), 40)} ${said}. ${progress} are done.` + (next < 0 ? " This was the last of the list." : ""));
   scrollToCard();
 }
 
@@ -41,16 +42,18 @@ function refresh() {
   drawRows();
   showCard(cursor < 0 ? -1 : visible[cursor]);
   showProgress();
+  showGuarantee();
 }
 
 function showProgress() {
-  const { correct, wrong, skip, checked } = tally();
-  const goal = toCheck || total;
+  const { correct, wrong, unclear, skip, checked, planned: ofPlan } = tally();
+  const goal = planned.size || toCheck || total;
+  const reached = planned.size ? ofPlan : toCheck ? checked : decisions.size;
   $("progress").max = goal;
-  $("progress").value = toCheck ? checked : decisions.size;
-  const parts = [[wrong, "changed"], [correct, "kept"], [skip, "skipped"]].filter(([count]) => count);
+  $("progress").value = reached;
+  const parts = [[wrong, "changed"], [correct, "kept"], [unclear, "cannot tell"], [skip, "skipped"]].filter(([count]) => count);
   const counts = parts.map(([count, name]) => `${count.toLocaleString("en")} ${name}`).join(", ");
-  const done = `${(toCheck ? checked : decisions.size).toLocaleString("en")} of ${goal.toLocaleString("en")} reviewed`;
+  const done = `${reached.toLocaleString("en")} of ${goal.toLocaleString("en")} ${planned.size ? "planned rows " : ""}reviewed`;
   $("progress-text").textContent = counts ? `${done}: ${counts}` : done;
   $("export").disabled = !decisions.size;
 }
@@ -62,6 +65,7 @@ const keys = {
   ArrowUp: () => moveTo(cursor - 1),
   c: () => review("correct"),
   w: () => cursor >= 0 && suspects.given[visible[cursor]] !== suspects.suggested[visible[cursor]] && review("wrong"),
+  t: () => review("unclear"),
   s: () => review("skip"),
   u: takeBack,
   e: () => exportCorrections(),
@@ -90,6 +94,7 @@ function buildHelp() {
     ["C", "the given label is correct"],
     ["W", "it is wrong: take the suggested label"],
     ["1 – 9", "take this label instead"],
+    ["T", "cannot tell"],
     ["S", "skip"],
     ["U", "undo"],
     ["/", "search"],
@@ -124,8 +129,10 @@ buildFilters();
 showOrder();
 buildHelp();
 restore();
+if (planned.size) sortRows();
 updateList();
 showProgress();
+showGuarantee();
 buildCharts();
 $("export").addEventListener("click", exportCorrections);
 $("load").addEventListener("click", () => $("file").click());

@@ -11,11 +11,16 @@ const nameOf = (code) => report.names[code];
 const chanceWrong = (index) => 1 - suspects.quality[index];
 const titleOf = (index) => (isPairs ? `${suspects.id[index]} – ${suspects.other[index]}` : suspects.id[index]);
 
-const filters = { scope: toCheck ? "check" : "all", text: "", given: "", suggested: "", decision: "", low: 0, high: 100 };
-const sorting = { by: "rank", descending: false };
+// The rows of the plan, by row number: their place in the plan.
+const planned = new Map((report.plan?.rows ?? []).map((row, place) => [row, place]));
+const placeOf = (index) => planned.get(suspects.row[index]) ?? total + index;
+const firstScope = planned.size ? "plan" : toCheck ? "check" : "all";
+const filters = { scope: firstScope, text: "", given: "", suggested: "", decision: "", low: 0, high: 100 };
+const sorting = { by: planned.size ? "plan" : "rank", descending: false };
 
 /** What rows can be sorted by: a name and one value for each row. */
 const sortKeys = new Map([
+  ...(planned.size ? [["plan", { name: "In the order of the plan", value: placeOf }]] : []),
   ["rank", { name: "Most suspect first", value: (index) => index }],
   ["id", { name: report.id_name, value: textOrNumber(suspects.id) }],
   ["given", { name: "Given", value: (index) => suspects.given[index] }],
@@ -77,7 +82,7 @@ function filterRows() {
   const kept = new Int32Array(total);
   let count = 0;
   for (const index of sorted) {
-    if (index >= limit) continue;
+    if (index >= limit || (scope === "plan" && !planned.has(suspects.row[index]))) continue;
     if (given !== "" && suspects.given[index] !== Number(given)) continue;
     if (suggested !== "" && suspects.suggested[index] !== Number(suggested)) continue;
     const chance = 100 * chanceWrong(index);

@@ -42,11 +42,12 @@ function buildFilters() {
   search.addEventListener("input", () => applyFilter("text", search.value));
   const listed = `${total.toLocaleString("en")} of ${report.summary.n.toLocaleString("en")}`;
   const scope = select("scope", [
+    planned.size > 0 && option("plan", `Planned checks (${planned.size.toLocaleString("en")})`),
     toCheck > 0 && option("check", `Worth checking (${toCheck.toLocaleString("en")})`),
     option("all", total < report.summary.n ? `All listed (${listed})` : `All (${total.toLocaleString("en")})`),
   ]);
   scope.setAttribute("aria-label", "Which rows");
-  const states = [["", "any"], ["open", "to do"], ["any", "done"], ["correct", "kept"], ["wrong", "changed"], ["skip", "skipped"]];
+  const states = [["", "any"], ["open", "to do"], ["any", "done"], ["correct", "kept"], ["wrong", "changed"], ["unclear", "cannot tell"], ["skip", "skipped"]];
   $("filters").append(
     el("div", { class: "main-filters" }, search, scope),
     el(
@@ -85,9 +86,9 @@ function applyFilter(key, value) {
 }
 
 function resetFilters() {
-  Object.assign(filters, { scope: toCheck ? "check" : "all", text: "", given: "", suggested: "", decision: "", low: 0, high: 100 });
+  Object.assign(filters, { scope: firstScope, text: "", given: "", suggested: "", decision: "", low: 0, high: 100 });
   for (const [key, value] of Object.entries(filters)) $(`filter-${key}`).value = value;
-  sortBy("rank", false);
+  sortBy(planned.size ? "plan" : "rank", false);
 }
 
 function sortBy(key, descending) {
@@ -163,6 +164,7 @@ function queueRow(index, position) {
 function shortDecision(index) {
   const { decision, label } = decisionOf(index);
   if (decision === "skip") return "↷ skipped";
+  if (decision === "unclear") return "? cannot tell";
   return decision === "correct" ? "✓ kept" : ["✎ ", data(shorten(report.names[report.values.indexOf(label)], 30))];
 }
 

@@ -9,7 +9,7 @@ const decisionOf = (index) => decisions.get(suspects.row[index]);
 
 /** The label that a decision stands for; null for a skipped row. */
 function labelFor(index, decision, code) {
-  if (decision === "skip") return null;
+  if (decision === "skip" || decision === "unclear") return null;
   return report.values[decision === "correct" ? suspects.given[index] : code];
 }
 
@@ -53,7 +53,17 @@ function save() {
   }
 }
 
+/** What was decided before this page was made; null stands for rows about which nobody could tell. */
+function recall() {
+  for (const [row, label] of report.plan?.decided ?? []) {
+    const given = report.values[suspects.given[indexOfRow.get(row)]];
+    const decision = label === null ? "unclear" : label === given ? "correct" : "wrong";
+    decisions.set(row, { decision, label, at: "" });
+  }
+}
+
 function restore() {
+  recall();
   try {
     readDecisions(JSON.parse(localStorage.getItem(storageKey) ?? "[]"));
   } catch {
@@ -70,21 +80,22 @@ function cannotSave() {
 function readDecisions(rows) {
   let taken = 0;
   for (const [row, decision, label, at] of rows) {
-    const fits = decision === "skip" || report.values.includes(label);
-    if (indexOfRow.has(row) && fits && ["correct", "wrong", "skip"].includes(decision)) {
-      decisions.set(row, { decision, label: decision === "skip" ? null : label, at: String(at) });
+    const open = ["skip", "unclear"].includes(decision);
+    if (indexOfRow.has(row) && (open || (report.values.includes(label) && ["correct", "wrong"].includes(decision)))) {
+      decisions.set(row, { decision, label: open ? null : label, at: String(at) });
       taken += 1;
     }
   }
   return taken;
 }
 
-/** How many decisions of each kind there are, and how many among those worth checking. */
+/** How many decisions of each kind there are, how many among those worth checking, and how many planned ones. */
 function tally() {
-  const counts = { correct: 0, wrong: 0, skip: 0, checked: 0 };
+  const counts = { correct: 0, wrong: 0, unclear: 0, skip: 0, checked: 0, planned: 0 };
   for (const [row, { decision }] of decisions) {
     counts[decision] += 1;
     if (indexOfRow.get(row) < toCheck) counts.checked += 1;
+    if (planned.has(row) && decision !== "skip") counts.planned += 1;
   }
   return counts;
 }

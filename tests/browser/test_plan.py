@@ -1,0 +1,85 @@
+"""The page leads through planned rows, and shows the guarantee that Python computes as verdicts come in."""
+
+import numpy as np
+import pytest
+
+from browser.audits import make_labels
+from kernelwise import guaranteed_share, plan_checks
+from kernelwise.report import label_report, read_corrections, verdicts_of
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def audit():
+    return make_labels(1500)
+
+
+def exported_by(page):
+    page.press("e")
+    return page.download()
+
+
+def bounds(page):
+    shown = page.find("#guarantee")
+    return float(shown.get_attribute("data-low")), float(shown.get_attribute("data-high"))
+
+
+def review(page, audit, plan, keys):
+    """Press the keys on the planned rows, and compare with Python after each verdict on the rows so far."""
+    labels = []
+    for row, key in zip(plan.rows.tolist(), keys, strict=True):
+        page.press(key)
+        labels.append({"c": audit.labels[row], "w": audit.alternative[row], "t": None}[key])
+        expected = guaranteed_share(audit, plan.verdicts(labels))
+        assert bounds(page) == pytest.approx((expected.low, expected.high), abs=1e-9)
+    return labels
+
+
+def test_the_interval_follows_every_verdict_and_equals_that_of_python(page, audit):
+    plan = plan_checks(audit, 40, random_state=0)
+    page.open(label_report(audit, plan=plan))
+    assert "40 planned rows will tell" in page.text("#guarantee")
+    assert page.text("#progress-text") == "0 of 40 planned rows reviewed"
+    assert page.current() == str(plan.rows[0])
+    rng = np.random.default_rng(0)
+    review(page, audit, plan, rng.choice(list("cwt"), 40, p=[0.7, 0.25, 0.05]))
+    seconds = page.run("return performance.getEntriesByName('kernelwise-guarantee').map(e => e.duration)")
+    assert np.median(seconds) < 50  # in milliseconds; a busy machine may delay single ones
+    assert "If you stop now" in page.text("#guarantee")
+
+
+def test_reload_undo_and_export_keep_the_plan(page, audit):
+    plan = plan_checks(audit, 16, random_state=1)
+    page.open(label_report(audit, plan=plan))
+    labels = review(page, audit, plan, "cwcccwcccccc" + "cccc")
+    before = bounds(page)
+    page.press("u")
+    undone = guaranteed_share(audit, plan.verdicts(labels[:-1]))
+    assert bounds(page) == pytest.approx((undone.low, undone.high), abs=1e-9)
+    page.press("c")
+    assert bounds(page) == before
+    page.run("dispatchEvent(new Event('pagehide'))")
+    page.reload()
+    assert bounds(page) == before
+    assert page.text("#progress-text").startswith("16 of 16 planned rows reviewed")
+    exported = verdicts_of(read_corrections(exported_by(page)), audit.labels)
+    again = guaranteed_share(audit, exported)
+    assert (again.low, again.high) == pytest.approx(before, abs=1e-9)
+    assert sorted(exported.draw.tolist()) == sorted(plan.draw.tolist())
+
+
+def test_a_second_page_continues_with_the_verdicts_of_the_first(page, audit):
+    first = plan_checks(audit, 40, random_state=0)
+    made = first.verdicts([audit.alternative[row] if row % 3 == 0 else audit.labels[row] for row in first.rows])
+    second = plan_checks(audit, 20, checked=made, suspects=0.5, random_state=1)
+    known = make_labels(1500)
+    object.__setattr__(known, "checked", made)
+    page.open(label_report(known, plan=second))
+    for _ in second.rows:
+        page.press("c")
+    all_of_them = made + second.verdicts(audit.labels[second.rows])
+    expected = guaranteed_share(audit, all_of_them)
+    assert bounds(page) == pytest.approx((expected.low, expected.high), abs=1e-9)
+    exported = verdicts_of(read_corrections(exported_by(page)), audit.labels)
+    assert guaranteed_share(audit, exported) == expected

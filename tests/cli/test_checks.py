@@ -1,0 +1,97 @@
+"""The loop for people with files: plan, check, continue, apply."""
+
+import csv
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+
+from command_line import refused, run_here
+from kernelwise import flip_labels
+
+pytest.importorskip("skops")
+
+
+@pytest.fixture
+def mails(tmp_path, monkeypatch):
+    """A file with 120 rows, and the truth."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    truth = np.where(np.arange(120) % 2 == 1, "spam", "ham")
+    X = rng.normal(size=(120, 2)) + 2.0 * (truth == "spam")[:, None]
+    given = flip_labels(truth, 0.2, random_state=0)
+    lines = ["id,x,z,kind", *(f"m{i},{X[i, 0]:.3f},{X[i, 1]:.3f},{given[i]}" for i in range(120))]
+    (tmp_path / "mails.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path, truth
+
+
+def table(path, delimiter=","):
+    return list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines(), delimiter=delimiter))
+
+
+def fill_in(path, truth, delimiter=",", upper=False, n_rows=24):
+    """Decide about the first rows as a person does in a spreadsheet, and save it as spreadsheets do."""
+    rows = table(path)
+    for row in rows[:n_rows]:
+        found = truth[int(row["row"])]
+        row["decision"], row["corrected"] = ("correct" if found == row["given"] else "wrong"), found
+    rows.sort(key=lambda row: row["id"])  # people sort their tables
+    header = list(rows[0])
+    shown = [name.upper() if upper else name for name in [*header, "remark"]]
+    cells = [
+        [*(row[name].upper() if upper and name == "decision" else row[name] for name in header), "x"] for row in rows
+    ]
+    path.write_text("\n".join(delimiter.join(line) for line in [shown, *cells]) + "\n")
+
+
+def test_plan_check_continue_apply(mails, capsys):
+    folder, truth = mails
+    call = partial(run_here, capsys)
+    status, out, err = call(
+        "audit", "labels", "mails.csv", "--label", "kind", "--checks", 24, "-o", "review.csv", "--json"
+    )
+    assert status == 0, err
+    assert len(json.loads(out)["plan"]) == 24
+    fill_in(folder / "review.csv", truth, delimiter=";", upper=True)
+    again = ("audit", "labels", "mails.csv", "--label", "kind", "--checked", "review.csv", "--checks", 8)
+    status, out, err = call(*again, "-o", "second.csv", "--report", "second.html", "--json")
+    assert status == 0, err
+    result = json.loads(out)
+    bound = result["guarantee"]
+    given = np.array([line.split(",")[3] for line in (folder / "mails.csv").read_text().splitlines()[1:]])
+    assert bound["checked"] == 24
+    assert bound["low"] <= np.mean(given != truth) <= bound["high"]
+    assert result["noise_interval"] == [
+        min(bound["low"], result["noise_rate"]),
+        max(bound["high"], result["noise_rate"]),
+    ]
+    planned = {one["row"] for one in result["plan"]}
+    filled = table(folder / "review.csv", ";")
+    checked = {int(row["ROW"]) for row in filled if row["DECISION"] != "SKIP"}
+    assert not planned & checked
+    assert "With 95" in (folder / "second.html").read_text()
+    status, out, err = call("apply", "mails.csv", "review.csv", "--verified", "verified.csv", "--json")
+    assert status == 0, err
+    corrected = [line.split(",")[3] for line in (folder / "mails-corrected.csv").read_text().splitlines()[1:]]
+    assert all(corrected[row] == truth[row] for row in checked)
+    kept = table(folder / "verified.csv")
+    assert {int(row["row"]) for row in kept} == checked
+    assert all(row["decision"] == "correct" and row["draw"] == "" for row in kept)
+
+
+def test_verdicts_of_another_version_are_refused(mails, capsys):
+    folder, _ = mails
+    audit = partial(run_here, capsys, "audit", "labels", "mails.csv", "--label", "kind", "--checked", "found.csv")
+    given = (folder / "mails.csv").read_text().splitlines()[2].rsplit(",")[-1]  # the label of row 1, in line 3
+    other = {"ham": "spam", "spam": "ham"}[given]
+    for content, message in (
+        (f"line;Given;Corrected;Decision\n3;{other};{other};Correct\n", "another version of the data"),
+        (f"line;Given;Corrected;Decision\n1;{given};{given};Correct\n", "line must be a whole number from 2"),
+        (f"row,id,given,corrected,decision\n1,m7,{given},{given},correct\n", "another version of the data"),
+        (f"row,given,corrected,decision,chance\n1,{given},,unclear,0\n", "chance must be above zero"),
+        ("row,given,corrected,decision\n999,ham,spam,wrong\n", "row 999 is not one of the 120 rows"),
+        (f"row,given,corrected,decision\n1,{given},{given},perhaps\n", "decision must be one of"),
+    ):
+        (folder / "found.csv").write_text(content)
+        refused(audit(), message)
