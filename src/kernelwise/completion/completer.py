@@ -47,8 +47,13 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     .. math:: Z' = U M U^\top, \qquad M = \hat U^\dagger \hat Z (\hat U^\dagger)^\top \tag{5}
 
     where :math:`\hat U` are the rows of the m labelled samples, which are the samples that occur in a known pair, and
-    :math:`\hat Z` is their label matrix, completed from the known entries by nuclear-norm minimisation.
-    ``method="direct"`` skips the completion and fits M to the known entries. No n x n or m x m matrix is formed.
+    :math:`\hat Z` is their label matrix. ``method="completion"`` is the paper's way: the label matrix is the solution of
+
+    .. math:: \min_{\hat Z} \|\hat Z\|_* \quad\text{s.t.}\quad \hat Z_{ij} = 1 \text{ or } 0
+              \text{ for the known pairs } (i, j) \tag{2}
+
+    ``method="direct"``, the default, skips the completion and fits M to the known entries. No n x n or m x m matrix is
+    formed, except that a bound is proven with an m x m matrix for up to 5,000 labelled samples.
 
     Parameters
     ----------
@@ -56,10 +61,14 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Number s of eigenvectors, less than the number of labelled samples. Of several numbers, the one with the least
         error on pairs of held-out samples is taken; the numbers are tried in ascending order until the error grows.
         "auto" tries 5, 10, 20, 50, 100, 200.
-    method : {"direct", "completion"}, default="direct"
-        "completion" is the method of the paper. "direct" is the penalised completion within the span of the basis,
-        :math:`\min_{M \succeq 0} \sum_\Sigma w_{ij} (\hat u_i^\top M \hat u_j - \hat Z_{ij})^2
-        + c\, \mathrm{tr}(\hat U M \hat U^\top)`.
+    method : {"direct", "completion", "unit-diagonal"}, default="direct"
+        "completion" is the method of the paper. If the solution of (2) makes M indefinite, the positive part of M is
+        kept. "direct" is the penalised completion within the span of the basis,
+        :math:`\min_{M \succeq 0} P(M) = \sum_\Sigma w_{ij} (\hat u_i^\top M \hat u_j - \hat Z_{ij})^2
+        + c\, \mathrm{tr}(\hat U M \hat U^\top)`, where the weights have a mean of one. "unit-diagonal" is the completion
+        by any positive semi-definite matrix of unit diagonal that has the known entries: all of them have the same
+        trace, so the bounds of its certificate are equal from the start and say nothing
+        (see :mod:`kernelwise.completion.block_completion`).
     kernels : "precomputed" or kernels, default="precomputed"
         "precomputed": ``fit`` gets the similarity. Otherwise ``fit`` gets features, and the similarity is the mean of
         these kernels.
@@ -98,9 +107,16 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     labelled_ : ndarray of int
         The samples that occur in known pairs.
     completion_ : Completion or None
-        The completed block; None for the direct method.
+        The completed block, the solution of (2); None for the direct method.
     certificate_ : Certificate
-        Bounds on the optimum of the completion or of the direct fit.
+        For the direct method, P(``core_``) and a lower bound on the least P. The two differ by more than ``tol``,
+        because the shrinkage of the penalty is undone and rows are refined: this raises P, and predicts better. For the
+        completion, the certificate of ``completion_``.
+    solver_certificate_ : Certificate
+        For the direct method, P(``penalised_core_``) and the same lower bound: how well the convex problem is solved.
+        ``converged_`` is about these bounds.
+    penalised_core_ : ndarray of shape (n_components, n_components) or None
+        The solution of the direct fit before the shrinkage is undone and rows are refined; None for the completion.
     penalty_ : float
         c as used; 0 for an exact completion.
     noise_rate_ : float
@@ -154,7 +170,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self,
         n_components: int | Sequence[int] | Literal["auto"] = 50,
         *,
-        method: Literal["direct", "completion"] = "direct",
+        method: Literal["direct", "completion", "unit-diagonal"] = "direct",
         kernels: Any = "precomputed",
         normalize: Literal["none", "symmetric"] = "none",
         noise_rate: float | Literal["auto"] | None = None,
@@ -226,7 +242,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         core = fitter.fit(labelled[:, :count], block, completion, rng)
         self._keep(chosen, block, completion, core)
         self._warn_of_doubtful_results(core)
-        if self.method == "completion" and not self.penalty_ and is_contradictory(block):
+        if self.method != "direct" and not self.penalty_ and is_contradictory(block):
             warnings.warn(
                 "known pairs contradict each other, so some are wrong, but all are taken at their word; set "
                 'noise_rate, or use method="direct"',
@@ -318,6 +334,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.core_, self.factor_ = core.root @ core.root.T, core.factor(basis.vectors, block.index)
         self.n_components_, self._n_features_out = basis.vectors.shape[1], core.root.shape[1]
         self.completion_, self.certificate_, self.penalty_ = completion, core.certificate, core.penalty
+        self.solver_certificate_, self.penalised_core_ = core.solver_certificate, core.solved
         self.n_iter_, self.converged_ = core.n_iter, core.converged
         self.coherence_ = basis.coherence
         basis, self.factor_ = for_users(basis), for_users(self.factor_)
@@ -346,7 +363,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if not self.converged_:
             warnings.warn(
                 f"PairCompleter stopped after {self.n_iter_} iterations at a relative duality gap of "
-                f"{self.certificate_.relative_gap:.3g}; raise max_iter or tol",
+                f"{self.solver_certificate_.relative_gap:.3g}; raise max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=4,
             )
