@@ -114,9 +114,7 @@ class ObservedEntries:
         transposed = T.T.tocsr()
         if self.symmetric:
             end = "LM" if both_ends else "LA"
-            values, vectors, bound = _top_eigenpairs(
-                lambda x: T @ x + transposed @ x, T.shape[0], count, rng, tol, end
-            )
+            values, vectors, bound = _top_eigenpairs(lambda x: T @ x + transposed @ x, T.shape[0], count, rng, tol, end)
             if not both_ends:
                 return Triples(values, vectors, vectors, min(bound, frobenius))
             return Triples(np.abs(values), vectors, vectors * np.sign(values), min(bound, frobenius))
