@@ -66,14 +66,14 @@ def complete_block(
     The values of the block are as given; the correction for flips is made here. A penalty that is given replaces the
     penalty for the noise rate, and 0 asks for the exact problem.
 
-    Two samples are joined by two chains of two must-links each, and a third sample is different. The paper's problem
-    does not know that the diagonal is one; the unit diagonal makes the chains into a class.
+    Four samples are joined to a ring of must-links, and a fifth sample is different from one of them. The paper's
+    problem does not ask for a unit diagonal, but here it has a solution that has one.
 
     >>> from kernelwise import Pairs
     >>> from kernelwise.completion.known_block import known_block
     >>> block = known_block(Pairs([0, 1, 0, 2, 0], [1, 3, 2, 3, 4], [1, 1, 1, 1, -1], n_samples=5))
     >>> completion = complete_block(block, random_state=0)
-    >>> completion.certificate.dual.round(3), completion.nuclear_norm.round(3)
+    >>> round(completion.certificate.dual, 3), round(completion.nuclear_norm, 3)
     (4.0, 4.0)
     >>> complete_block(block, diagonal=True, random_state=0).to_dense()[0].round(2) + 0.0
     array([1., 1., 1., 1., 0.])

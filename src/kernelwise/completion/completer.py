@@ -235,6 +235,14 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         basis = leading_basis(similarity, max(counts), normalize=self.normalize, tol=self.eigen_tol, random_state=rng)
         labelled = basis.rows(block.index)
         self.noise_rate_ = self._find_noise(basis, labelled, known, rng)
+        exact = self.method != "direct" and not (self.penalty or self.noise_rate_)
+        if exact and is_contradictory(block):  # said before the work, which can take long for such pairs
+            warnings.warn(
+                "known pairs contradict each other, so some are wrong, but all are taken at their word; set "
+                'noise_rate, or use method="direct"',
+                UserWarning,
+                stacklevel=3,
+            )
         fitter = CoreFitter(self.method, self.noise_rate_, self.penalty, self.tol, self.max_iter, self.refine)
         choice = choose_components(fitter, labelled, block, counts, calibrate=self.calibrate, random_state=rng)
         count, self.component_errors_, self.calibration_ = choice
@@ -242,13 +250,6 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         core = fitter.fit(labelled[:, :count], block, completion, rng)
         self._keep(chosen, block, completion, core)
         self._warn_of_doubtful_results(core)
-        if self.method != "direct" and not self.penalty_ and is_contradictory(block):
-            warnings.warn(
-                "known pairs contradict each other, so some are wrong, but all are taken at their word; set "
-                'noise_rate, or use method="direct"',
-                UserWarning,
-                stacklevel=3,
-            )
         if self.calibration_ is None:
             scores = sample_product(core.labelled_rows, core.labelled_rows, block.rows, block.cols)
             self.calibration_ = Calibration.fit(scores, block, self.noise_rate_)
