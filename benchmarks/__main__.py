@@ -30,6 +30,7 @@ BENCHMARKS = (
     "pair_completion",
     "wrong_known_pairs",
     "pair_audit",
+    "noisy_pairs_clusters",
     "label_speed",
 )
 

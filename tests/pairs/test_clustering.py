@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.cluster import KMeans
+from sklearn.datasets import load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
@@ -167,9 +168,28 @@ def test_isolated_samples_are_placed_at_the_origin(data):
 def test_a_kernel_without_any_weight_is_replaced_and_said_so(data):
     X, _, pairs = data
     mostly_negative = pairs.positive[:2] + pairs.negative
-    with pytest.warns(UserWarning, match="all kernel weights are zero"):
-        model = PairKernelClustering(n_clusters=3, random_state=0).fit(X, pairs=mostly_negative)
+    learner = PairKernelLearner(fit_intercept=False)
+    with (
+        pytest.warns(UserWarning, match="clustered by the kernels with equal weights instead"),
+        pytest.warns(UserWarning, match="so the learned kernel is zero"),
+    ):
+        model = PairKernelClustering(learner, n_clusters=3, random_state=0).fit(X, pairs=mostly_negative)
     np.testing.assert_allclose(model.learner_.kernel_weights_, 1 / 9)
+
+
+def test_measurements_in_different_units_and_mostly_negative_pairs():
+    """Wine: one column is a hundred times as large as the others, and a third of random pairs are positive."""
+    X, y = load_wine(return_X_y=True)
+    pairs = Pairs.from_labels(y, n_pairs=len(y), random_state=0)
+    model = PairKernelClustering(n_clusters=3, random_state=0).fit(X, pairs=pairs)
+    assert normalized_mutual_info(y, model.labels_) > 0.7
+    paper = PairKernelLearner(fit_intercept=False, standardize=False)
+    with (
+        pytest.warns(UserWarning, match="30% of the pairs are positive"),
+        pytest.warns(UserWarning, match="clustered by the kernels with equal weights instead"),
+    ):
+        before = PairKernelClustering(paper, n_clusters=3, random_state=0).fit(X, pairs=pairs)
+    assert normalized_mutual_info(y, before.labels_) < 0.5
 
 
 def test_frames_sparse_data_and_stacks_reach_the_learner(data):

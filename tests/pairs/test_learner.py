@@ -2,6 +2,7 @@
 
 import logging
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -11,13 +12,13 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import oracles
 from kernelwise import PairNoise, Pairs
 from kernelwise.baselines import UniformKernel
 from kernelwise.datasets import load_citeseer, load_cora
-from kernelwise.kernels import Gaussian, gaussian_kernels, precomputed
+from kernelwise.kernels import Gaussian, gaussian_kernels, linear_kernels, precomputed
 from kernelwise.pairs.learner import PairKernelLearner
 
 NOISE = PairNoise(0.5, 0.8, 0.7)
@@ -25,9 +26,9 @@ NOISE = PairNoise(0.5, 0.8, 0.7)
 
 @pytest.fixture
 def data(rng):
-    """Non-negative attributes, of which the first two tell the classes apart, and noisy pairs."""
+    """Attributes that are mostly absent, of which the first two tell the classes apart, and noisy pairs."""
     y = rng.integers(2, size=80)
-    X = rng.random((80, 6)) * (rng.random((80, 6)) < 0.6)
+    X = rng.random((80, 6)) * (rng.random((80, 6)) < 0.3)
     X[:, 0] += y
     X[:, 1] += 1 - y
     pairs = Pairs.from_labels(y, n_pairs=400, random_state=0).flip({1: 0.2, -1: 0.3}, random_state=0)
@@ -164,7 +165,7 @@ def test_general_kernels_and_given_matrices_agree(data):
         np.testing.assert_allclose(other.kernel_weights_, learner.kernel_weights_, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(other.kernel(given), combined, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(learner.kernel(X), combined, atol=1e-6)
-    np.testing.assert_allclose(stacked.transform(stack[:7]), stacked.transform(stack)[:7])
+    np.testing.assert_allclose(stacked.transform(stack[:7]), stacked.transform(stack)[:7], atol=1e-12)
     names = learner.get_feature_names_out()
     assert len(names) == learner.transform(X).shape[1]
     assert names[0].startswith("gaussian(width=")
@@ -245,11 +246,86 @@ def test_warnings_say_what_is_doubtful(data):
     with pytest.warns(UserWarning, match="prior of the pairs trained on"):
         PairKernelLearner(noise=PairNoise(0.9, 0.8, 0.7)).fit(X, pairs=pairs)
     few = pairs.positive[:3] + pairs.negative
-    with pytest.warns(UserWarning, match="all kernel weights are zero"):
-        learner = PairKernelLearner().fit(X, pairs=few)
+    with pytest.warns(
+        UserWarning, match="all kernel weights are zero.* without an intercept a kernel needs a larger sum"
+    ):
+        learner = PairKernelLearner(fit_intercept=False).fit(X, pairs=few)
     assert learner.transform(X).shape == (80, 0)
     assert not learner.kernel(X).any()
-    assert PairKernelLearner(fit_intercept=True).fit(X, pairs=few).kernel_weights_.any()
+    opposed = Pairs(pairs.rows, pairs.cols, -pairs.labels, n_samples=80)
+    with pytest.warns(UserWarning, match="all kernel weights are zero.* no kernel is larger on positive pairs"):
+        PairKernelLearner(fit_intercept=True).fit(X[:, :2], pairs=opposed)
+
+
+def test_an_intercept_is_added_where_signs_are_unbalanced(data):
+    """Few positive pairs: without a bias all weights are zero; with half of the pairs positive nothing changes."""
+    X, _, pairs = data
+    few = pairs.positive[:60] + pairs.negative
+    model = PairKernelLearner().fit(X, pairs=few)
+    always = PairKernelLearner(fit_intercept=True).fit(X, pairs=few)
+    assert model.intercept_ == always.intercept_ < 0
+    assert model.kernel_weights_.any()
+    np.testing.assert_array_equal(model.kernel_weights_, always.kernel_weights_)
+    half = pairs.positive[:150] + pairs.negative[:150]
+    for noise in (None, PairNoise(0.3, 0.8, 0.7)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of the prior, which does not fit on purpose
+            balanced, never = (
+                PairKernelLearner(noise=noise, **options).fit(X, pairs=half)
+                for options in ({}, {"fit_intercept": False})
+            )
+        assert balanced.intercept_ == 0
+        np.testing.assert_array_equal(balanced.kernel_weights_, never.kernel_weights_)
+
+
+@pytest.mark.parametrize("fraction", [0.5, 0.55, 0.6, 0.8])
+@pytest.mark.parametrize("n_pairs", [100, 1000])
+def test_the_intercept_is_a_matter_of_the_bayesian_information_criterion(rng, n_pairs, fraction):
+    """The log-likelihood of the signs at their own frequency against even odds, and the price of one parameter."""
+    X = rng.random((n_pairs + 1, 2))
+    labels = np.where(np.arange(n_pairs) < fraction * n_pairs, 1, -1)
+    pairs = Pairs(np.arange(n_pairs), np.arange(1, n_pairs + 1), labels, n_samples=n_pairs + 1)
+    p = (labels > 0).mean()
+    likelihood = n_pairs * (p * np.log(p) + (1 - p) * np.log(1 - p)), n_pairs * np.log(0.5)
+    expected = likelihood[0] - likelihood[1] > 0.5 * np.log(n_pairs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # signs without a reason may leave all weights zero
+        model = PairKernelLearner(alpha=1e-2).fit(X, pairs=pairs)
+    assert (model.intercept_ != 0) == expected
+
+
+def test_measurements_are_standardised_and_attributes_are_not(data, rng):
+    attributes, y, pairs = data
+    X = rng.normal(size=(80, 3)) * [1.0, 100.0, 1e-3] + [5.0, -3.0, 0.0]
+    X[:, 0] += 3 * y
+    model = PairKernelLearner(noise=NOISE).fit(X, pairs=pairs)
+    Z = StandardScaler().fit_transform(X)
+    raw = PairKernelLearner(noise=NOISE, standardize=False).fit(Z, pairs=pairs)
+    np.testing.assert_allclose(model.kernel_weights_, raw.kernel_weights_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(model.kernel(X[:5], X), raw.kernel(Z[:5], Z), rtol=1e-6, atol=1e-9)
+    units = PairKernelLearner(noise=NOISE).fit(X * [1e3, 1.0, -7.0] + 2.0, pairs=pairs)
+    np.testing.assert_allclose(units.kernel_weights_, model.kernel_weights_, rtol=1e-5, atol=1e-8)
+    sparse_at_last = model.transform(sp.csr_array(X[:4]))
+    np.testing.assert_allclose(sparse_at_last, model.transform(X[:4]))
+    for same in (attributes, sp.csr_array(X - X.min())):
+        kept, paper = (PairKernelLearner(alpha=1e-2, standardize=on).fit(same, pairs=pairs) for on in (True, False))
+        np.testing.assert_array_equal(kept.kernel_weights_, paper.kernel_weights_)
+    constant = PairKernelLearner(noise=NOISE).fit(np.column_stack([X, np.full(80, 0.1)]), pairs=pairs)
+    assert constant.kernel_weights_[3] == 0
+    kernels = linear_kernels()  # chosen by the user, so nothing is done to the columns
+    np.testing.assert_allclose(
+        PairKernelLearner(kernels, alpha=1e-2).fit(X, pairs=pairs).kernel_weights_,
+        PairKernelLearner(alpha=1e-2, standardize=False).fit(X, pairs=pairs).kernel_weights_,
+    )
+
+
+def test_the_statistic_of_a_signed_kernel_is_kept_below_its_mean_magnitude(data, rng):
+    _, _, pairs = data
+    X = rng.normal(size=(80, 4))
+    model = PairKernelLearner(noise=PairNoise(0.5, 0.55, 0.56), standardize=False).fit(X, pairs=pairs)
+    limit = 0.9 * np.abs(X[pairs.rows] * X[pairs.cols]).mean(axis=0)
+    assert (np.abs(model.statistic_) <= limit + 1e-12).all()
+    assert np.isclose(np.abs(model.statistic_), limit).any()  # this noise is strong enough to need the limit
 
 
 @pytest.mark.parametrize(
@@ -265,6 +341,8 @@ def test_warnings_say_what_is_doubtful(data):
         ({"correction": "backward"}, ValueError, 'correction must be "statistic", "none" or "forward", got'),
         ({"feasible": 1.5}, ValueError, "feasible must lie above 0"),
         ({"feasible": True}, ValueError, "feasible must lie above 0"),
+        ({"fit_intercept": "yes"}, ValueError, 'fit_intercept must be True, False or "auto", got'),
+        ({"standardize": "auto"}, ValueError, "standardize must be True or False, got 'auto'"),
         ({"tol": 0}, ValueError, "tol must lie"),
         ({"max_iter": 0}, ValueError, "max_iter must be an integer of at least 1, got 0"),
         ({"kernels": "rbf"}, TypeError, "kernels must be a kernel, a family"),
@@ -286,7 +364,6 @@ def test_bad_options(data, options, error, message):
         (lambda X, y, pairs: {"X": X[:40], "pairs": pairs}, "pairs are over n_samples=80 samples, but X has 40"),
         (lambda X, y, pairs: {"X": X, "y": y[:40]}, "y has 40 labels for 80 samples"),
         (lambda X, y, pairs: {"X": np.where(X > 1, np.nan, X), "pairs": pairs}, "NaN"),
-        (lambda X, y, pairs: {"X": X - 0.5, "pairs": pairs}, "needs kernels that are not negative, but linear"),
     ],
 )
 def test_bad_data(data, change, message):
@@ -304,12 +381,6 @@ def test_the_error_of_a_low_rank_is_not_a_negative_kernel(data, rng):
     narrow = gaussian_kernels([0.05], scope="each")
     learner = PairKernelLearner(narrow, rank=1e-3, noise=NOISE, alpha=1e-2).fit(X, pairs=data[2])
     assert learner.converged_
-
-
-def test_negative_kernels_are_fine_where_nothing_is_kept_feasible(data):
-    X, _, pairs = data
-    assert PairKernelLearner(noise=NOISE, feasible=None, alpha=1e-2).fit(X - 0.5, pairs=pairs).converged_
-    assert PairKernelLearner(alpha=1e-2).fit(X - 0.5, pairs=pairs).converged_
 
 
 def test_new_matrices_must_be_of_the_fitted_kernels(data):

@@ -19,9 +19,9 @@ from kernelwise.pairs.problem import forward_problem, pair_value_matrix, transit
 from kernelwise.pairs.statistics import (
     PairMeans,
     check_informative,
-    check_not_negative,
     implied_prior,
     keep_feasible,
+    mean_magnitudes,
     pair_weight_bound,
     true_class_means,
     true_statistic,
@@ -158,14 +158,13 @@ def test_feasible_statistics_are_the_nearest_ones(statistic, overall, strength):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_negative_kernel_is_named_where_it_must_not_be(rng, sparse):
-    pairs = random_pairs(rng)
+def test_mean_magnitudes_are_the_means_of_kernels_that_are_not_negative(rng, sparse):
+    pairs = random_pairs(rng, weighted=True)
     values = rng.random((60, 3)) * (rng.random((60, 3)) < 0.5)
-    names = ("a", "b", "c")
-    check_not_negative(sp.csr_array(values) if sparse else values, names, pairs, 0.9)
-    values[17, 1] = -0.25
-    with pytest.raises(ValueError, match=f"b of samples {pairs.rows[17]} and {pairs.cols[17]} is -0.25"):
-        check_not_negative(sp.csr_array(values) if sparse else values, names, pairs, 0.9)
+    given = sp.csr_array(values) if sparse else values
+    np.testing.assert_array_equal(mean_magnitudes(pairs, given), PairMeans.of(pairs, given).overall)
+    signed = -given
+    np.testing.assert_array_equal(mean_magnitudes(pairs, signed), mean_magnitudes(pairs, given))
 
 
 # The convex problem

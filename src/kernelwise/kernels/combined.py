@@ -24,6 +24,7 @@ from .families import linear_kernels, resolve_kernels
 from .landmarks import LandmarkMap
 from .precomputed import StackedGram, gram_stack, is_precomputed
 from .specs import Kernel
+from .standardize import Standardization, standardization
 
 Array = NDArray[np.float64]
 
@@ -31,6 +32,8 @@ Array = NDArray[np.float64]
 @dataclass(frozen=True)
 class AttributeFeatures:
     r"""The features :math:`\sqrt{w_j} x_j` of weighted linear kernels on single columns; sparse stays sparse.
+
+    With a ``standardization``, :math:`x_j` are the standardised columns.
 
     Examples
     --------
@@ -42,9 +45,11 @@ class AttributeFeatures:
 
     columns: NDArray[np.intp]
     scales: Array
+    standardization: Standardization | None = None
 
     def __call__(self, X: Any) -> Any:
         """Return one column per kernel of positive weight."""
+        X = X if self.standardization is None else self.standardization(X)
         chosen = X[:, self.columns]
         return sp.csr_array(chosen @ sp.diags_array(self.scales)) if sp.issparse(X) else chosen * self.scales
 
@@ -72,8 +77,12 @@ class LandmarkFeatures:
         return [f"{kernel_names[j]}_{position}" for j, phi in owners for position in range(phi.rank)]
 
 
-def combined_features(bank: KernelBank, weights: ArrayLike) -> AttributeFeatures | LandmarkFeatures:
+def combined_features(
+    bank: KernelBank, weights: ArrayLike, standardization: Standardization | None = None
+) -> AttributeFeatures | LandmarkFeatures:
     """Return the feature map of ``sum_j weights_j K_j``, without the kernels of weight zero.
+
+    The ``standardization`` is that of the columns of an :class:`AttributeBank`.
 
     Examples
     --------
@@ -89,7 +98,7 @@ def combined_features(bank: KernelBank, weights: ArrayLike) -> AttributeFeatures
     active = np.flatnonzero(chosen)
     scales = np.sqrt(chosen[active])
     if isinstance(bank, AttributeBank):
-        return AttributeFeatures(active, scales)
+        return AttributeFeatures(active, scales, standardization)
     if isinstance(bank, FactorBank):
         return LandmarkFeatures(active, tuple(bank.maps[j] for j in active), scales)
     raise TypeError(f"a {type(bank).__name__} has no feature map for new samples; build the bank with dense=False")
@@ -104,6 +113,8 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
     kernels: Any
     rank: int | float | None
     random_state: Any
+    #: Whether measurements are standardised for ``kernels=None``; a learner can have a parameter of this name.
+    standardize: bool = False
 
     def fit(self, X: Any, y: Any = None, *, pairs: Any = None) -> Self:
         raise NotImplementedError  # abstract: each learner has its own weights
@@ -170,7 +181,13 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
         else:
             chosen = linear_kernels() if self.kernels is None else self.kernels
         specs = self._name_kernels(chosen, X.shape[1])
+        self._standardization = self._find_standardization(X)
+        if self._standardization is not None:
+            X = self._standardization(X)
         return build_bank(X, specs, rank=self.rank, random_state=check_random_state(self.random_state))
+
+    def _find_standardization(self, X: Any) -> Standardization | None:
+        return standardization(X) if self.standardize and self.kernels is None else None
 
     def _name_kernels(self, chosen: Any, n_features: int) -> tuple[Kernel, ...]:
         """Return the kernels with column positions, and keep their names."""
@@ -187,7 +204,7 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
 
     def _combine(self, bank: KernelBank, weights: Array) -> None:
         self.kernel_weights_ = weights
-        self._features = combined_features(bank, weights)
+        self._features = combined_features(bank, weights, self._standardization)
 
     @property
     def _is_precomputed(self) -> bool:

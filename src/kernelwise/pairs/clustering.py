@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from ..checks import check_choice, check_count
@@ -23,6 +24,9 @@ __all__ = ["PairKernelClustering"]
 
 Array = NDArray[np.float64]
 
+#: A row sum is rounding if it is below this multiple of what it would be if all entries were as large as the largest.
+ROUNDING = 1e-13
+
 
 class PairKernelClustering(ClusterMixin, BaseEstimator):
     r"""Learn a kernel from pairs, then cluster by the leading eigenvectors of its normalised affinity.
@@ -34,6 +38,10 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
     and k-means on the rows of the eigenvectors. No matrix of size n x n is formed. A new sample is placed by
     Nystroem's formula, :math:`u_j(x) = \lambda_j^{-1} d(x)^{-1/2} \phi(x)^\top F^\top D^{-1/2} u_j`, and assigned to
     the nearest centre.
+
+    With the default learner this is the method of the LKCnpc paper, made for many sparse attributes such as words. For
+    dense features with must-link and cannot-link pairs, some of them wrong, use
+    :class:`~kernelwise.NoisyPairClustering`: k-means that ignores the pairs is often better than this method there.
 
     Parameters
     ----------
@@ -171,7 +179,11 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
             return learner._fit_equal_weights(X)
         learner.fit(X, y, pairs=pairs)
         if isinstance(learner, CombinedKernelTransformer) and not learner.kernel_weights_.any():
-            warnings.warn("all kernel weights are zero; clustering with equal weights instead", stacklevel=3)
+            warnings.warn(
+                "all kernel weights are zero, so the pairs have no influence on the clusters: the samples were "
+                "clustered by the kernels with equal weights instead",
+                stacklevel=3,
+            )
             return clone(learner)._fit_equal_weights(X)
         return learner
 
@@ -187,7 +199,10 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         if normalize == "auto":
             ones = np.ones(n_samples)
             degrees = features @ (ones if self.learner_ is None else features.T @ ones)
-            normalize = possible_normalization(degrees)
+            diagonal = features.diagonal() if self.learner_ is None else row_norms(features, squared=True)
+            # Row sums of a centred kernel are nothing but rounding.
+            centred = np.abs(degrees).max() <= ROUNDING * n_samples * np.abs(diagonal).max()
+            normalize = "none" if centred else possible_normalization(degrees)
         n_components = min(self.n_components or self.n_clusters, n_samples)
         basis = spectral_basis(affinity, n_components, normalize=normalize, random_state=rng).positive()
         if not len(basis.values):

@@ -2,17 +2,16 @@
 
 import logging
 import warnings
-from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import rel_entr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 
 from ..checks import check_choice, check_count, is_number
 from ..cluster.prediction import on_blocks
-from ..kernels import FactorBank, KernelBank
 from ..kernels.combined import CombinedKernelTransformer
 from ..optim import HistoryRow, SolverResult
 from ..optim.bounded_newton import BoundedPoint, SeparableProblem, kkt_residual, minimize_bounded
@@ -23,7 +22,7 @@ from ..supervision.resolve import resolve_pairs
 from .audit.wrong_pairs import audit_pairs
 from .on_cluster import fit_on_cluster
 from .problem import forward_problem, pair_value_matrix
-from .statistics import PairMeans, check_informative, check_not_negative, implied_prior, keep_feasible, true_statistic
+from .statistics import PairMeans, check_informative, implied_prior, keep_feasible, mean_magnitudes, true_statistic
 
 __all__ = ["PairKernelLearner"]
 
@@ -49,11 +48,14 @@ class PairKernelLearner(CombinedKernelTransformer):
 
     The problem is strongly convex; a projected Newton method solves it and a dual point certifies the answer.
 
+    This is the method of the paper, made for many sparse attributes such as words. For dense features and pairs of
+    unknown noise, :class:`~kernelwise.NoisyPairClustering` finds better classes, and the noise of the pairs with them.
+
     Parameters
     ----------
     kernels : kernel, family of kernels, sequence of both, "precomputed" or None, default=None
-        None: one linear kernel per attribute, as in the paper; sparse data then stays sparse. "precomputed": X is a
-        stack of Gram matrices, (n, n) or (n, n, n_kernels).
+        None: one linear kernel per attribute, as in the paper; sparse data then stays sparse, and measurements are
+        standardised (see ``standardize``). "precomputed": X is a stack of Gram matrices, (n, n) or (n, n, n_kernels).
     alpha : float or None, default=None
         The penalty, lambda of the paper. None: 0.01 / n, as in the paper, with n the sum of the weights of the pairs.
     noise : PairNoise, "auto" or None, default=None
@@ -66,14 +68,23 @@ class PairKernelLearner(CombinedKernelTransformer):
         labels, :math:`\Pr(\hat y) = \sum_y T_{y \hat y} \Pr(y)`, which is **not convex**: the result is a stationary
         point and ``dual_gap_`` is infinite.
     feasible : float or None, default=0.9
-        With "statistic", keep :math:`|b^o_j|` below this fraction of the mean of :math:`k_j`. The true statistic of a
-        non-negative kernel is never above the mean. Without this limit, a few rare attributes can get weights of
+        With "statistic", keep :math:`|b^o_j|` below this fraction of the mean of :math:`|k_j|`. The true statistic is
+        never above this mean. Without this limit, a few rare attributes can get weights of
         :math:`10^4` and take over the kernel. None or False: no limit, as in the paper. With an intercept such weights
         are possible even with the limit. The limit is not needed, and not used, where no noise is corrected.
-    fit_intercept : bool, default=False
-        Add a bias without penalty to the log-odds. The paper has no bias and trains on as many positive as negative
-        pairs. With non-negative kernels and no bias, every pair gets at least even odds, so that all weights can become
-        zero if most pairs are negative.
+    fit_intercept : bool or "auto", default="auto"
+        Add a bias without penalty to the log-odds. With non-negative kernels and no bias, every pair gets at least even
+        odds. A kernel then gets a weight only if its values on positive pairs have a larger sum than its values on
+        negative pairs, and all weights become zero if most pairs are negative, however well the kernels tell the pairs
+        apart. The paper has no bias and trains on as many positive as negative pairs. "auto": there is a bias if the
+        given signs are so unbalanced that the bias alone pays for itself by the Bayesian information criterion,
+        :math:`N \, \mathrm{KL}(\hat p_+ \,\|\, \tfrac12) > \tfrac12 \log N`, with N the sum of the weights of the pairs
+        and :math:`\hat p_+` the fraction of pairs that are given as positive. Pairs drawn as in the paper, half of them
+        positive, never get a bias.
+    standardize : bool, default=True
+        With ``kernels=None``, standardise measurements: the columns of dense data with a negative value, or with fewer
+        zeros than other values, some of which are not one. Their kernels then have both signs. Sparse matrices, data of
+        0 and 1, and attributes that are mostly absent (zero) stay as they are. False: raw columns, as in the paper.
     rank : None, int or float, default=None
         As in :func:`kernelwise.kernels.build_bank`: None for factors that are exact up to rounding.
     tol : float, default=1e-6
@@ -140,7 +151,8 @@ class PairKernelLearner(CombinedKernelTransformer):
         noise: PairNoise | Literal["auto"] | None = None,
         correction: Literal["statistic", "none", "forward"] = "statistic",
         feasible: float | Literal[False] | None = 0.9,
-        fit_intercept: bool = False,
+        fit_intercept: bool | Literal["auto"] = "auto",
+        standardize: bool = True,
         rank: int | float | None = None,
         tol: float = 1e-6,
         max_iter: int = 500,
@@ -153,6 +165,7 @@ class PairKernelLearner(CombinedKernelTransformer):
         self.correction = correction
         self.feasible = feasible
         self.fit_intercept = fit_intercept
+        self.standardize = standardize
         self.rank = rank
         self.tol = tol
         self.max_iter = max_iter
@@ -195,14 +208,14 @@ class PairKernelLearner(CombinedKernelTransformer):
         known = resolve_pairs(pairs, y, bank.n_samples, random_state=rng, balance=True)
         assert known is not None  # they are required
         noise = self._resolve_noise(X, known, rng)
-        weights = self._learn(pair_value_matrix(bank, known), known, noise, slack=lambda: _largest_errors(bank))
+        weights = self._learn(pair_value_matrix(bank, known), known, noise)
         self._combine(bank, weights)
         self._warn_of_doubtful_results(noise)
         return self
 
-    def _learn(self, values: Any, pairs: Any, noise: PairNoise | None, *, slack: Callable[[], float | Array]) -> Array:
+    def _learn(self, values: Any, pairs: Any, noise: PairNoise | None) -> Array:
         """Solve the problem of kernel values on pairs, and return the weights of the kernels."""
-        problem = self._problem(values, pairs, noise, slack)
+        problem = self._problem(values, pairs, noise)
         callback = _log_row if self.verbose else None
         result = minimize_bounded(problem, tol=self.tol, max_iter=self.max_iter, callback=callback)
         self._keep(result)
@@ -230,29 +243,36 @@ class PairKernelLearner(CombinedKernelTransformer):
         mean = grams if grams.ndim == 2 else grams.mean(axis=2)
         return audit_pairs(mean, pairs, metric="precomputed", random_state=rng)
 
-    def _problem(
-        self, values: Any, pairs: Any, noise: PairNoise | None, slack: Callable[[], float | Array]
-    ) -> SeparableProblem:
+    def _problem(self, values: Any, pairs: Any, noise: PairNoise | None) -> SeparableProblem:
         """The problem for the chosen correction; its ingredients become fitted attributes."""
         means = PairMeans.of(pairs, values)
+        n_pairs = float(pairs.weights.sum())
         self._fraction_positive = means.fraction_positive
         self.noise_ = PairNoise(means.fraction_positive, 1.0, 1.0) if noise is None else noise
-        self.alpha_ = 0.01 / float(pairs.weights.sum()) if self.alpha is None else float(self.alpha)
+        self.alpha_ = 0.01 / n_pairs if self.alpha is None else float(self.alpha)
         self.statistic_ = means.given_statistic
         prior = means.fraction_positive
+        self._has_intercept = self._wants_intercept(means.fraction_positive, n_pairs)
         if noise is not None and self.correction == "forward":
-            return forward_problem(values, pairs, noise, penalty=self.alpha_, fit_bias=self.fit_intercept)
+            return forward_problem(values, pairs, noise, penalty=self.alpha_, fit_bias=self._has_intercept)
         if noise is not None and self.correction == "statistic":
             prior = noise.prior
             self.statistic_ = true_statistic(means, noise)
             if self.feasible:
-                check_not_negative(values, self.kernel_names_, pairs, self.feasible, slack=slack())
-                self.statistic_ = keep_feasible(self.statistic_, means.overall, self.feasible)
-        bias = 2 * prior - 1 if self.fit_intercept else None
+                self.statistic_ = keep_feasible(self.statistic_, mean_magnitudes(pairs, values), self.feasible)
+            self._has_intercept &= 0 < prior < 1  # the bias would be infinite
+        bias = 2 * prior - 1 if self._has_intercept else None
         return statistic_problem(values, pairs.weights, self.statistic_, penalty=self.alpha_, bias_statistic=bias)
 
+    def _wants_intercept(self, fraction_positive: float, n_pairs: float) -> bool:
+        """Whether there is a bias; "auto" asks whether the bias alone pays for itself (see ``fit_intercept``)."""
+        if self.fit_intercept != "auto":
+            return bool(self.fit_intercept)
+        divergence = rel_entr(fraction_positive, 0.5) + rel_entr(1 - fraction_positive, 0.5)
+        return bool(n_pairs * divergence > 0.5 * np.log(max(n_pairs, 2.0)))
+
     def _keep(self, result: SolverResult[BoundedPoint]) -> None:
-        self.intercept_ = float(result.point.w[-1]) if self.fit_intercept else 0.0
+        self.intercept_ = float(result.point.w[-1]) if self._has_intercept else 0.0
         self.objective_ = result.certificate.primal
         self.dual_gap_ = result.certificate.gap
         self.kkt_residual_ = kkt_residual(result.point)
@@ -273,6 +293,10 @@ class PairKernelLearner(CombinedKernelTransformer):
         off = self.feasible is None or self.feasible is False
         if not off and not (is_number(self.feasible) and 0 < self.feasible <= 1):
             raise ValueError(f"feasible must lie above 0 and be at most 1, or be None or False, got {self.feasible!r}")
+        if not isinstance(self.fit_intercept, bool | np.bool_) and self.fit_intercept != "auto":
+            raise ValueError(f'fit_intercept must be True, False or "auto", got {self.fit_intercept!r}')
+        if not isinstance(self.standardize, bool | np.bool_):
+            raise ValueError(f"standardize must be True or False, got {self.standardize!r}")
         if not (is_number(self.tol) and 0 < self.tol < 1):
             raise ValueError(f"tol must lie between 0 and 1, got {self.tol!r}")
         check_count("max_iter", self.max_iter)
@@ -281,7 +305,7 @@ class PairKernelLearner(CombinedKernelTransformer):
 
     def _check_noise(self, noise: PairNoise) -> None:
         check_informative(noise)
-        if self.fit_intercept and not 0 < noise.prior < 1:
+        if self.fit_intercept is True and not 0 < noise.prior < 1:
             raise ValueError(
                 f"fit_intercept needs a prior of noise inside (0, 1), got {noise.prior:g}: the bias would be infinite"
             )
@@ -305,23 +329,28 @@ class PairKernelLearner(CombinedKernelTransformer):
             )
         if not self.kernel_weights_.any():
             warnings.warn(
-                "all kernel weights are zero: no kernel speaks for the positive pairs, so the learned kernel is zero. "
-                "Where negative pairs prevail, use fit_intercept=True or as many positive as negative pairs",
+                self._why_zero(),
                 UserWarning,
                 stacklevel=3,
             )
+
+    def _why_zero(self) -> str:
+        fact = "all kernel weights are zero, so the learned kernel is zero: "
+        if self._has_intercept:
+            return (
+                f"{fact}no kernel is larger on positive pairs than on negative pairs; use other kernels, such as "
+                "gaussian_kernels(), or NoisyPairClustering, which models classes of dense features"
+            )
+        return (
+            f"{fact}without an intercept a kernel needs a larger sum over the positive pairs than over the negative "
+            f'pairs, and {self._fraction_positive:.0%} of the pairs are positive; use fit_intercept="auto" or True, or '
+            "as many positive as negative pairs"
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True  # unless pairs are given, of which scikit-learn knows nothing
         return tags
-
-
-def _largest_errors(bank: KernelBank) -> float | Array:
-    """The largest error of a value of each kernel; no entry of a positive matrix exceeds its largest diagonal entry."""
-    if not isinstance(bank, FactorBank):
-        return 0.0
-    return bank.residuals * bank.diagonals().max(axis=1) / np.maximum(1.0 - bank.residuals, 0.1)
 
 
 def _log_row(row: HistoryRow) -> None:

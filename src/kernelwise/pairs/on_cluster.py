@@ -17,6 +17,7 @@ from ..cluster.landmarks import choose_block_maps
 from ..kernels import AttributeBank, Kernel, linear_kernels
 from ..kernels.build import one_linear_kernel_per_attribute, tolerance_and_rank
 from ..kernels.combined import AttributeFeatures, LandmarkFeatures
+from ..kernels.standardize import Standardization
 from ..samples import check_magnitude
 from ..supervision import Pairs
 from .problem import pair_value_matrix
@@ -38,27 +39,21 @@ class PairDesign:
     pairs: BlockPairs
     X: BlockArray
     maps: Maps | None
-    residuals: Array
+    standardization: Standardization | None  # of attributes
     n_kernels: int
 
     def values(self) -> BlockArray:
         """Return the values of all kernels on all pairs, on the workers."""
-        function = _attribute_values if self.maps is None else _landmark_values
-        return values_of_pairs(self.pairs, self.X, function, self.maps, self.n_kernels).persist()
-
-    def slack(self) -> float | Array:
-        """Return the largest error of a value of each kernel."""
-        if self.maps is None:
-            return 0.0
-        largest = self.X.reduce_rows(_largest_diagonals, np.maximum, maps=self.maps)
-        return self.residuals * np.asarray(largest) / np.maximum(1.0 - self.residuals, 0.1)
+        function: Any = _attribute_values if self.maps is None else _landmark_values
+        shared: Any = self.standardization if self.maps is None else self.maps
+        return values_of_pairs(self.pairs, self.X, function, shared, self.n_kernels).persist()
 
     def features(self, weights: Array) -> AttributeFeatures | LandmarkFeatures:
         """Return the feature map of the combined kernel."""
         active = np.flatnonzero(weights)
         scales = np.sqrt(weights[active])
         if self.maps is None:
-            return AttributeFeatures(active, scales)
+            return AttributeFeatures(active, scales, self.standardization)
         return LandmarkFeatures(active, tuple(self.maps[j] for j in active), scales)
 
 
@@ -75,34 +70,43 @@ def fit_on_cluster(learner: Any, X: Any, pairs: Any) -> Any:
         samples = read_samples_in_blocks(engine, learner, X)
         kernels = linear_kernels() if learner.kernels is None else learner.kernels
         specs = learner._name_kernels(kernels, samples.shape[1])
-        design = read_design(engine, samples, pairs, specs, learner.rank, check_random_state(learner.random_state))
+        standard = learner._find_standardization(samples)
+        design = read_design(
+            engine, samples, pairs, specs, standard, learner.rank, check_random_state(learner.random_state)
+        )
         audited: tuple[Any, Any] = None, None
         if isinstance(learner.noise, str):
             audited = rows_of_pairs(design.pairs.sample(AUDITED_PAIRS, rng), design.X)
         noise = learner._resolve_noise(*audited, rng)
-        learner.kernel_weights_ = learner._learn(design.values(), design.pairs, noise, slack=design.slack)
+        learner.kernel_weights_ = learner._learn(design.values(), design.pairs, noise)
         learner._features = design.features(learner.kernel_weights_)
         learner._warn_of_doubtful_results(noise)
     return learner
 
 
 def read_design(
-    engine: Engine, samples: BlockArray, pairs: Any, specs: Sequence[Kernel], rank: Any, rng: np.random.RandomState
+    engine: Engine,
+    samples: BlockArray,
+    pairs: Any,
+    specs: Sequence[Kernel],
+    standard: Standardization | None,
+    rank: Any,
+    rng: np.random.RandomState,
 ) -> PairDesign:
     """Validate the pairs and prepare the kernels."""
     known = read_pairs(engine, pairs, len(samples))
     if one_linear_kernel_per_attribute(specs, samples.shape[1]):
-        return PairDesign(known, samples, None, np.zeros(len(specs)), len(specs))
+        return PairDesign(known, samples, None, standard, len(specs))
     tol, max_rank = tolerance_and_rank(rank)
     (sample,) = sample_rows([samples], LANDMARK_ROWS, rng)
-    maps, residuals = choose_block_maps(
+    maps, _ = choose_block_maps(
         samples, sample, specs, tol=tol, max_rank=max_rank, center=False, scale=False, random_state=rng
     )
-    return PairDesign(known, samples, maps, residuals, len(maps))
+    return PairDesign(known, samples, maps, None, len(maps))
 
 
-def _attribute_values(rows: Any, pairs: Pairs, shared: None) -> Any:
-    return pair_value_matrix(AttributeBank(rows), pairs)
+def _attribute_values(rows: Any, pairs: Pairs, standard: Standardization | None) -> Any:
+    return pair_value_matrix(AttributeBank(rows if standard is None else standard(rows)), pairs)
 
 
 def _landmark_values(rows: Any, pairs: Pairs, maps: Maps) -> Array:
@@ -114,7 +118,3 @@ def _landmark_values(rows: Any, pairs: Pairs, maps: Maps) -> Array:
             values[part, j] = np.einsum("ik,ik->i", features[pairs.rows[part]], features[pairs.cols[part]])
     check_magnitude(values, "the kernels", least=0.0)
     return values
-
-
-def _largest_diagonals(rows: Any, *, maps: Maps) -> Array:
-    return np.array([np.max((feature_map(rows) ** 2).sum(axis=1), initial=0.0) for feature_map in maps])

@@ -44,13 +44,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import check_positive
-from ..rows import compute, reduce_rows
+from ..rows import compute, map_rows
 from ..supervision import PairNoise, Pairs
 
 Array = NDArray[np.float64]
-
-#: A negative kernel value is rounding if its size is below this fraction of the largest kernel value.
-ROUNDING = 1e-8
 
 
 @dataclass(frozen=True)
@@ -156,57 +153,29 @@ def true_statistic(means: PairMeans, noise: PairNoise) -> Array:
     return noise.prior * positive - (1 - noise.prior) * negative
 
 
-def keep_feasible(statistic: Array, overall: Array, strength: float) -> Array:
-    r"""Limit a statistic of non-negative kernels to the values that a true statistic can have: :math:`|b^o| \le s\, a`.
+def mean_magnitudes(pairs: Pairs, values: Any) -> Array:
+    r"""The mean of :math:`|k|` over all pairs; for a kernel that is not negative this is :math:`a[k]`.
 
-    For :math:`k \ge 0`, :math:`|E[Y k]| \le E[k]`. The estimate for a rare attribute can break this inequality. The
-    likelihood then grows without end in the weight of the attribute, the penalty alone stops the weight, at
-    :math:`(b^o - a) / (2 \lambda)`, and a few rare attributes take over. The paper does not discuss this. A strength s
-    below one leaves room for the doubt that remains after a few pairs; a kernel that is the only one then has a weight
-    of at most :math:`\log((1 + s) / (1 - s)) / k`.
+    >>> mean_magnitudes(Pairs([0, 0], [1, 2], [1, -1], n_samples=3), np.array([[0.5, 1.0], [0.5, -3.0]]))
+    array([0.5, 2. ])
+    """
+    return PairMeans.of(pairs, map_rows(values, abs)).overall
+
+
+def keep_feasible(statistic: Array, magnitudes: Array, strength: float) -> Array:
+    r"""Limit a statistic to the values that a true statistic can have: :math:`|b^o| \le s\, E|k|`.
+
+    The labels are signs, so :math:`|E[Y k]| \le E|k|`, and :math:`E|k| = a` for a kernel that is not negative. The
+    estimate for a rare attribute can break this inequality. The likelihood then grows without end in the weight of the
+    attribute, the penalty alone stops the weight, at :math:`(b^o - E|k|) / (2 \lambda)`, and a few rare attributes take
+    over. The paper does not discuss this. A strength s below one leaves room for the doubt that remains after a few
+    pairs; a constant kernel that is the only one then has a weight of at most :math:`\log((1 + s) / (1 - s)) / k`.
 
     >>> keep_feasible(np.array([3.0, -0.1]), np.array([1.0, 1.0]), 0.9)
     array([ 0.9, -0.1])
     """
-    limit = strength * np.maximum(overall, 0.0)
+    limit = strength * magnitudes
     return np.clip(statistic, -limit, limit)
-
-
-def check_not_negative(
-    values: Any, names: tuple[str, ...], pairs: Pairs, strength: float, *, slack: float | Array = 0.0
-) -> None:
-    """Raise a ValueError that names a kernel with a negative value on some pair.
-
-    ``slack`` is how far below zero a value may be: the error of kernels that are approximated.
-
-    >>> check_not_negative(np.array([[-1.0]]), ("linear[0]",), Pairs([0], [3], [1], n_samples=4), 0.9)
-    Traceback (most recent call last):
-        ...
-    ValueError: feasible=0.9 needs kernels that are not negative, but linear[0] of samples 0 and 3 is -1; ...
-    """
-    lowest, highest = np.array([1.0, -1.0])[:, None] * np.asarray(reduce_rows(values, _column_ranges, np.minimum))
-    excess = lowest + slack + ROUNDING * np.abs(highest)
-    kernel = int(np.argmin(excess))
-    if excess[kernel] >= 0:
-        return
-    _, row, col = np.asarray(reduce_rows(values[:, [kernel]], _lowest_pair, min, pairs.rows, pairs.cols))
-    raise ValueError(
-        f"feasible={strength:g} needs kernels that are not negative, but {names[kernel]} of samples "
-        f"{int(row)} and {int(col)} is {lowest[kernel]:.4g}; pass feasible=None, scale features to be "
-        "non-negative, or use kernels such as gaussian_kernels()"
-    )
-
-
-def _column_ranges(values: Any) -> Array:
-    """The least entry of every column, and minus the largest, so that the ranges of blocks merge by the minimum."""
-    bounds = (values.min(axis=0), -values.max(axis=0))
-    return np.stack([bound if isinstance(bound, np.ndarray) else bound.toarray().ravel() for bound in bounds])
-
-
-def _lowest_pair(column: Any, rows: Any, cols: Any) -> tuple[float, int, int]:
-    entries = (column if isinstance(column, np.ndarray) else column.toarray()).ravel()
-    pair = int(np.argmin(entries))
-    return float(entries[pair]), int(rows[pair]), int(cols[pair])
 
 
 def pair_weight_bound(

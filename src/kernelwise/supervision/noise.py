@@ -77,6 +77,23 @@ class PairNoise:
         """
         return abs(self.precision_positive + self.precision_negative - 1) < 1e-12
 
+    @property
+    def flip_rates(self) -> tuple[float, float]:
+        r"""The rates :math:`\Pr(\hat Y = - \mid Y = +)` and :math:`\Pr(\hat Y = + \mid Y = -)`.
+
+        The share of the pairs given as +1 follows from the prior and the precisions; where the matrix is singular, the
+        share is not known, and both rates are one half.
+
+        >>> PairNoise(prior=0.5, precision_positive=0.8, precision_negative=0.8).flip_rates
+        (0.2, 0.2)
+        """
+        if self.is_singular:
+            return 0.5, 0.5
+        d_pos, d_neg, prior = self.precision_positive, self.precision_negative, self.prior
+        share = min(max((prior - (1 - d_neg)) / (d_pos + d_neg - 1), 0.0), 1.0)
+        rates = (1 - d_neg) * (1 - share) / max(prior, 1e-12), (1 - d_pos) * share / max(1 - prior, 1e-12)
+        return round(min(rates[0], 1.0), 12), round(min(rates[1], 1.0), 12)
+
     @classmethod
     def estimate(cls, pairs: "Pairs", true_labels: ArrayLike, index: ArrayLike) -> Self:
         r"""Estimate the noise of ``pairs`` from a few checked pairs, whose true labels are known.

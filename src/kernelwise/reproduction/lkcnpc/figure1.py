@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 
 from ...metrics import normalized_mutual_info
 from ...pairs.clustering import PairKernelClustering
-from ...pairs.learner import PairKernelLearner
 from ...supervision import PairNoise, Pairs
 from ..figures import Line, line_panels, mean_line
 from ..records import Record
 from ..spec import Cell, Experiment
 from ..tables import Table, distinct, grouped, mean_std
-from .table2 import LOADERS, TITLES
+from .table2 import LOADERS, TITLES, papers_learner
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,12 +72,12 @@ def run_figure_cell(cell: Cell, seed: int) -> dict[str, Any]:
     noisy = perfect.flip(FLIPS, random_state=seed)
     clean, flipped = PairNoise(0.5, 1.0, 1.0), PairNoise.from_flip_rates(0.5, FLIPS, FLIPS)
     learners = {
-        PERFECT: (PairKernelLearner(noise=clean), perfect),
-        NOISY: (PairKernelLearner(noise=flipped), noisy),
-        UNCORRECTED: (PairKernelLearner(correction="none"), noisy),
-        FEASIBLE_ONLY: (PairKernelLearner(noise=clean), noisy),
-        PERFECT + AS_PRINTED: (PairKernelLearner(noise=clean, feasible=None), perfect),
-        NOISY + AS_PRINTED: (PairKernelLearner(noise=flipped, feasible=None), noisy),
+        PERFECT: (papers_learner(noise=clean), perfect),
+        NOISY: (papers_learner(noise=flipped), noisy),
+        UNCORRECTED: (papers_learner(correction="none"), noisy),
+        FEASIBLE_ONLY: (papers_learner(noise=clean), noisy),
+        PERFECT + AS_PRINTED: (papers_learner(noise=clean, feasible=None), perfect),
+        NOISY + AS_PRINTED: (papers_learner(noise=flipped, feasible=None), noisy),
     }
     n_clusters = len(np.unique(y))
     nmi, weights, gaps = {}, {}, []

@@ -1,0 +1,10 @@
+"""Classes of samples from features and from pairs of unknown noise: one model for clusters, rates and pairs.
+
+Read in this order:
+
+1. ``evidence.py``: what pairs tell of classes, by belief propagation, and how often pairs are wrong.
+2. ``features.py``: what features tell of classes, by ridge regression that leaves out the sample itself.
+3. ``starts.py``: clusters to start from.
+4. ``search.py``: classes and rates by turns from every start, the best fit, and whether the pairs help.
+5. ``counts.py``: the number of classes, and averages over the likely numbers.
+"""

@@ -1,0 +1,74 @@
+"""The number of classes: the fewest that tell the labels, each left out, as well as the best number.
+
+Every number of classes gets a few short runs. A number is *likely* if its fit tells the labels as well as the best fit
+up to some standard errors. The fewest of the likely classes are the number that is reported, and an average over the
+likely fits is a better judge of single pairs than any one of them.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import silhouette_score
+
+from .evidence import PairEvidence
+from .features import ClassFeatures, NoFeatures
+from .search import ClassFit, ClassSearch, Recipe
+
+Array = NDArray[np.float64]
+
+#: The runs for every number of classes.
+RECIPES = (Recipe("k-means"), Recipe("features and pairs"), Recipe("core"), Recipe("core", trusting=True))
+#: The largest number of classes that is tried; a class needs this many samples in the mean.
+MOST_CLASSES, LEAST_MEMBERS = 60, 6
+#: The search ends when this many larger numbers in turn tell the labels worse than the best number.
+ENOUGH = 3
+#: A number is as good as the best number if it loses at most this many standard errors.
+MARGIN = 1.0
+#: Without pairs, the number of clusters is that of the best silhouette on at most this many samples.
+SILHOUETTE_ROWS = 2000
+
+
+def numbers_of_classes(n_samples: int) -> Iterator[int]:
+    """Yield 2, 3, ..., 8, and then steps of about a sixth."""
+    count = 2
+    while count <= min(MOST_CLASSES, max(n_samples // LEAST_MEMBERS, 2)):
+        yield count
+        count += max(1, (count + 1) // 6 + (count >= 8))
+
+
+def fits_by_count(
+    columns: Array | None, features: ClassFeatures | NoFeatures, evidence: PairEvidence, seed: int
+) -> list[ClassFit]:
+    """The best fit of every number of classes that was tried, fewest classes first."""
+    fits: list[ClassFit] = []
+    for count in numbers_of_classes(evidence.n_samples):
+        search = ClassSearch(columns, features, evidence, count, seed)
+        runs = search.short_runs(RECIPES if columns is not None else None)
+        fits.append(max(runs, key=ClassFit.bold))
+        totals = [float(fit.log_chance.sum()) for fit in fits]
+        if len(totals) - 1 - int(np.argmax(totals)) >= ENOUGH:
+            break
+    return fits
+
+
+def likely_fits(fits: list[ClassFit], margin: float = MARGIN) -> list[ClassFit]:
+    """The fits that tell the labels as well as the best fit up to a margin in standard errors, fewest classes first."""
+    best = max(fits, key=lambda fit: float(fit.log_chance.sum()))
+    losses = [best.log_chance - fit.log_chance for fit in fits]
+    return [
+        fit for fit, loss in zip(fits, losses, strict=True) if loss.sum() <= margin * np.sqrt(np.sum(loss**2)) + 1e-9
+    ]
+
+
+def clusters_without_pairs(columns: Array, features: ClassFeatures, evidence: PairEvidence, seed: int) -> int:
+    """The number of clusters of features with the best silhouette."""
+    some = np.random.RandomState(seed).permutation(len(columns))[:SILHOUETTE_ROWS]
+    scores: dict[int, float] = {}
+    for count in numbers_of_classes(len(columns)):
+        clusters = ClassSearch(columns, features, evidence, count, seed).clusters("k-means", evidence)[some]
+        if 1 < len(np.unique(clusters)) < len(some):
+            scores[count] = float(silhouette_score(columns[some], clusters))
+        if len(scores) > 2 * ENOUGH and max(scores, key=scores.__getitem__) <= count // 2:
+            break
+    return max(scores, key=scores.__getitem__) if scores else 1

@@ -1,0 +1,169 @@
+r"""What noisy pairs tell of the classes of their samples.
+
+Sample i is of class :math:`z_i`, one of K. A pair of samples was labelled one or several times, each label + ("the same
+class") or - ("different classes") with
+
+.. math:: a = \Pr(- \mid z_i = z_j), \qquad b = \Pr(+ \mid z_i \ne z_j), \qquad a + b < 1.
+
+The labels of one pair are then likelier within a class than between classes by the factor
+
+.. math:: \omega_{ij} = \Bigl(\frac{1-a}{b}\Bigr)^{n^+_{ij}} \Bigl(\frac{a}{1-b}\Bigr)^{n^-_{ij}}.
+
+True labels are transitive, so that contradictions between pairs tell :math:`a` and :math:`b` without any checked pair.
+Belief propagation gives, for every pair, the chance that both samples share a class *without the labels of the pair*:
+with mean-field beliefs a wrong pair would vouch for itself, and the rates would be too small.
+
+==================  =================================================================================
+``prior`` (n, K)    log-probabilities of the classes by the features, with the shares of the classes
+``messages``        one row of class probabilities per direction of a pair: sample i without its pair with j
+``belief`` (n, K)   class probabilities of every sample by features and all pairs
+``apart``           Pr(one class) of every distinct pair, without its own labels
+``same``            Pr(one class) of every distinct pair, with its own labels
+==================  =================================================================================
+
+References
+----------
+J. S. Yedidia, W. T. Freeman, Y. Weiss. Constructing free-energy approximations and generalized belief propagation
+algorithms. IEEE Transactions on Information Theory 51, 2005.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import logsumexp, softmax
+
+from ...supervision import Pairs
+from ...supervision.graph import pair_keys
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Rates are at least this, because no source is always right; both together stay below one by twice this.
+LEAST_RATE = 0.005
+#: The rates are estimated as if, among some more labels, these many were wrong and these many right.
+EXTRA_WRONG, EXTRA_RIGHT = 1.0, 3.0
+#: The share of the old message in the new one: undamped messages can oscillate.
+DAMPING = 0.5
+#: Log-odds of one pair are cut here. A verdict of a person who checked a pair has these log-odds.
+LARGEST_ODDS, VERDICT_ODDS = 30.0, 10.0
+
+
+class Rates(NamedTuple):
+    """How often a label is wrong: + or - within a class (``split``), and between classes (``joined``)."""
+
+    split: float  # a = Pr(- | one class)
+    joined: float  # b = Pr(+ | different classes)
+
+
+class PairEvidence:
+    """The m distinct pairs with the weights of their + and - labels, and the log-odds that verdicts add to them.
+
+    Message t goes from the first to the second sample of pair t, and message m + t goes back.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import Pairs
+    >>> from kernelwise.pairs.classes.evidence import PairEvidence, Rates
+    >>> evidence, index = PairEvidence.of_pairs(Pairs([0, 1, 1], [1, 0, 2], [1, 1, -1], n_samples=3))
+    >>> evidence.plus.tolist(), evidence.minus.tolist(), index.tolist()
+    ([2.0, 0.0], [0.0, 1.0], [0, 0, 1])
+    >>> evidence.odds(Rates(0.1, 0.1)).round(3).tolist()
+    [81.0, 0.111]
+    """
+
+    def __init__(
+        self, rows: Index, cols: Index, plus: Array, minus: Array, n_samples: int, verdicts: Array | None = None
+    ) -> None:
+        self.rows, self.cols, self.plus, self.minus = rows, cols, plus, minus
+        self.verdicts = np.zeros(len(rows)) if verdicts is None else verdicts
+        self.n_samples, self.n_pairs = n_samples, len(rows)
+        self.sources = np.concatenate([rows, cols])
+        ends, positions = np.concatenate([cols, rows]), np.arange(2 * len(rows))
+        shape = (n_samples, 2 * len(rows))
+        self.gather = sp.csr_array((np.ones(2 * len(rows)), (ends, positions)), shape=shape)
+
+    @classmethod
+    def of_pairs(cls, pairs: Pairs) -> tuple["PairEvidence", Index]:
+        """The evidence of given pairs, and for every given pair its position among the distinct pairs."""
+        _, first, index = np.unique(pair_keys(pairs.rows, pairs.cols), return_index=True, return_inverse=True)
+        kinds = [np.where(pairs.labels == label, pairs.weights, 0.0) for label in (1, -1)]
+        plus, minus = (np.bincount(index, weights=weights, minlength=len(first)) for weights in kinds)
+        return cls(pairs.rows[first], pairs.cols[first], plus, minus, pairs.n_samples), index
+
+    def part(self, chosen: NDArray[np.bool_]) -> "PairEvidence":
+        """Some of the distinct pairs."""
+        parts = self.rows[chosen], self.cols[chosen], self.plus[chosen], self.minus[chosen]
+        return PairEvidence(*parts, self.n_samples, self.verdicts[chosen])
+
+    def checked(self, positions: Index, truth: Array) -> "PairEvidence":
+        """The same pairs, of which people found some to be of one class (+1) or not (-1)."""
+        verdicts = self.verdicts + np.bincount(positions, weights=VERDICT_ODDS * truth, minlength=self.n_pairs)
+        return PairEvidence(self.rows, self.cols, self.plus, self.minus, self.n_samples, verdicts)
+
+    def odds(self, rates: Rates) -> Array:
+        """How many times likelier the labels of each pair are within a class than between classes."""
+        split, joined = rates
+        logs = self.plus * np.log((1.0 - split) / joined) + self.minus * np.log(split / (1.0 - joined))
+        return np.asarray(np.exp(np.clip(logs + self.verdicts, -LARGEST_ODDS, LARGEST_ODDS)))
+
+    def likelihood(self, same: Array, rates: Rates) -> Array:
+        """The log-probability of the labels of each pair, if its samples share a class with chance ``same``."""
+        between = self.plus * np.log(rates.joined) + self.minus * np.log(1.0 - rates.joined)
+        return between + np.log1p((self.odds(rates) - 1.0) * same)
+
+    def propagate(self, prior: Array, messages: Array, rates: Rates, n_steps: int) -> tuple[Array, Array]:
+        """Take damped steps of messages; return the beliefs and the messages."""
+        excess = np.tile(self.odds(rates) - 1.0, 2)[:, None]
+        back = self.n_pairs
+        for _ in range(n_steps):
+            told = np.log1p(excess * messages)
+            logs = prior + self.gather @ told
+            # What a sample tells along a pair leaves out what the sample was told along this pair.
+            cavity = logs[self.sources]
+            cavity[:back] -= told[back:]
+            cavity[back:] -= told[:back]
+            messages = DAMPING * messages + (1.0 - DAMPING) * softmax(cavity, axis=1)
+        return softmax(prior + self.gather @ np.log1p(excess * messages), axis=1), messages
+
+    def apart(self, messages: Array) -> Array:
+        """Pr(one class) of every distinct pair, without its own labels."""
+        chance = np.einsum("tk,tk->t", messages[: self.n_pairs], messages[self.n_pairs :])
+        return np.clip(chance, 1e-9, 1.0 - 1e-9)
+
+    def together(self, belief: Array) -> Array:
+        """Pr(one class) of every distinct pair, by the beliefs about its two samples."""
+        return np.clip(np.einsum("tk,tk->t", belief[self.rows], belief[self.cols]), 1e-9, 1.0 - 1e-9)
+
+    def same(self, apart: Array, rates: Rates) -> Array:
+        """Pr(one class) of every distinct pair, with its own labels."""
+        odds = self.odds(rates)
+        return odds * apart / (odds * apart + 1.0 - apart)
+
+    def fit_rates(self, same: Array) -> Rates:
+        """The rates, given the chance of every distinct pair to share a class."""
+        kinds = ((same, self.minus), (1.0 - same, self.plus))
+        labels = self.plus + self.minus
+        wrong, right = EXTRA_WRONG, EXTRA_RIGHT
+        split, joined = (float((part @ flipped + wrong) / (part @ labels + wrong + right)) for part, flipped in kinds)
+        return informative(Rates(split, joined))
+
+    def evidence(self, prior: Array, messages: Array, rates: Rates) -> float:
+        """The logarithm of Pr(labels | features), by Bethe's approximation: exact if the pairs form no circle."""
+        excess, apart = self.odds(rates) - 1.0, self.apart(messages)
+        logs = prior + self.gather @ np.log1p(np.tile(excess, 2)[:, None] * messages)
+        between = self.plus * np.log(rates.joined) + self.minus * np.log(1.0 - rates.joined)
+        return float(between.sum() + logsumexp(logs, axis=1).sum() - np.log1p(excess * apart).sum())
+
+
+def informative(rates: Rates) -> Rates:
+    """The nearest rates with a label + that speaks for one class and not against it.
+
+    >>> informative(Rates(0.7, 0.6))
+    Rates(split=0.545, joined=0.445)
+    """
+    excess = max(rates.split + rates.joined + 2.0 * LEAST_RATE - 1.0, 0.0) / 2.0
+    low, high = LEAST_RATE, 1.0 - LEAST_RATE
+    return Rates(float(np.clip(rates.split - excess, low, high)), float(np.clip(rates.joined - excess, low, high)))

@@ -1,0 +1,265 @@
+r"""Classes and rates from features and noisy pairs, for a given number of classes.
+
+From every start, four steps by turns: the features are fitted to the beliefs, the pairs correct what the features tell,
+and the rates follow from both,
+
+.. math:: R \to T \propto R^2 \to P \text{ (features, left out)} \to R \text{ (pairs)} \to (a, b).
+
+The beliefs are sharpened, because a classifier that is fitted to its own soft answers flattens until it says nothing.
+
+Two sums compare fits: what the fit tells of each label *without this label*, and what features tell of each sample
+*without this sample*. A fit that is bent to wrong pairs has much of the first sum and little of the second. Both sums
+are still computed from the pairs that the fit was made of, so the last word have pairs that are held out: classes that
+use the pairs are taken only if they tell more of held-out labels than the clusters of the features alone. Ignoring the
+pairs is always among the candidates.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .evidence import PairEvidence, Rates
+from .features import ClassFeatures, NoFeatures, Told
+from .starts import Clusters, starting_clusters
+
+Array = NDArray[np.float64]
+
+#: Rounds of a short run from every start, of a long run from the best ones, and of a run without held-out pairs.
+N_SHORT, N_LONG, N_HELD = 8, 40, 10
+#: Steps of messages in every round, and rounds of rates where the features stay as they are.
+N_STEPS, N_FROZEN = 3, 10
+#: A run ends when beliefs change by less than this in the mean.
+SETTLED = 1e-4
+#: At the start, a sample is in its cluster with this probability and one of the others together.
+START_TRUST = 0.9
+#: What features tell counts this much beside what is told of labels: a bold and a cautious choice.
+BOLD, CAUTIOUS = 0.1, 0.5
+#: The number of folds of held-out pairs, and the gain in standard errors that classes from pairs have to show.
+N_FOLDS, LEAST_GAIN = 4, 0.5
+#: With fewer pairs, pairs correct the clusters of the features and do not change the classes.
+FEWEST_PAIRS = 20
+
+
+class Recipe(NamedTuple):
+    """A start, and whether it trusts the pairs at first or takes the rates from the clusters of the start."""
+
+    start: str
+    trusting: bool = False
+
+
+RECIPES = (
+    Recipe("k-means"),
+    Recipe("kernel k-means"),
+    Recipe("features, some pairs"),
+    Recipe("features and pairs"),
+    Recipe("pairs, some features"),
+    Recipe("pairs, some features", trusting=True),
+    Recipe("pairs"),
+    Recipe("pairs", trusting=True),
+    Recipe("core"),
+    Recipe("core", trusting=True),
+)
+WITHOUT_FEATURES = (Recipe("pairs"), Recipe("pairs", trusting=True))
+#: The rates of a trusting start.
+TRUSTED = Rates(0.1, 0.1)
+
+
+@dataclass(frozen=True)
+class ClassFit:
+    """Beliefs, messages and rates, and what the features tell; ``recipe`` is None for clusters of features alone."""
+
+    evidence: PairEvidence
+    recipe: Recipe | None
+    belief: Array
+    messages: Array
+    rates: Rates
+    told: Told
+
+    @cached_property
+    def apart(self) -> Array:
+        """Pr(one class) of every distinct pair, without its own labels."""
+        return self.evidence.apart(self.messages)
+
+    @cached_property
+    def same(self) -> Array:
+        """Pr(one class) of every distinct pair, with its own labels."""
+        return self.evidence.same(self.apart, self.rates)
+
+    @cached_property
+    def log_chance(self) -> Array:
+        """The log-probability of the labels of every distinct pair, told by everything else."""
+        return self.evidence.likelihood(self.apart, self.rates)
+
+    @property
+    def n_used(self) -> int:
+        """The number of classes that have members."""
+        return len(np.unique(self.belief.argmax(axis=1)))
+
+    @cached_property
+    def told_by_features(self) -> float:
+        """How many nats the features tell of the classes of all samples, each sample left out."""
+        shares = np.log(self.belief.mean(axis=0) + np.finfo(float).tiny)
+        return float(np.einsum("ik,ik->", self.belief, self.told.prior - shares))
+
+    def bold(self) -> float:
+        """A score by which pairs may bend the classes."""
+        return float(self.log_chance.sum()) + BOLD * self.told_by_features
+
+    def cautious(self) -> float:
+        """A score by which features have to tell the classes, too."""
+        evidence = self.evidence.evidence(self.told.prior, self.messages, self.rates)
+        return evidence + CAUTIOUS * self.told_by_features
+
+
+@dataclass(frozen=True)
+class Found:
+    """The candidates, the features alone first if there are features, and what each tells of every held-out pair.
+
+    ``held_out`` and ``held_same`` (n_candidates, n_pairs) are the log-probability of the labels of every distinct pair
+    and the chance that it shares a class, by a run without the pair.
+    """
+
+    candidates: list[ClassFit]
+    held_out: Array
+    held_same: Array
+
+    @cached_property
+    def best(self) -> int:
+        """The position of the candidate that tells most of held-out labels; classes from pairs have to be better."""
+        best = int(self.held_out.sum(axis=1).argmax())
+        gain = self.held_out[best] - self.held_out[0]
+        worth = self.candidates[0].recipe is not None or gain.sum() > LEAST_GAIN * np.sqrt(np.sum(gain**2))
+        return best if worth else 0
+
+    @property
+    def fit(self) -> ClassFit:
+        """The chosen candidate."""
+        return self.candidates[self.best]
+
+    @property
+    def ignores_pairs(self) -> bool:
+        """Whether the classes are clusters of the features, which pairs correct for single samples only."""
+        return self.fit.recipe is None
+
+
+class ClassSearch:
+    """One problem: samples, what their features tell, pairs and a number of classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import Pairs
+    >>> from kernelwise.pairs.classes.evidence import PairEvidence
+    >>> from kernelwise.pairs.classes.features import ClassFeatures
+    >>> from kernelwise.pairs.classes.search import ClassSearch
+    >>> y = np.repeat([0, 1], 40)
+    >>> X = np.column_stack([y, np.zeros(80)]) + 0.4 * np.random.RandomState(0).randn(80, 2)
+    >>> pairs = Pairs.from_labels(y, n_pairs=240, random_state=0).flip(0.2, random_state=0)
+    >>> features = ClassFeatures.of_kernels(X, None, np.random.RandomState(0))
+    >>> found = ClassSearch(X, features, PairEvidence.of_pairs(pairs)[0], 2, seed=0).find()
+    >>> bool(np.mean(found.fit.belief.argmax(axis=1) == y) in (0.0, 1.0))
+    True
+    """
+
+    def __init__(
+        self,
+        columns: Array | None,
+        features: ClassFeatures | NoFeatures,
+        evidence: PairEvidence,
+        n_classes: int,
+        seed: int,
+    ) -> None:
+        self.columns, self.features, self.evidence = columns, features, evidence
+        self.n_classes, self.seed = n_classes, seed
+
+    def find(self, recipes: tuple[Recipe, ...] | None = None) -> Found:
+        """Search from all starts, and keep the classes that held-out pairs prefer."""
+        alone = [] if self.columns is None else [self.features_alone(self.evidence)]
+        if alone and self.evidence.n_pairs < FEWEST_PAIRS:
+            return Found(alone, alone[0].log_chance[None], alone[0].apart[None])
+        fits = self.short_runs(recipes)
+        scores: tuple[Callable[[ClassFit], float], ...] = (ClassFit.cautious, ClassFit.bold)
+        best = {id(fit): fit for fit in (max(fits, key=score) for score in scores)}
+        candidates = alone + [self.settle(fit, N_LONG) for fit in best.values()]
+        return Found(candidates, *self.told_of_held_out_pairs(candidates))
+
+    def short_runs(self, recipes: tuple[Recipe, ...] | None = None) -> list[ClassFit]:
+        """A short run from every start."""
+        recipes = recipes or (RECIPES if self.columns is not None else WITHOUT_FEATURES)
+        clusters = {name: self.clusters(name, self.evidence) for name in dict.fromkeys(recipe.start for recipe in recipes)}
+        return [self.run(recipe, clusters[recipe.start], self.evidence, N_SHORT) for recipe in recipes]
+
+    def clusters(self, start: str, evidence: PairEvidence) -> Clusters:
+        return starting_clusters(start, self.columns, self.features.principal, evidence, self.n_classes, self.seed)
+
+    def run(self, recipe: Recipe, clusters: Clusters, evidence: PairEvidence, n_rounds: int) -> ClassFit:
+        """A run from clusters."""
+        belief = self._soft(clusters)
+        rates = TRUSTED if recipe.trusting else _rates_within(clusters, evidence)
+        start = ClassFit(evidence, recipe, belief, belief[evidence.sources], rates, Told(belief, -1, 1.0))
+        return self.settle(start, n_rounds)
+
+    def settle(self, fit: ClassFit, n_rounds: int) -> ClassFit:
+        """Rounds of features, pairs and rates."""
+        evidence, belief, messages, rates = fit.evidence, fit.belief, fit.messages, fit.rates
+        told = fit.told if fit.told.penalty >= 0 else None
+        for _ in range(n_rounds):
+            before, told = belief, self.features.tell(sharpened(belief), told)
+            belief, messages = evidence.propagate(told.prior, messages, rates, N_STEPS)
+            rates = evidence.fit_rates(evidence.same(evidence.apart(messages), rates))
+            if np.abs(belief - before).mean() < SETTLED:
+                break
+        assert told is not None
+        return ClassFit(evidence, fit.recipe, belief, messages, rates, told)
+
+    @cached_property
+    def _clusters_alone(self) -> tuple[Clusters, Told]:
+        clusters = self.clusters("k-means", self.evidence)
+        told = self.features.tell(np.eye(self.n_classes)[clusters])
+        # With equal trust in the cluster of a sample and in its neighbours, no pairs mean no change of clusters.
+        prior = np.log(0.5 * np.eye(self.n_classes)[clusters] + 0.5 * np.exp(told.prior))
+        return clusters, Told(prior, told.penalty, told.slope)
+
+    def features_alone(self, evidence: PairEvidence) -> ClassFit:
+        """Clusters of the features, which pairs correct for single samples only."""
+        clusters, told = self._clusters_alone
+        belief, rates = self._soft(clusters), _rates_within(clusters, evidence)
+        messages = belief[evidence.sources]
+        for _ in range(N_FROZEN):
+            belief, messages = evidence.propagate(told.prior, messages, rates, N_STEPS)
+            rates = evidence.fit_rates(evidence.same(evidence.apart(messages), rates))
+        return ClassFit(evidence, None, belief, messages, rates, told)
+
+    def told_of_held_out_pairs(self, candidates: list[ClassFit]) -> tuple[Array, Array]:
+        """What runs of every candidate's recipe without a pair tell of the pair, for all pairs."""
+        evidence = self.evidence
+        fold = np.random.RandomState(self.seed).permutation(evidence.n_pairs) % N_FOLDS
+        told, same = np.empty((2, len(candidates), evidence.n_pairs))
+        for k in range(N_FOLDS):
+            kept, judged = evidence.part(fold != k), evidence.part(fold == k)
+            for j, candidate in enumerate(candidates):
+                if candidate.recipe is None:
+                    fit = self.features_alone(kept)
+                else:
+                    clusters = self.clusters(candidate.recipe.start, kept)
+                    fit = self.run(candidate.recipe, clusters, kept, N_HELD)
+                same[j, fold == k] = together = judged.together(fit.belief)
+                told[j, fold == k] = judged.likelihood(together, fit.rates)
+        return told, same
+
+    def _soft(self, clusters: Clusters) -> Array:
+        return START_TRUST * np.eye(self.n_classes)[clusters] + (1.0 - START_TRUST) / self.n_classes
+
+
+def _rates_within(clusters: Clusters, evidence: PairEvidence) -> Rates:
+    return evidence.fit_rates((clusters[evidence.rows] == clusters[evidence.cols]).astype(np.float64))
+
+
+def sharpened(belief: Array) -> Array:
+    """Squared probabilities, scaled to sum to one."""
+    squares = belief**2
+    return squares / squares.sum(axis=1, keepdims=True)

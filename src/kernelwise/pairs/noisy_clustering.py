@@ -1,0 +1,262 @@
+"""Clusters from features and must-link / cannot-link pairs of unknown noise."""
+
+from collections.abc import Callable
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ..checks import check_choice, check_count, check_ends
+from ..kernels import resolve_kernels
+from ..samples import read_samples
+from ..supervision import PairNoise, Pairs
+from ..supervision.graph import pair_keys
+from ..supervision.resolve import resolve_pairs
+from .classes.columns import fit_columns
+from .classes.counts import clusters_without_pairs, fits_by_count, likely_fits
+from .classes.evidence import PairEvidence
+from .classes.features import ClassFeatures, NoFeatures
+from .classes.search import ClassSearch, Found
+from .classes.summary import noise_of, noise_intervals, quality_of, words_about
+from .one_kind import with_both_kinds
+
+__all__ = ["NoisyPairClustering"]
+
+Array = NDArray[np.float64]
+Predictor = Callable[[Any], Array]
+
+
+class NoisyPairClustering(ClusterMixin, BaseEstimator):
+    r"""Cluster samples by their features and by pairs, of which an unknown part is wrong.
+
+    Sample i has a class :math:`z_i`. Features tell the class by a kernel classifier that is learned together with the
+    classes. A pair is labelled wrongly with two unknown rates,
+
+    .. math:: a = \Pr(\text{given } - \mid z_i = z_j), \qquad b = \Pr(\text{given } + \mid z_i \ne z_j).
+
+    Classes, classifier and rates are learned by turns, from several starts; belief propagation keeps a wrong pair from
+    vouching for itself. Clusters of the features alone are always among the candidates, and pairs that are held out
+    decide: where the pairs do not help, the estimator ignores them and says so in ``diagnostic_``.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default="auto"
+        "auto": the fewest classes that tell the labels of the pairs, each left out, as well as the best number up to
+        one standard error. Without pairs: the number of clusters with the best silhouette.
+    kernels : kernel, family of kernels, sequence of both, or None, default=None
+        What the classifier sees. None: a linear kernel and two Gaussian kernels of the standardised columns. Words
+        (sparse rows, or rows that are mostly zero) are weighted by tf-idf and reduced to 200 coordinates first.
+    metric : {"features", "precomputed"}, default="features"
+        "precomputed": X is a symmetric similarity, (n, n) in ``fit`` and (n_new, n) in ``predict``.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    probabilities_ : ndarray of shape (n_samples, n_clusters_)
+        Probabilities of the classes, by features and pairs.
+    n_clusters_ : int
+    noise_ : PairNoise
+        The fractions of right labels among the pairs given as +1 and as -1, and of pairs that share a class: means of
+        ``pair_quality_``. ``noise_.flip_rates`` are the rates a and b.
+    noise_intervals_ : dict of str to pair of float
+        95 % intervals of "prior", "precision_positive" and "precision_negative", and of the rates "flipped_positive" (a)
+        and "flipped_negative" (b).
+    pair_quality_ : ndarray of shape (n_pairs,)
+        The chance that the label of each given pair is right.
+    pairs_ : Pairs or None
+        The given pairs, or the pairs made from y.
+    pairs_help_ : bool
+        Whether the clusters use the pairs: whether classes from features and pairs tell more of held-out pairs than
+        clusters of the features alone.
+    diagnostic_ : dict
+        "pairs" and "features" say in words whether either helps; "gain" is the number of bits per held-out pair that
+        the pairs add, "gain_error" its standard error, "feature_bits" the number of bits per sample that features tell
+        of the classes, and "reliable" whether the noise can be relied on.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Pairs count by their weights. A pair that is given several times, by several people or with both labels, counts as
+    several answers. If all pairs are of one kind, as many pairs of the other kind are drawn at random: links tell that
+    two samples share a class more often than by chance.
+
+    Time and memory grow linearly with samples and pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import NoisyPairClustering, Pairs
+    >>> y = np.repeat([0, 1, 2], 50)
+    >>> X = np.eye(3)[y] + 0.4 * np.random.RandomState(0).randn(150, 3)
+    >>> pairs = Pairs.from_labels(y, n_pairs=600, random_state=0).flip(0.2, random_state=0)
+    >>> model = NoisyPairClustering(3, random_state=0).fit(X, pairs=pairs)
+    >>> model.noise_.flip_rates
+    (...)
+    >>> model.predict_pairs([0, 0], [1, 149])
+    array([ 1, -1])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | Literal["auto"] = "auto",
+        *,
+        kernels: Any = None,
+        metric: Literal["features", "precomputed"] = "features",
+        random_state: Any = None,
+    ):
+        self.n_clusters = n_clusters
+        self.kernels = kernels
+        self.metric = metric
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Find the classes and the noise of the pairs.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame of shape (n_samples, n_features), or None
+            None: the pairs alone tell the classes, which needs several pairs per sample.
+        y : array-like of shape (n_samples,), optional
+            Known classes, -1 for unknown; pairs are made from the classes if no pairs are given.
+        pairs : Pairs, optional
+            With neither ``pairs`` nor ``y``, the features are clustered.
+
+        Returns
+        -------
+        self
+        """
+        check_choice("metric", self.metric, ("features", "precomputed"))
+        if self.n_clusters != "auto":
+            check_count("n_clusters", self.n_clusters)
+        rng = check_random_state(self.random_state)
+        samples = None if X is None and isinstance(pairs, Pairs) else self._read(X, fitting=True)
+        n_samples = pairs.n_samples if samples is None else samples.shape[0]
+        if self.n_clusters != "auto" and self.n_clusters > n_samples:
+            raise ValueError(f"n_clusters={self.n_clusters} is more than the {n_samples} samples of X")
+        self.pairs_ = resolve_pairs(pairs, y, n_samples, random_state=rng, required=False, both_kinds=False)
+        used = Pairs([], [], [], n_samples=n_samples) if self.pairs_ is None else with_both_kinds(self.pairs_, rng)
+        evidence, index = PairEvidence.of_pairs(used)
+        seed = int(rng.randint(2**31))
+        columns = self._prepare(samples, rng)
+        found = self._search(columns, evidence, seed)
+        self._keep(found, evidence, index)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """The most probable class of new samples, by their features."""
+        return self.predict_proba(X).argmax(axis=1)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes of new samples, by their features.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
+            For metric="precomputed": similarities of the new samples to the samples of ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters_)
+        """
+        check_is_fitted(self)
+        if self._predictor is None:
+            raise ValueError("X was None in fit, so there are no features to predict the classes of new samples by")
+        return self._predictor(self._columns(self._read(X, fitting=False)))
+
+    def pair_probabilities(self, rows: ArrayLike, cols: ArrayLike) -> Array:
+        """The chance that two samples of ``fit`` share a class, for any pairs of them.
+
+        For a given pair this is the chance that ``pair_quality_`` comes from.
+
+        Parameters
+        ----------
+        rows, cols : array-like of int
+            Positions of the samples.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,)
+        """
+        check_is_fitted(self)
+        left, right = check_ends(rows, cols, len(self.labels_))
+        chance = np.einsum("tk,tk->t", self.probabilities_[left], self.probabilities_[right])
+        keys = pair_keys(left, right)
+        position = np.minimum(np.searchsorted(self._known_keys, keys), max(len(self._known_keys) - 1, 0))
+        if len(self._known_keys):
+            known = self._known_keys[position] == keys
+            chance = np.where(known, self._known_chances[position], chance)
+        return np.where(left == right, 1.0, np.clip(chance, 0.0, 1.0))
+
+    def predict_pairs(self, rows: ArrayLike, cols: ArrayLike) -> NDArray[np.int64]:
+        """+1 where two samples of ``fit`` probably share a class, otherwise -1."""
+        return np.where(self.pair_probabilities(rows, cols) >= 0.5, 1, -1)
+
+    def _read(self, X: Any, *, fitting: bool) -> Any:
+        checked = read_samples(self, X, reset=fitting, ensure_min_samples=2 if fitting else 1)
+        if self.metric == "precomputed" and fitting and checked.shape[0] != checked.shape[1]:
+            raise ValueError(f'with metric="precomputed" X must be a square similarity, got shape {checked.shape}')
+        return checked
+
+    def _prepare(self, samples: Any, rng: np.random.RandomState) -> Array | None:
+        """Fit the columns and the features of the classifier; return the columns that are clustered."""
+        self._columns: Any = None
+        self._features: ClassFeatures | NoFeatures = NoFeatures()
+        if samples is None:
+            return None
+        if self.kernels is None:
+            self._columns = fit_columns(samples, self.metric, rng)
+            columns = self._columns(samples)
+            self._features = ClassFeatures.of_kernels(columns, None, rng)
+            return columns
+        names = getattr(self, "feature_names_in_", None)
+        kernels = resolve_kernels(self.kernels, samples.shape[1], names)
+        self._columns = _as_given
+        self._features = ClassFeatures.of_kernels(samples, kernels, rng)
+        return self._features.principal
+
+    def _search(self, columns: Array | None, evidence: PairEvidence, seed: int) -> Found:
+        n_clusters = self.n_clusters
+        if n_clusters == "auto":
+            if evidence.n_pairs:
+                fits = fits_by_count(columns, self._features, evidence, seed)
+                n_clusters = likely_fits(fits)[0].n_used
+            elif columns is None:
+                raise ValueError("X is None and there are no pairs, so there is nothing to cluster by; give pairs")
+            else:
+                n_clusters = clusters_without_pairs(columns, self._features, evidence, seed)
+        return ClassSearch(columns, self._features, evidence, n_clusters, seed).find()
+
+    def _keep(self, found: Found, evidence: PairEvidence, index: NDArray[np.intp]) -> None:
+        fit = found.fit
+        self.probabilities_ = fit.belief
+        self.labels_ = fit.belief.argmax(axis=1)
+        self.n_clusters_ = fit.belief.shape[1]
+        self.pairs_help_ = found.alone is None or fit is not found.alone
+        self._known_keys = pair_keys(evidence.rows, evidence.cols)
+        self._known_chances = fit.same
+        self._predictor = self._features.predictor(fit) if isinstance(self._features, ClassFeatures) else None
+        del self._features  # the decomposition is as large as the data, and new samples do not need it
+        given = self.pairs_
+        if given is None:
+            self.pair_quality_, self.noise_, self.noise_intervals_ = np.zeros(0), None, {}
+        else:
+            same = fit.same[index[: len(given)]]
+            self.pair_quality_ = quality_of(same, given)
+            self.noise_ = noise_of(self.pair_quality_, given)
+            self.noise_intervals_ = noise_intervals(found, given, index)
+        self.diagnostic_ = words_about(found, self.noise_intervals_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags
+
+
+def _as_given(samples: Any) -> Any:
+    return samples
