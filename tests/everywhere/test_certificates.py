@@ -1,4 +1,4 @@
-"""A certificate belongs to what is returned: the objective, recomputed from public attributes alone, is the certified one.
+"""A certificate belongs to what is returned: public attributes alone give the certified objective.
 
 Nothing here calls the code that computed the certificate: the formulas are those of the docstrings.
 """

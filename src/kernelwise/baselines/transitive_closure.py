@@ -128,7 +128,7 @@ class TransitiveClosure(BaseEstimator):
 
     def pair_scores(self, rows: Any, cols: Any) -> NDArray[np.float64]:
         """Entries of the label matrix: 1 for pairs of one class, 0 for other pairs, 1/2 where nothing follows."""
-        return 0.5 * (1.0 + self.predict_pairs(rows, cols))
+        return 0.5 + 0.5 * self.predict_pairs(rows, cols).astype(np.float64)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

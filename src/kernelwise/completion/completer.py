@@ -18,11 +18,13 @@ from ..cluster.labelled_pairs import pairs_in_memory
 from ..kernels.precomputed import is_precomputed
 from ..memory import require
 from ..pairs.audit.wrong_pairs import audit_pairs
+from ..pairs.noisy_clustering import NoisyPairClustering
 from ..rows import for_users, in_memory, is_dask
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_new, read_similarity
 from .block_completion import is_contradictory
+from .class_model import classes_if_better
 from .components import Calibration, candidates, check_components, choose_components
 from .core_fit import METHODS, CoreFitter, FittedCore
 from .known_block import KnownBlock, known_block
@@ -47,7 +49,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     .. math:: Z' = U M U^\top, \qquad M = \hat U^\dagger \hat Z (\hat U^\dagger)^\top \tag{5}
 
     where :math:`\hat U` are the rows of the m labelled samples, which are the samples that occur in a known pair, and
-    :math:`\hat Z` is their label matrix. ``method="completion"`` is the paper's way: the label matrix is the solution of
+    :math:`\hat Z` is their label matrix. ``method="completion"`` is the paper's way, where the label matrix solves
 
     .. math:: \min_{\hat Z} \|\hat Z\|_* \quad\text{s.t.}\quad \hat Z_{ij} = 1 \text{ or } 0
               \text{ for the known pairs } (i, j) \tag{2}
@@ -65,8 +67,8 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         "completion" is the method of the paper. If the solution of (2) makes M indefinite, the positive part of M is
         kept. "direct" is the penalised completion within the span of the basis,
         :math:`\min_{M \succeq 0} P(M) = \sum_\Sigma w_{ij} (\hat u_i^\top M \hat u_j - \hat Z_{ij})^2
-        + c\, \mathrm{tr}(\hat U M \hat U^\top)`, where the weights have a mean of one. "unit-diagonal" is the completion
-        by any positive semi-definite matrix of unit diagonal that has the known entries: all of them have the same
+        + c\, \mathrm{tr}(\hat U M \hat U^\top)`, where the weights have a mean of one. "unit-diagonal" completes by any
+        positive semi-definite matrix of unit diagonal that has the known entries. All such matrices have the same
         trace, so the bounds of its certificate are equal from the start and say nothing
         (see :mod:`kernelwise.completion.block_completion`).
     kernels : "precomputed" or kernels, default="precomputed"
@@ -77,7 +79,9 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     noise_rate : float, "auto" or None, default=None
         Fraction of the known pairs that is wrong, below 1/2. "auto": :func:`~kernelwise.audit_pairs` estimates the
         fraction in the basis, without any labels. Values are then corrected, :math:`(z - e) / (1 - 2 e)`, and the fit
-        is not exact but penalised according to the variance of the flips.
+        is not exact but penalised according to the variance of the flips. With "auto", a model of classes
+        (:class:`~kernelwise.NoisyPairClustering`) answers instead of the core, if it predicts held-out pairs better;
+        ``class_model_`` says so (see :mod:`kernelwise.completion.class_model`).
     penalty : float or None, default=None
         c of the direct fit, or of the penalised completion. None: c follows from the noise that is given or found.
     refine : bool, default=True
@@ -98,7 +102,11 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     Attributes
     ----------
     factor_ : ndarray of shape (n_samples, r)
-        F with :math:`Z' = F F^\top`; without ``refine``, :math:`Z' = U M U^\top`.
+        F with :math:`Z' = F F^\top`; without ``refine``, :math:`Z' = U M U^\top`. With a class model, the probabilities
+        of the classes.
+    class_model_ : NoisyPairClustering or None
+        With ``noise_rate="auto"``, the model of classes that answers instead of the core; None if the core answers.
+        ``core_``, ``penalised_core_`` and the certificates are those of the core in both cases.
     basis_ : ndarray of shape (n_samples, n_components)
     eigenvalues_ : ndarray of shape (n_components,)
     core_ : ndarray of shape (n_components, n_components)
@@ -249,6 +257,9 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         chosen, completion = basis.leading(count), fitter.complete(block, rng)
         core = fitter.fit(labelled[:, :count], block, completion, rng)
         self._keep(chosen, block, completion, core)
+        self.class_model_ = self._classes(chosen, known, fitter, rng)
+        if self.class_model_ is not None:
+            self._answer_by_classes(self.class_model_)
         self._warn_of_doubtful_results(core)
         if self.calibration_ is None:
             scores = sample_product(core.labelled_rows, core.labelled_rows, block.rows, block.cols)
@@ -315,18 +326,40 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         ndarray of shape (n_new, r), or a Dask array where X is one
         """
         check_is_fitted(self)
-        return self._extended.extend(read_new(self, X)) @ self._root
+        rows = self._extended.extend(read_new(self, X))
+        if self.class_model_ is not None:
+            return self.class_model_.predict_proba(rows * self._extended.scales)
+        return rows @ self._root
+
+    def _classes(
+        self, basis: ExtendedBasis, known: Pairs, fitter: CoreFitter, rng: np.random.RandomState
+    ) -> NoisyPairClustering | None:
+        """The class model, if the noise is unknown, the basis is in memory, and held-out pairs speak for classes."""
+        if self.noise_rate != "auto" or not in_memory(basis.vectors):
+            return None
+
+        def core_factor(pairs: Pairs) -> Array:
+            block = known_block(pairs)
+            fitted = fitter.fit(basis.rows(block.index), block, fitter.complete(block, rng), rng)
+            return fitted.factor(basis.vectors, block.index)
+
+        options = {"noise_rate": self.noise_rate_, "random_state": rng}
+        return classes_if_better(basis.vectors * basis.scales, known, core_factor, **options)
+
+    def _answer_by_classes(self, classes: NoisyPairClustering) -> None:
+        self.factor_ = classes.probabilities_
+        self._n_features_out = self.factor_.shape[1]
+        self.calibration_ = Calibration(np.array([0.0, 1.0]), np.array([0.0, 1.0]))  # scores are probabilities
 
     def _find_noise(self, basis: ExtendedBasis, labelled: Array, known: Pairs, rng: np.random.RandomState) -> float:
         """The share of wrong pairs among the known pairs: as given, or by an audit of the pairs within the basis."""
         if self.noise_rate != "auto":
             return 0.0 if self.noise_rate is None else float(self.noise_rate)
-        scales = np.sqrt(np.maximum(basis.values, 0.0))
         if in_memory(basis.vectors):
-            self.audit_ = audit_pairs(basis.vectors * scales, known, random_state=rng)
+            self.audit_ = audit_pairs(basis.vectors * basis.scales, known, random_state=rng)
         else:  # samples without known pairs change nothing but the number of samples
             among = known.restrict(np.unique(np.concatenate([known.rows, known.cols])))
-            self.audit_ = audit_pairs(labelled * scales, among, random_state=rng)
+            self.audit_ = audit_pairs(labelled * basis.scales, among, random_state=rng)
         precision = self.audit_.noise.precision_positive, self.audit_.noise.precision_negative
         wrong = 1.0 - np.where(known.labels > 0, *precision)
         return min(float(np.average(wrong, weights=known.weights)), MOST_NOISE)

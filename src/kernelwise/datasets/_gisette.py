@@ -131,8 +131,8 @@ def load_gisette_reconstruction(data_home: str | os.PathLike[str] | None = None)
     """Load a reconstruction of Gisette, for those who cannot download the files. It is not Gisette.
 
     Gisette was made of the digits 4 and 9 of MNIST. A reconstruction has rows and columns of the same kind, with other
-    probes, other pairs of pixels in some columns and another order of the rows, so every figure from it has to be called
-    a figure of a reconstruction.
+    probes, other pairs of pixels in some columns and another order of the rows, so every figure from it has to be
+    called a figure of a reconstruction.
 
     Parameters
     ----------

@@ -50,8 +50,8 @@ RESIDUAL, TOLERABLE_RESIDUAL, EXACT_SWEEPS = 1e-11, 1e-6, 60
 def _least_eigenvalue(operator: Any, random_state: np.random.RandomState) -> float:
     """A rough estimate of the least eigenvalue; the true one is not larger.
 
-    Its error is small beside the largest eigenvalue, not beside itself: a least eigenvalue of zero, which every similarity
-    of low rank has, could not be found to any relative accuracy.
+    Its error is small beside the largest eigenvalue, not beside itself: a least eigenvalue of zero, which every
+    similarity of low rank has, could not be found to any relative accuracy.
     """
     if hasattr(operator, "least_eigenvalue"):
         return float(operator.least_eigenvalue(random_state))

@@ -15,8 +15,8 @@ Noisy observations with weights :math:`w` and a penalty :math:`c`:
     \quad \text{s.t.} \; \|Y\|_2 \le c
 
 A symmetric M has sums over both triangles. If both (i, j) and (j, i) are observed with one value, then with M also
-:math:`M^\top` is a solution, and so is their mean: nothing is lost by asking for a symmetric M. A symmetric M may also be
-asked to be positive semi-definite ("definite"). The norm is then the trace, and the dual asks for
+:math:`M^\top` is a solution, and so is their mean: nothing is lost by asking for a symmetric M. A symmetric M may
+also be asked to be positive semi-definite ("definite"). The norm is then the trace, and the dual asks for
 :math:`\lambda_{\max}(Y) \le 1` (or c) only. This is another problem: its optimum can be larger.
 
 **The lower bound.** Any sparse Y becomes feasible if it is divided by its norm. While the solver runs, the norm is

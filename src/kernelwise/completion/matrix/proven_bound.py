@@ -1,4 +1,4 @@
-r"""A proven upper bound on the largest eigenvalue of a symmetric matrix, or on the largest singular value of any matrix.
+r"""A proven upper bound on the largest eigenvalue of a symmetric matrix, or the largest singular value of any matrix.
 
 Lanczos iteration finds the largest eigenvalue from below, and an unlucky start can miss it. That :math:`\theta` is an
 upper bound is proven by a Cholesky factorisation of :math:`\theta I - Y`: it exists if and only if no eigenvalue

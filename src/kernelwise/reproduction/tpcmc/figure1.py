@@ -95,7 +95,7 @@ def summarise_synthetic(records: Sequence[Record]) -> Table:
     mu = grouped(records, lambda record: record.results["coherence"][str(COMPONENTS)])[()]
     notes = (
         f"Mean ± standard deviation of {len(records)} trials. Wrong pairs: scores on the wrong side of 1/2.",
-        "Closure: what the known pairs imply by logic alone, 1/2 where nothing follows, which counts as different here.",
+        "Closure: what the known pairs imply by logic alone; 1/2 where nothing follows, which counts as different.",
         f"Coherence of {COMPONENTS} eigenvectors: {mean_std(mu, digits=2)} (paper: roughly 2).",
     )
     return Table(("method", "error ratio, paper", "error ratio", "wrong pairs"), tuple(rows), notes)

@@ -16,8 +16,8 @@ and what is done here:
   cluster per class: the largest groups, and every other example goes to the group to which it is most similar on
   average. Neither is in the paper, and a method that does not beat them is not worth its price.
 - Gisette has to be downloaded. Where it is not on the machine but a reconstruction of it from MNIST is (the file
-  ``gisette/gisette_reconstructed.npz`` in the folder ``KERNELWISE_DATA``), the reconstruction is run in its place, under
-  the name "gisette, reconstructed" in records, table and figure.
+  ``gisette/gisette_reconstructed.npz`` in the folder ``KERNELWISE_DATA``), the reconstruction is run in its place,
+  under the name "gisette, reconstructed" in records, table and figure.
 
 All methods of a trial get the same examples and the same pairs.
 """

@@ -1,0 +1,62 @@
+r"""Classes instead of a core, where an unknown part of the known pairs is wrong and classes explain the pairs better.
+
+The core of TPCMC is linear in the known pairs, so that wrong pairs move it in proportion to their number. A model of
+classes (:class:`~kernelwise.NoisyPairClustering`) weighs every pair against the features and against the other pairs,
+and tells apart which of them are wrong. Its probabilities :math:`R` (n x K) give the label matrix
+:math:`Z' = R R^\top`, which has the form :math:`F F^\top` of TPCMC. But a similarity need not have classes that such a
+model finds. So a quarter of the known pairs is held out, both are fitted to the rest, and the classes are taken only if
+their squared error on the held-out pairs is lower, by more than one standard error. The features of the class model are
+the rows of the basis, scaled by the roots of the eigenvalues: the inner products of these rows are the similarity.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..pairs.classes.features import default_kernels
+from ..pairs.noisy_clustering import NoisyPairClustering
+from ..supervision import Pairs
+from .matrix.observed import sample_product
+
+__all__ = ["classes_if_better"]
+
+Array = NDArray[np.float64]
+
+#: One pair in FOLDS is held out; with fewer held-out pairs than FEWEST, the core is kept.
+FOLDS, FEWEST = 4, 20
+
+
+def classes_if_better(
+    coordinates: Array,
+    known: Pairs,
+    core_factor: Callable[[Pairs], Array],
+    *,
+    noise_rate: float,
+    random_state: np.random.RandomState,
+) -> NoisyPairClustering | None:
+    """The class model, fitted to all pairs, if it predicts held-out pairs better than the core; otherwise None.
+
+    ``coordinates`` are the scaled rows of the basis, and ``core_factor`` fits a core to pairs and returns the factor of
+    all samples.
+    """
+    held = random_state.permutation(len(known)) % FOLDS == 0
+    if held.sum() < FEWEST:
+        return None
+    seen, asked = known[~held], known[held]
+    kernels, seed = default_kernels(coordinates), int(random_state.randint(2**31))
+    model = NoisyPairClustering("auto", kernels=kernels, random_state=seed).fit(coordinates, pairs=seen)
+    truth = ((asked.labels > 0) - noise_rate) / (1.0 - 2.0 * noise_rate)  # right in the mean
+    by_core, by_classes = (_errors(factor, asked, truth) for factor in (core_factor(seen), model.probabilities_))
+    gain = by_core - by_classes
+    if not gain.mean() > gain.std() / np.sqrt(len(gain)):
+        return None
+    final: Any = NoisyPairClustering(model.n_clusters_, kernels=kernels, random_state=seed)
+    return final.fit(coordinates, pairs=known)
+
+
+def _errors(factor: Array, pairs: Pairs, truth: Array) -> Array:
+    """Squared errors of scores, each kept between 0 and 1, times the weights of the pairs."""
+    scores = np.clip(sample_product(factor, factor, pairs.rows, pairs.cols), 0.0, 1.0)
+    return pairs.weights / pairs.weights.mean() * (scores - truth) ** 2
