@@ -1,8 +1,9 @@
-"""Run the benchmarks: ``python -m benchmarks [NAME ...] [--list] [--output FOLDER]``.
+"""Run the benchmarks: ``python -m benchmarks [NAME ...] [--list] [--output FOLDER] [--data FOLDER]``.
 
 Every benchmark module has a ``TITLE`` and a function ``run() -> list[dict]`` of measurements, as ``measure.record``
-makes them. Each is printed as a row and appended as a line of JSON to ``FOLDER/NAME.jsonl``. The exit code is 1 if a
-measurement misses what is required of it.
+makes them. The benchmarks in ``ON_DATA`` read sets that the project does not bundle; their ``run`` takes the folder of
+these sets. Each measurement is printed as a row and appended as a line of JSON to ``FOLDER/NAME.jsonl``. The exit code
+is 1 if a measurement misses what is required of it.
 """
 
 import argparse
@@ -32,7 +33,9 @@ BENCHMARKS = (
     "pair_audit",
     "noisy_pairs_clusters",
     "label_speed",
+    "record_pairs",
 )
+ON_DATA = ("record_pairs",)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,16 +45,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--list", action="store_true", help="list the benchmarks and stop")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results", help="folder for JSON lines")
+    parser.add_argument("--data", type=Path, help=f"folder of sets that are not bundled, for {', '.join(ON_DATA)}")
     options = parser.parse_args(arguments)
     if unknown := [name for name in options.names if name not in BENCHMARKS]:
         parser.error(f"unknown benchmark {unknown[0]!r}; choose from {', '.join(BENCHMARKS)}")
+    if options.data is None and not options.list and (asked := [name for name in options.names if name in ON_DATA]):
+        parser.error(f"{asked[0]} reads sets that are not bundled; name their folder with --data FOLDER")
     modules = {name: import_module(f".{name}", __package__) for name in options.names or BENCHMARKS}
     if options.list:
         print("\n".join(f"{name}: {module.TITLE}" for name, module in modules.items()))
         return 0
     all_met = True
     for name, module in modules.items():
-        rows = module.run()
+        if name in ON_DATA and options.data is None:
+            print(f"\n{module.TITLE}\n\nleft out: no --data FOLDER")
+            continue
+        rows = module.run(options.data) if name in ON_DATA else module.run()
         print(f"\n{module.TITLE}\n\n{table(rows)}")
         append(options.output / f"{name}.jsonl", name, rows)
         all_met = all_met and all(row["met"] for row in rows)

@@ -165,25 +165,14 @@ def _noisy_pairs(task: Task, n_clusters: Any) -> Answer:
     from kernelwise import NoisyPairClustering
 
     model = NoisyPairClustering(n_clusters=n_clusters, random_state=task.seed).fit(task.X, pairs=task.pairs)
-    rates, intervals = _told_rates(model.noise_, task.pairs)
+    ends = model.noise_intervals_
     return Answer(
         model.labels_,
-        rates,
-        intervals,
-        np.asarray(getattr(model.pair_quality_, "quality", model.pair_quality_)),
+        model.noise_.flip_rates,
+        (ends["flipped_positive"], ends["flipped_negative"]),
+        model.pair_quality_,
         lambda rows, cols: model.predict_pairs(rows, cols) > 0,
     )
-
-
-def _told_rates(noise: Any, pairs: Pairs) -> tuple[tuple[float, float], tuple[Interval, Interval] | None]:
-    """Both rates and their intervals, from the object that the estimator keeps."""
-    if isinstance(noise, PairNoise):
-        return _rates(noise, pairs), None
-    rates = (float(noise.positive_flipped), float(noise.negative_flipped))
-    intervals = getattr(noise, "intervals", None)
-    if intervals is None:
-        return rates, None
-    return rates, (tuple(intervals["positive_flipped"]), tuple(intervals["negative_flipped"]))
 
 
 def _rates(noise: PairNoise, pairs: Pairs) -> tuple[float, float]:

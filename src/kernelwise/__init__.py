@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from .pairs.audit.wrong_pairs import audit_pairs as audit_pairs
     from .pairs.clustering import PairKernelClustering as PairKernelClustering
     from .pairs.learner import PairKernelLearner as PairKernelLearner
+    from .pairs.noisy_clustering import NoisyPairClustering as NoisyPairClustering
+    from .pairs.records.audit import audit_record_pairs as audit_record_pairs
+    from .pairs.records.features import pair_features as pair_features
     from .supervision import LabelAudit as LabelAudit
     from .supervision import PairAudit as PairAudit
     from .supervision import PairNoise as PairNoise
@@ -59,8 +62,11 @@ _HOME = {
         "links.smoothing": ["LinkSmoother"],
         "links.clustering": ["LinkedClustering"],
         "pairs.clustering": ["PairKernelClustering"],
+        "pairs.noisy_clustering": ["NoisyPairClustering"],
         "pairs.learner": ["PairKernelLearner"],
         "pairs.audit.wrong_pairs": ["audit_pairs"],
+        "pairs.records.audit": ["audit_record_pairs"],
+        "pairs.records.features": ["pair_features"],
         "completion.completer": ["PairCompleter"],
         "completion.clustering": ["PairCompletionClustering"],
         "completion.plan": ["plan_labelling"],

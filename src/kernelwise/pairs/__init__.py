@@ -6,5 +6,6 @@ Read in this order:
 2. ``learner.py``: :class:`PairKernelLearner`, the weights of kernels learned from pairs.
 3. ``clustering.py``: :class:`PairKernelClustering`, spectral clustering of a learned kernel.
 4. ``audit/``: :func:`audit_pairs`, which finds wrong pairs and estimates their number.
-5. ``on_cluster.py``: pairs and samples on the workers of a Dask cluster.
+5. ``records/``: :func:`audit_record_pairs`, for pairs of records that are said to be the same or different.
+6. ``on_cluster.py``: pairs and samples on the workers of a Dask cluster.
 """

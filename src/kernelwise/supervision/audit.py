@@ -175,6 +175,8 @@ class PairAudit(_Suspects):
         a class.
     intervals : dict of str to pair of float
         Each field of ``noise`` lies in its interval with 95 % probability.
+    diagnostic : dict, optional
+        What kind of pairs they are, and how far these figures can be trusted, in words.
 
     Examples
     --------
@@ -196,6 +198,7 @@ class PairAudit(_Suspects):
     suggested: NDArray[np.int64]
     noise: PairNoise
     intervals: Mapping[str, Interval]
+    diagnostic: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, kind in (("pairs", Pairs), ("noise", PairNoise)):

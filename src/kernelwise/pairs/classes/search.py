@@ -45,10 +45,16 @@ FEWEST_PAIRS = 20
 
 
 class Recipe(NamedTuple):
-    """A start, and whether it trusts the pairs at first or takes the rates from the clusters of the start."""
+    """A start, whether it trusts the pairs at first or takes the rates from its clusters, and how fine it is.
+
+    A fine start has more classes than asked for. After a short run, the two classes between which the labels speak most
+    for one class are merged, until the number is right. So a class that was split and two classes that were taken
+    for one are both mended, which no step from sample to sample does.
+    """
 
     start: str
     trusting: bool = False
+    finer: int = 1
 
 
 RECIPES = (
@@ -62,13 +68,15 @@ RECIPES = (
     Recipe("pairs", trusting=True),
     Recipe("core"),
     Recipe("core", trusting=True),
+    Recipe("core", trusting=True, finer=2),
+    Recipe("kernel k-means", finer=2),
 )
 WITHOUT_FEATURES = (Recipe("pairs"), Recipe("pairs", trusting=True))
 #: The rates of a trusting start.
 TRUSTED = Rates(0.1, 0.1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ClassFit:
     """Beliefs, messages and rates, and what the features tell; ``recipe`` is None for clusters of features alone."""
 
@@ -77,7 +85,7 @@ class ClassFit:
     belief: Array
     messages: Array
     rates: Rates
-    told: Told
+    told: Told | None
 
     @cached_property
     def apart(self) -> Array:
@@ -102,6 +110,7 @@ class ClassFit:
     @cached_property
     def told_by_features(self) -> float:
         """How many nats the features tell of the classes of all samples, each sample left out."""
+        assert self.told is not None
         shares = np.log(self.belief.mean(axis=0) + np.finfo(float).tiny)
         return float(np.einsum("ik,ik->", self.belief, self.told.prior - shares))
 
@@ -111,11 +120,12 @@ class ClassFit:
 
     def cautious(self) -> float:
         """A score by which features have to tell the classes, too."""
+        assert self.told is not None
         evidence = self.evidence.evidence(self.told.prior, self.messages, self.rates)
         return evidence + CAUTIOUS * self.told_by_features
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Found:
     """The candidates, the features alone first if there are features, and what each tells of every held-out pair.
 
@@ -175,6 +185,7 @@ class ClassSearch:
     ) -> None:
         self.columns, self.features, self.evidence = columns, features, evidence
         self.n_classes, self.seed = n_classes, seed
+        self._clusters: dict[tuple[str, int], Clusters] = {}
 
     def find(self, recipes: tuple[Recipe, ...] | None = None) -> Found:
         """Search from all starts, and keep the classes that held-out pairs prefer."""
@@ -190,30 +201,42 @@ class ClassSearch:
     def short_runs(self, recipes: tuple[Recipe, ...] | None = None) -> list[ClassFit]:
         """A short run from every start."""
         recipes = recipes or (RECIPES if self.columns is not None else WITHOUT_FEATURES)
-        clusters = {name: self.clusters(name, self.evidence) for name in dict.fromkeys(recipe.start for recipe in recipes)}
-        return [self.run(recipe, clusters[recipe.start], self.evidence, N_SHORT) for recipe in recipes]
+        return [self.run(recipe, self.evidence, N_SHORT) for recipe in recipes if self.possible(recipe)]
 
-    def clusters(self, start: str, evidence: PairEvidence) -> Clusters:
-        return starting_clusters(start, self.columns, self.features.principal, evidence, self.n_classes, self.seed)
+    def possible(self, recipe: Recipe) -> bool:
+        """Whether there are enough samples for the clusters of a recipe; two classes need no finer start."""
+        return recipe.finer == 1 or 2 < self.n_classes <= self.evidence.n_samples // (2 * recipe.finer)
 
-    def run(self, recipe: Recipe, clusters: Clusters, evidence: PairEvidence, n_rounds: int) -> ClassFit:
-        """A run from clusters."""
-        belief = self._soft(clusters)
+    def clusters(self, start: str, evidence: PairEvidence, finer: int = 1) -> Clusters:
+        """The clusters of a start, which are kept for further recipes with this start."""
+        known = (start, finer) if evidence is self.evidence else None
+        if known not in self._clusters or known is None:
+            args = self.columns, self.features.principal, evidence, finer * self.n_classes, self.seed
+            found = starting_clusters(start, *args)
+            if known is None:
+                return found
+            self._clusters[known] = found
+        return self._clusters[known]
+
+    def run(self, recipe: Recipe, evidence: PairEvidence, n_rounds: int) -> ClassFit:
+        """A run of one recipe."""
+        clusters = self.clusters(recipe.start, evidence, recipe.finer)
+        belief = softened(clusters, recipe.finer * self.n_classes)
         rates = TRUSTED if recipe.trusting else _rates_within(clusters, evidence)
-        start = ClassFit(evidence, recipe, belief, belief[evidence.sources], rates, Told(belief, -1, 1.0))
-        return self.settle(start, n_rounds)
+        start = ClassFit(evidence, recipe, belief, belief[evidence.sources], rates, None)
+        fit = self.settle(start, n_rounds)
+        return fit if recipe.finer == 1 else self.settle(merged(fit, self.n_classes), n_rounds)
 
     def settle(self, fit: ClassFit, n_rounds: int) -> ClassFit:
         """Rounds of features, pairs and rates."""
         evidence, belief, messages, rates = fit.evidence, fit.belief, fit.messages, fit.rates
-        told = fit.told if fit.told.penalty >= 0 else None
+        told = fit.told
         for _ in range(n_rounds):
             before, told = belief, self.features.tell(sharpened(belief), told)
             belief, messages = evidence.propagate(told.prior, messages, rates, N_STEPS)
             rates = evidence.fit_rates(evidence.same(evidence.apart(messages), rates))
             if np.abs(belief - before).mean() < SETTLED:
                 break
-        assert told is not None
         return ClassFit(evidence, fit.recipe, belief, messages, rates, told)
 
     @cached_property
@@ -227,7 +250,7 @@ class ClassSearch:
     def features_alone(self, evidence: PairEvidence) -> ClassFit:
         """Clusters of the features, which pairs correct for single samples only."""
         clusters, told = self._clusters_alone
-        belief, rates = self._soft(clusters), _rates_within(clusters, evidence)
+        belief, rates = softened(clusters, self.n_classes), _rates_within(clusters, evidence)
         messages = belief[evidence.sources]
         for _ in range(N_FROZEN):
             belief, messages = evidence.propagate(told.prior, messages, rates, N_STEPS)
@@ -245,14 +268,33 @@ class ClassSearch:
                 if candidate.recipe is None:
                     fit = self.features_alone(kept)
                 else:
-                    clusters = self.clusters(candidate.recipe.start, kept)
-                    fit = self.run(candidate.recipe, clusters, kept, N_HELD)
+                    fit = self.run(candidate.recipe, kept, N_HELD)
                 same[j, fold == k] = together = judged.together(fit.belief)
                 told[j, fold == k] = judged.likelihood(together, fit.rates)
         return told, same
 
-    def _soft(self, clusters: Clusters) -> Array:
-        return START_TRUST * np.eye(self.n_classes)[clusters] + (1.0 - START_TRUST) / self.n_classes
+
+def softened(clusters: Clusters, n_classes: int) -> Array:
+    """Class probabilities that trust the clusters nearly."""
+    return START_TRUST * np.eye(n_classes)[clusters] + (1.0 - START_TRUST) / n_classes
+
+
+def merged(fit: ClassFit, n_classes: int) -> ClassFit:
+    """Merge classes, two at a time, where the labels between them speak most for one class."""
+    evidence, (split, joined) = fit.evidence, fit.rates
+    speaks = evidence.plus * np.log((1.0 - split) / joined) + evidence.minus * np.log(split / (1.0 - joined))
+    belief, messages = fit.belief, fit.messages
+    gain = belief[evidence.rows].T @ (speaks[:, None] * belief[evidence.cols])
+    gain = gain + gain.T
+    np.fill_diagonal(gain, -np.inf)
+    while len(gain) > n_classes:
+        one, other = sorted(np.unravel_index(gain.argmax(), gain.shape))
+        for array in (belief, messages, gain, gain.T):
+            array[:, one] += array[:, other]
+        belief, messages = np.delete(belief, other, axis=1), np.delete(messages, other, axis=1)
+        gain = np.delete(np.delete(gain, other, axis=0), other, axis=1)
+        np.fill_diagonal(gain, -np.inf)
+    return ClassFit(evidence, fit.recipe, belief, messages, fit.rates, None)
 
 
 def _rates_within(clusters: Clusters, evidence: PairEvidence) -> Rates:

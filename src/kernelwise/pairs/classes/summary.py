@@ -13,6 +13,8 @@ Interval = tuple[float, float]
 
 #: Intervals reach this many standard errors beyond the estimates.
 MARGIN = 2.0
+#: Noise is called reliable if no interval is wider than this.
+WIDE_INTERVAL = 0.25
 
 
 def quality_of(same: Array, pairs: Pairs) -> Array:
@@ -68,3 +70,78 @@ def rate_intervals(found: Found) -> list[Interval]:
         weights = fit.same, 1.0 - fit.same
         lows = lows - np.array([float(np.average(change, weights=weight)) for weight in weights])
     return [(float(low), float(high)) for low, high in zip(np.clip(lows, 0, 1), np.clip(highs, 0, 1), strict=True)]
+
+
+def noise_intervals(found: Found, noise: PairNoise, share: float) -> dict[str, Interval]:
+    """Intervals of all figures of the noise; ``share`` is the fraction of the pairs that are given as +1.
+
+    Wrong labels among the pairs given as +1 are those of different classes that were joined, so that an interval of
+    the rate b is one of the precision: (1 - d_+) share = b (1 - prior), and likewise for the other kind.
+    """
+    split, joined = rate_intervals(found)
+    prior = noise.prior
+    wrong = [
+        tuple(min(end * part / max(whole, 1e-12), 1.0) for end in ends)
+        for ends, part, whole in ((joined, 1.0 - prior, share), (split, prior, 1.0 - share))
+    ]
+    estimates = (noise.precision_positive, noise.precision_negative)
+    precise = [
+        (min(1.0 - high, estimate), max(1.0 - low, estimate))
+        for (low, high), estimate in zip(wrong, estimates, strict=True)
+    ]
+    ends = [share * low[0] + (1.0 - share) * (1.0 - low[1]) for low in zip(*_mixed(precise), strict=True)]
+    rates = noise.flip_rates
+    return {
+        "prior": (float(min(ends)), float(max(ends))),
+        "precision_positive": precise[0],
+        "precision_negative": precise[1],
+        "flipped_positive": (min(split[0], rates[0]), max(split[1], rates[0])),
+        "flipped_negative": (min(joined[0], rates[1]), max(joined[1], rates[1])),
+    }
+
+
+def _mixed(precise: list[Interval]) -> tuple[Interval, Interval]:
+    """The least of one precision with the largest of the other, and the other way round."""
+    (low_pos, high_pos), (low_neg, high_neg) = precise
+    return (low_pos, high_pos), (high_neg, low_neg)
+
+
+def words_about(found: Found, intervals: dict[str, Interval]) -> dict[str, Any]:
+    """Whether pairs and features help, in words and in bits."""
+    fit = found.fit
+    n_pairs, n_samples = fit.evidence.n_pairs, len(fit.belief)
+    gain = (found.held_out[found.best] - found.held_out[0]) / np.log(2.0)
+    mean, error = (float(gain.mean()), float(gain.std() / np.sqrt(n_pairs))) if n_pairs else (0.0, 0.0)
+    bits = fit.told_by_features / np.log(2.0) / n_samples
+    widest = max((high - low for low, high in intervals.values()), default=1.0)
+    has_features = found.candidates[0].recipe is None
+    if not n_pairs:
+        pairs = "There are no pairs: the clusters are those of the features."
+    elif not has_features:
+        pairs = "There are no features: the pairs alone tell the classes."
+    elif len(found.candidates) == 1:
+        pairs = f"{n_pairs} pairs are too few to learn classes from; they correct single samples only."
+    elif found.ignores_pairs:
+        pairs = (
+            "The pairs do not change the classes: classes that are learned from features and pairs tell no more of "
+            "pairs that were held out than clusters of the features do. So the clusters are those of the features, "
+            "which the pairs correct for single samples only."
+        )
+    else:
+        pairs = (
+            f"The pairs help: they tell {mean:.3f} bits (standard error {error:.3f}) more of each held-out pair than "
+            "clusters of the features do."
+        )
+    features = (
+        f"The features tell {bits:.2f} bits of the class of a sample, by a fit to the other samples."
+        if has_features
+        else "There are no features."
+    )
+    return {
+        "pairs": pairs,
+        "features": features,
+        "gain": mean,
+        "gain_error": error,
+        "feature_bits": float(bits),
+        "reliable": bool(n_pairs and widest <= WIDE_INTERVAL),
+    }
