@@ -584,3 +584,55 @@ def test_noise_is_found_by_an_audit():
     assert model.noise_rate_ == pytest.approx(0.2, abs=0.04)
     assert len(model.audit_.quality) == 3000
     assert accuracy(model, y) > 0.99
+
+
+def overlapping_classes(rng):
+    """Three overlapping classes, a Gaussian similarity, and three pairs per sample."""
+    y = np.repeat([0, 1, 2], 50)
+    X = 4.0 * np.eye(3)[y] + rng.normal(size=(150, 3))
+    return Gaussian(width=2.0)(X), X, y, Pairs.from_labels(y, n_pairs=450, random_state=0)
+
+
+def balanced_accuracy(model, y):
+    rows, cols = np.triu_indices(len(y), 1)
+    right, same = (model.predict_pairs(rows, cols) > 0) == (y[rows] == y[cols]), y[rows] == y[cols]
+    return 0.5 * (right[same].mean() + right[~same].mean())
+
+
+def test_a_class_model_answers_where_it_explains_wrong_pairs_better(rng):
+    S, X, y, known = overlapping_classes(rng)
+    flipped = known.flip(0.2, random_state=1)
+    auto = PairCompleter(20, noise_rate="auto", random_state=0).fit(S, pairs=flipped)
+    told = PairCompleter(20, noise_rate=0.2, random_state=0).fit(S, pairs=flipped)
+    assert told.class_model_ is None
+    assert auto.class_model_ is not None
+    assert balanced_accuracy(auto, y) > balanced_accuracy(told, y) + 0.05
+    np.testing.assert_array_equal(auto.factor_, auto.class_model_.probabilities_)
+    rows, cols = np.arange(0, 149), np.arange(1, 150)
+    np.testing.assert_allclose(auto.predict_proba_pairs(rows, cols), auto.pair_scores(rows, cols))
+    new = Gaussian(width=2.0)(X[:5] + 0.01, X)
+    placed = auto.transform(new)
+    assert placed.shape == (5, auto.factor_.shape[1])
+    np.testing.assert_array_equal(
+        placed.argmax(axis=1),
+        auto.class_model_.predict_proba(auto.basis_[:5] * np.sqrt(auto.eigenvalues_)).argmax(axis=1),
+    )
+
+
+def test_the_core_answers_where_there_is_nothing_to_gain(blocks):
+    S, y, known = blocks
+    model = PairCompleter(8, noise_rate="auto", random_state=0).fit(S, pairs=known)
+    assert model.class_model_ is None or accuracy(model, y) == 1.0
+    assert accuracy(model, y) == 1.0
+    few = PairCompleter(8, noise_rate="auto", random_state=0).fit(S, pairs=known[:70])
+    assert few.class_model_ is None  # too few pairs to hold any out
+
+
+def test_a_similarity_of_low_rank_has_a_basis_at_once(rng):
+    """The least eigenvalue of a similarity of low rank is zero, and nobody can find zero to a relative accuracy."""
+    y = rng.integers(0, 3, 5200)
+    factor = np.eye(3)[y] + 0.1 * rng.random((5200, 3))
+    known = Pairs.from_labels(np.where(rng.random(5200) < 0.05, y, -1), n_pairs=2000, random_state=0)
+    model = PairCompleter(3, calibrate=False, random_state=0).fit(GramFactor(factor), pairs=known)
+    rows, cols = rng.integers(0, 5200, (2, 5000))
+    np.testing.assert_array_equal(model.predict_pairs(rows, cols) > 0, y[rows] == y[cols])

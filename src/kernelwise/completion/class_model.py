@@ -4,9 +4,11 @@ The core of TPCMC is linear in the known pairs, so that wrong pairs move it in p
 classes (:class:`~kernelwise.NoisyPairClustering`) weighs every pair against the features and against the other pairs,
 and tells apart which of them are wrong. Its probabilities :math:`R` (n x K) give the label matrix
 :math:`Z' = R R^\top`, which has the form :math:`F F^\top` of TPCMC. But a similarity need not have classes that such a
-model finds. So a quarter of the known pairs is held out, both are fitted to the rest, and the classes are taken only if
-their squared error on the held-out pairs is lower, by more than one standard error. The features of the class model are
-the rows of the basis, scaled by the roots of the eigenvalues: the inner products of these rows are the similarity.
+model finds. So a quarter of the known pairs is held out and both are fitted to the rest. The classes answer if, where
+the two answers to a held-out pair differ, the given label agrees with the classes more often than with the core, by
+more than one standard error. Wrong labels agree with either at random, so they do not favour one of them. The features
+of the class model are the rows of the basis, scaled by the roots of the eigenvalues: the inner products of these rows
+are the similarity.
 """
 
 from collections.abc import Callable
@@ -33,7 +35,6 @@ def classes_if_better(
     known: Pairs,
     core_factor: Callable[[Pairs], Array],
     *,
-    noise_rate: float,
     random_state: np.random.RandomState,
 ) -> NoisyPairClustering | None:
     """The class model, fitted to all pairs, if it predicts held-out pairs better than the core; otherwise None.
@@ -47,16 +48,14 @@ def classes_if_better(
     seen, asked = known[~held], known[held]
     kernels, seed = default_kernels(coordinates), int(random_state.randint(2**31))
     model = NoisyPairClustering("auto", kernels=kernels, random_state=seed).fit(coordinates, pairs=seen)
-    truth = ((asked.labels > 0) - noise_rate) / (1.0 - 2.0 * noise_rate)  # right in the mean
-    by_core, by_classes = (_errors(factor, asked, truth) for factor in (core_factor(seen), model.probabilities_))
-    gain = by_core - by_classes
-    if not gain.mean() > gain.std() / np.sqrt(len(gain)):
+    votes = asked.weights * (_agrees(model.probabilities_, asked) - _agrees(core_factor(seen), asked))
+    if votes.sum() <= np.sqrt(votes @ votes):
         return None
     final: Any = NoisyPairClustering(model.n_clusters_, kernels=kernels, random_state=seed)
     return final.fit(coordinates, pairs=known)
 
 
-def _errors(factor: Array, pairs: Pairs, truth: Array) -> Array:
-    """Squared errors of scores, each kept between 0 and 1, times the weights of the pairs."""
-    scores = np.clip(sample_product(factor, factor, pairs.rows, pairs.cols), 0.0, 1.0)
-    return pairs.weights / pairs.weights.mean() * (scores - truth) ** 2
+def _agrees(factor: Array, pairs: Pairs) -> Array:
+    """1 where the answer to a pair is its label, 0 elsewhere."""
+    same = sample_product(factor, factor, pairs.rows, pairs.cols) >= 0.5
+    return (same == (pairs.labels > 0)).astype(np.float64)

@@ -343,8 +343,8 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             fitted = fitter.fit(basis.rows(block.index), block, fitter.complete(block, rng), rng)
             return fitted.factor(basis.vectors, block.index)
 
-        options = {"noise_rate": self.noise_rate_, "random_state": rng}
-        return classes_if_better(basis.vectors * basis.scales, known, core_factor, **options)
+        coordinates = basis.vectors * basis.scales
+        return classes_if_better(coordinates, known, core_factor, random_state=rng)
 
     def _answer_by_classes(self, classes: NoisyPairClustering) -> None:
         self.factor_ = classes.probabilities_
