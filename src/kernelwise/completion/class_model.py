@@ -6,9 +6,10 @@ and tells apart which of them are wrong. Its probabilities :math:`R` (n x K) giv
 :math:`Z' = R R^\top`, which has the form :math:`F F^\top` of TPCMC. But a similarity need not have classes that such a
 model finds. So a quarter of the known pairs is held out and both are fitted to the rest. The classes answer if, where
 the two answers to a held-out pair differ, the given label agrees with the classes more often than with the core, by
-more than one standard error. Wrong labels agree with either at random, so they do not favour one of them. The features
-of the class model are the rows of the basis, scaled by the roots of the eigenvalues: the inner products of these rows
-are the similarity.
+more than one standard error. Held-out pairs given as +1 and as -1 have the same total weight. The difference of the
+agreements is then proportional to the difference of the true balanced accuracies, whatever the rates of wrong labels
+are: wrong labels make it smaller and favour neither. The features of the class model are the rows of the basis, scaled
+by the roots of the eigenvalues: the inner products of these rows are the similarity.
 """
 
 from collections.abc import Callable
@@ -45,7 +46,7 @@ def classes_if_better(
     held = random_state.permutation(len(known)) % FOLDS == 0
     if held.sum() < FEWEST:
         return None
-    seen, asked = known[~held], known[held]
+    seen, asked = known[~held], known[held].balanced()
     kernels, seed = default_kernels(coordinates), int(random_state.randint(2**31))
     model = NoisyPairClustering("auto", kernels=kernels, random_state=seed).fit(coordinates, pairs=seen)
     votes = asked.weights * (_agrees(model.probabilities_, asked) - _agrees(core_factor(seen), asked))
