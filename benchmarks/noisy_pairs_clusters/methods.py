@@ -29,7 +29,7 @@ from kernelwise import (
 from kernelwise.baselines import ITML, ConstrainedSpectralClustering, MPCKMeans
 from kernelwise.pairs.problem import transition_matrix
 
-from .answers import Answer, Interval
+from .answers import Answer
 from .draws import Task
 from .peers import peer
 

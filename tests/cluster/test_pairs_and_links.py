@@ -298,7 +298,9 @@ def test_a_worker_killed_while_weights_are_learned_changes_nothing(client, rng):
 @pytest.mark.slow
 def test_a_worker_killed_while_rows_are_smoothed_changes_nothing(client, rng):
     X, links = documents(rng)
-    model, reference = (LinkedClustering(3, n_components=20, embedding_dim=10, random_state=0) for _ in range(2))
+    model, reference = (
+        LinkedClustering(3, depth=3, n_components=20, embedding_dim=10, random_state=0) for _ in range(2)
+    )
     reference.fit(X, pairs=links)
     with killed_at(client, "kernelwise-block_product"):
         model.fit(in_sparse_blocks(X.toarray(), 250), pairs=frame_of(links))

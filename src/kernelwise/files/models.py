@@ -77,6 +77,7 @@ TRUSTED = frozenset(
         "kernelwise.labels.softmax": "SoftmaxCurve",
         "kernelwise.labels.views.logistic": "LogisticScorer",
         "kernelwise.labels.views.pool": "DualScorer KernelScorer ScaledScorer ScorePool View",
+        "kernelwise.links.candidates": "Candidate Embedding",
         "kernelwise.links.clustering": "LinkedClustering",
         "kernelwise.links.smoothing": "LinkSmoother",
         "kernelwise.mkl.best_case": "BestCaseMKLClassifier",

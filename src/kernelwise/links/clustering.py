@@ -1,14 +1,12 @@
 """Cluster documents that have words and links."""
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, Literal, Self
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state
@@ -17,44 +15,60 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import check_count
 from ..cluster.prediction import on_blocks
 from ..rows import is_dask, map_rows, persist
-from ..samples import read_samples
-from ..spectral.tall_arrays import with_signs
+from ..samples import check_magnitude, read_samples
 from ..supervision import Pairs
+from .candidates import DEEPEST, Embedding
+from .choice import diagnose, finalists_like, gather_evidence, settle
+from .embedding import leading_directions as leading_directions
+from .embedding import two_stage_k_means as two_stage_k_means
 from .on_cluster import fit_clusters_on_cluster
-from .smoothing import LinkSmoother
+from .smoothing import LinkSmoother, read_links
+from .walks import walk_factors
 from .words import each_row
 
 __all__ = ["LinkedClustering"]
 
 Array = NDArray[np.float64]
 
+#: Steps of smoothing where nothing is chosen and no depth is given.
+DEFAULT_DEPTH = 3
+
 
 class LinkedClustering(ClusterMixin, BaseEstimator):
-    r"""Cluster documents, or other samples with features and links; some of the links may be wrong.
+    r"""Cluster documents, or other samples with features and links; find out whether the links help.
 
-    1. The features are smoothed over the links, :math:`Z = S^t Z_0`, by :class:`LinkSmoother`.
-    2. The embedding is :math:`E = Z V = U \Sigma`, with V the leading right singular vectors of Z. It is neither
-       centred nor, by default, scaled to unit rows: a document whose words agree with its links has a long row, and
-       long rows count more.
-    3. k-means in its first ``n_clusters + 1`` coordinates, the best of ``n_init`` starts; from there Lloyd's
-       iterations in all coordinates.
+    Links may be wrong, may join unlike documents, or may follow something else than the features. By default the
+    method decides without labels:
 
-    Time and memory grow linearly with documents and links.
+    1. Candidates place the documents in different ways: by their features alone, by features averaged over links in 1
+       or 3 steps, by all depths side by side, and by random walks beside the features. Rows are as they are or of unit
+       length. Averages are plain means, so the length of a row does not depend on the number of links.
+    2. Each candidate finds clusters from half of the columns and four fifths of the links. The other columns and links
+       judge these clusters: how many bits do the columns tell of the cluster of a sample, and how many bits does one
+       end of a link tell of the other end? Links are used only if they clearly add bits. Among nearly equal candidates
+       of the same kind, the bits with all data decide.
+    3. The chosen candidate uses all data: its rows are projected on their leading right singular vectors, and k-means
+       finds clusters in the first ``n_clusters + 1`` coordinates; from there Lloyd's iterations use all coordinates.
+
+    With a number of steps, ``depth=3``, nothing is chosen: the features are smoothed, :math:`Z = S^t Z_0`, by
+    :class:`LinkSmoother` with its symmetric normalisation, and clustered as in step 3. This was the method of version
+    0.1.0. Time and memory grow linearly with documents and links.
 
     Parameters
     ----------
     n_clusters : int, default=8
-    depth : int or sequence of int, default=3
-        Steps of smoothing; 2 to 4 steps give similar results on citations. The kernels of several depths are added.
+    depth : "auto", int or sequence of int, default="auto"
+        "auto": choose among the candidates. A number fixes the steps of smoothing, and the kernels of several depths
+        are added. If ``depth_weights`` or ``row_normalize`` is given, "auto" means 3 and nothing is chosen.
     depth_weights : sequence of float, "learned" or None, default=None
     tfidf : {"auto"} or bool, default="auto"
     n_components : int or None, default=200
         These three parameters are as in :class:`LinkSmoother`; fewer components save memory.
     embedding_dim : int, default=40
         Number of coordinates of the embedding, increased to ``n_clusters + 1`` if it is smaller.
-    row_normalize : bool, default=False
-        Scale rows to unit length after smoothing. This is worse on the citations of Cora and Citeseer. It is better if
-        words carry little information, because most long rows then belong to documents with few links.
+    row_normalize : "auto" or bool, default="auto"
+        Whether rows are scaled to unit length after smoothing. "auto": as the chosen candidate says; False if the depth
+        is a number.
     n_init : int, default=10
         Number of starts of k-means.
     random_state : int, RandomState or None, default=None
@@ -64,6 +78,18 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
     ----------
     labels_ : ndarray of shape (n_samples,)
         A Dask array where X is on a cluster.
+    links_help_ : bool
+        Whether the chosen candidate uses links. Only if something was chosen, like the next three attributes.
+    chosen_ : str
+        The name of the chosen candidate.
+    candidates_ : dict of str to dict
+        For every candidate ``{"features": bits per sample, "links": bits per link, "all_data": bits}``. The first two
+        are of parts that were left out, as described above. The third is the sum with all data, NaN for candidates that
+        were not among the last ones.
+    diagnostic_ : dict
+        "reason" says in a sentence whether the links help and how this was found. "reliable" is True if the difference
+        between the best candidate with links and the best one without is larger than twice its standard error.
+        "margin_bits" and "margin_standard_error" are these two figures, if there are links.
     embedding_ : ndarray of shape (n_samples, embedding_dim)
         A Dask array where X is on a cluster.
     cluster_centers_ : ndarray of shape (n_clusters, embedding_dim)
@@ -72,6 +98,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
     inertia_ : float
         Sum of the squared distances of the documents to their centres.
     smoother_ : LinkSmoother
+        Weights words, projects and smooths.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -79,6 +106,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
     ----------
     X. Zhang, H. Liu, Q. Li, X.-M. Wu. Attributed graph clustering via adaptive graph convolution. IJCAI 2019.
     F. Wu et al. Simplifying graph convolutional networks. ICML 2019.
+    J. Qiu et al. NetSMF: large-scale network embedding as sparse matrix factorization. WWW 2019.
 
     Examples
     --------
@@ -88,20 +116,25 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
     >>> cora = load_cora()
     >>> links = Pairs.from_graph(cora.edges, n_samples=len(cora.target), negatives=None)
     >>> model = LinkedClustering(n_clusters=7, random_state=0).fit(cora.data, pairs=links)
-    >>> bool(normalized_mutual_info(cora.target, model.labels_) > 0.55)
+    >>> bool(normalized_mutual_info(cora.target, model.labels_) > 0.5)
+    True
+    >>> model.links_help_
     True
     """
+
+    embedding_: Any
+    _placing: Embedding | None
 
     def __init__(
         self,
         n_clusters: int = 8,
         *,
-        depth: int | Sequence[int] = 3,
+        depth: Literal["auto"] | int | Sequence[int] = "auto",
         depth_weights: Sequence[float] | Literal["learned"] | None = None,
         tfidf: bool | Literal["auto"] = "auto",
         n_components: int | None = 200,
         embedding_dim: int = 40,
-        row_normalize: bool = False,
+        row_normalize: bool | Literal["auto"] = "auto",
         n_init: int = 10,
         random_state: Any = None,
     ):
@@ -123,8 +156,9 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
         y : ignored
         pairs : Pairs, optional
-            The positive pairs are the links, as from ``Pairs.from_graph(edges, negatives=None)``. Negative pairs are
-            used only to learn weights of depths. Without pairs, documents are clustered by their features alone.
+            The positive pairs are the links, as from ``Pairs.from_graph(edges, negatives=None)``; the weights of
+            repeated links are added, and only ratios of weights matter to the choice. Negative pairs are used only to
+            learn weights of depths. Without pairs, documents are clustered by their features alone.
 
         Returns
         -------
@@ -132,42 +166,85 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
 
         Notes
         -----
-        On a Dask cluster, ``X`` and ``pairs`` are as in :meth:`LinkSmoother.fit`. ``labels_`` and ``embedding_`` are
+        On a Dask cluster, ``X`` and ``pairs`` are as in :meth:`LinkSmoother.fit`. Nothing is chosen there:
+        ``depth="auto"`` means three steps with the symmetric normalisation. ``labels_`` and ``embedding_`` are
         then Dask arrays whose blocks stay on the workers; ``compute()`` them, or delete them, before the model is
         saved. The starts of k-means are tried on 20,000 rows, and Lloyd's iterations use sums over the blocks. Up to
         20,000 rows the clusters are the same as in memory.
         """
         for name in ("n_clusters", "embedding_dim", "n_init"):
             check_count(name, getattr(self, name))
+        if not isinstance(self.row_normalize, bool | np.bool_) and self.row_normalize != "auto":
+            raise ValueError(f'row_normalize must be "auto", True or False, got {self.row_normalize!r}')
         if is_dask(X) or is_dask(pairs):
             return fit_clusters_on_cluster(self, X, pairs)
         X = read_samples(self, X, ensure_min_samples=2)
         self._check_n_clusters(X)
-        self.embedding_, options = self._embed_documents(X, pairs)
+        for name in ("links_help_", "chosen_", "candidates_", "diagnostic_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        chooses = self._auto_depth and isinstance(self.row_normalize, str) and self.depth_weights is None
+        embed_documents = self._choose_and_embed_documents if chooses else self._embed_documents
+        self.embedding_, options = embed_documents(X, pairs)
         k_means = two_stage_k_means(self.embedding_, **options)
         self.labels_, self.cluster_centers_ = k_means.labels_.astype(np.intp), k_means.cluster_centers_
         self.inertia_ = float(k_means.inertia_)
         return self
 
+    def _choose_and_embed_documents(self, X: Any, pairs: Any) -> tuple[Array, dict[str, Any]]:
+        """Choose a candidate and embed the documents by it; return the embedding and the options of k-means."""
+        rng = check_random_state(self.random_state)
+        self.smoother_ = self._new_smoother(depth=DEEPEST, normalization="mean", random_state=rng)
+        self.smoother_._check_options()
+        check_magnitude(X, "X")
+        dim = max(self.embedding_dim, self.n_clusters + 1)
+        links = read_links(pairs, X.shape[0])
+        # A document counts itself like one link of mean weight, so that the unit of the weights does not matter.
+        self._link_unit = float(links.data.mean()) if links.nnz else 1.0
+        links.data /= self._link_unit
+        self.smoother_._fit_in_memory(X, links, None).n_features_in_ = self.n_features_in_
+        self.smoother_.random_state = self.random_state  # as given: the generator has done its work
+        how = {"embedding_dim": dim, "n_init": self.n_init, "rng": rng}
+        evidence = gather_evidence(self.smoother_, X, links, self.n_clusters, **how)
+        best, self.diagnostic_ = diagnose(evidence)
+        finalists = finalists_like(best, evidence)
+        steps = list(islice(self.smoother_._steps(), DEEPEST + 1))
+        walks = walk_factors(links, rng) if any(one.walks for one in finalists) else None
+        settled = settle(finalists, steps, walks, links, self.n_clusters, **how)
+        candidate = max(finalists, key=lambda one: settled[one.name])
+        self.chosen_, self.links_help_ = candidate.name, candidate.uses_links
+        self.candidates_ = {
+            name: {"features": one.features, "links": one.links, "all_data": settled.get(name, np.nan)}
+            for name, one in evidence.items()
+        }
+        self._walks = walks if candidate.walks else None
+        self._placing = Embedding.fit(candidate, steps, self._walks, dim)
+        self.singular_values_ = self._placing.singular_values
+        return self._placing.place(steps, self._walks), self._k_means_options(rng)
+
     def _embed_documents(self, X: Any, pairs: Any) -> tuple[Any, dict[str, Any]]:
         """Smooth the documents over their links and embed them; return the embedding and the options of k-means."""
         rng = check_random_state(self.random_state)
-        self.smoother_ = LinkSmoother(
-            depth=self.depth,
-            depth_weights=self.depth_weights,
-            tfidf=self.tfidf,
-            n_components=self.n_components,
-            random_state=rng,
-        )
+        self._placing = None
+        depth = DEFAULT_DEPTH if self._auto_depth else self.depth
+        self.smoother_ = self._new_smoother(depth=depth, depth_weights=self.depth_weights, random_state=rng)
         smoothed = self._scaled(self.smoother_.fit(X, pairs=pairs)._smoothed())
         self._check_n_clusters(smoothed)
         self.smoother_.random_state = self.random_state  # as given: the generator has done its work
         self.singular_values_, self._directions = leading_directions(
             smoothed, max(self.embedding_dim, self.n_clusters + 1)
         )
+        return persist(smoothed @ self._directions), self._k_means_options(rng)
+
+    def _k_means_options(self, rng: np.random.RandomState) -> dict[str, Any]:
         # Rows are not centred, so about one direction is that of their mean: hence one coordinate more than clusters.
-        options = {"n_clusters": self.n_clusters, "n_leading": self.n_clusters + 1, "n_init": self.n_init, "rng": rng}
-        return persist(smoothed @ self._directions), options
+        return {"n_clusters": self.n_clusters, "n_leading": self.n_clusters + 1, "n_init": self.n_init, "rng": rng}
+
+    @property
+    def _auto_depth(self) -> bool:
+        return isinstance(self.depth, str) and self.depth == "auto"
+
+    def _new_smoother(self, **options: Any) -> LinkSmoother:
+        return LinkSmoother(tfidf=self.tfidf, n_components=self.n_components, **options)
 
     def _check_n_clusters(self, rows: Any) -> None:
         if self.n_clusters > rows.shape[0]:
@@ -181,8 +258,10 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         ----------
         X : array, sparse matrix or DataFrame of shape (n_new, n_features)
         links : array or sparse matrix of shape (n_new, n_samples), optional
-            Weights of links to the documents of ``fit``. Without links, a document is assigned by its features alone,
-            so a document of ``fit`` may get another cluster than in ``labels_``.
+            Weights of links to the documents of ``fit``, in the unit of the weights of ``fit``. A candidate that
+            averages features lets a new document take the same steps; with walks, a new document gets the mean of the
+            factors of its neighbours. Without links, or if the chosen candidate uses none, a document is assigned by
+            its features alone, so a document of ``fit`` may get another cluster than in ``labels_``.
 
         Returns
         -------
@@ -190,41 +269,31 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         """
         return pairwise_distances_argmin(self.embed(X, links=links), self.cluster_centers_).astype(np.intp)
 
-    @on_blocks(lambda model: (model._directions.shape[1],))
+    @on_blocks(lambda model: model.singular_values_.shape)
     def embed(self, X: Any, *, links: Any = None) -> Array:
         """Place new documents in the embedding; parameters as in :meth:`predict`."""
         check_is_fitted(self)
         X = read_samples(self, X, reset=False)
-        return self._scaled(self.smoother_.transform(X, links=links)) @ self._directions
+        if self._placing is None:
+            return self._scaled(self.smoother_.transform(X, links=links)) @ self._directions
+        if links is not None:
+            links = self.smoother_._check_new_links(links, X.shape[0]) / self._link_unit
+        steps = list(islice(self.smoother_._new_steps(X, links), DEEPEST + 1))
+        return self._placing.place(steps, self._new_walks(links, X.shape[0]))
+
+    def _new_walks(self, links: Any, n_new: int) -> Array | None:
+        """Factors of walks of new documents: the mean over their neighbours, and zero without neighbours."""
+        if self._walks is None:
+            return None
+        if links is None:
+            return np.zeros((n_new, self._walks.shape[1]))
+        return np.asarray(links @ self._walks) / np.maximum(links.sum(axis=1), np.finfo(float).tiny)[:, None]
 
     def _scaled(self, rows: Array) -> Array:
-        return map_rows(rows, each_row, method=normalize) if self.row_normalize else rows
+        unit = self.row_normalize and not isinstance(self.row_normalize, str)
+        return map_rows(rows, each_row, method=normalize) if unit else rows
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def leading_directions(rows: Any, count: int) -> tuple[Array, Array]:
-    r"""The largest singular values of a tall matrix and their right singular vectors, from :math:`Z^\top Z`.
-
-    The largest entry of each vector is positive.
-    """
-    n_columns = rows.shape[1]
-    first = max(n_columns - count, 0)
-    squares, vectors = scipy.linalg.eigh(np.asarray(rows.T @ rows), subset_by_index=[first, n_columns - 1])
-    return np.sqrt(np.maximum(squares[::-1], 0.0)), with_signs(vectors[:, ::-1])
-
-
-def two_stage_k_means(
-    embedding: Array, n_clusters: int, *, n_leading: int, n_init: int, rng: np.random.RandomState
-) -> KMeans:
-    """k-means in the leading coordinates, where starts matter less, then Lloyd's iterations in all coordinates."""
-    few = np.ascontiguousarray(embedding[:, :n_leading])
-    start = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(few)
-    if few.shape[1] == embedding.shape[1]:
-        return start
-    members = sp.csc_array((np.ones(len(few)), start.labels_, np.arange(len(few) + 1)), shape=(n_clusters, len(few)))
-    counts = np.maximum(members.sum(axis=1), 1.0)  # with fewer distinct points than clusters, some clusters are empty
-    return KMeans(n_clusters, init=(members @ embedding) / counts[:, None], n_init=1, random_state=0).fit(embedding)

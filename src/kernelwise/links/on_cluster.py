@@ -23,16 +23,22 @@ Edges = tuple[NDArray[np.int64], NDArray[np.int64], Array]
 
 
 class BlockAdjacency:
-    r"""The operator :math:`S = D^{-1/2} (A + I) D^{-1/2}` of a graph in row blocks; the matrix is never formed."""
+    r"""The operator :math:`S = D^{-1/2} (A + I) D^{-1/2}` of a graph in row blocks; the matrix is never formed.
 
-    def __init__(self, links: BlockGraph | None, samples: BlockArray) -> None:
+    With the normalisation "mean" the operator is :math:`D^{-1} (A + I)`.
+    """
+
+    def __init__(self, links: BlockGraph | None, samples: BlockArray, normalization: str) -> None:
         self.links = links
+        self.normalization = normalization
         self.degrees = persist((samples.map_rows(_nothing_each) if links is None else links.row_sums()) + 1.0)
-        self.scale = persist(1.0 / np.sqrt(self.degrees))
+        self.scale = persist(1.0 / (self.degrees if normalization == "mean" else np.sqrt(self.degrees)))
 
     def __matmul__(self, rows: BlockArray) -> BlockArray:
         if self.links is None:
             return rows
+        if self.normalization == "mean":
+            return persist(self.scale[:, None] * (self.links @ rows + rows))
         scaled = persist(self.scale[:, None] * rows)
         return persist(self.scale[:, None] * (self.links @ scaled + scaled))
 
@@ -46,7 +52,7 @@ def fit_smoother_on_cluster(smoother: Any, X: Any, pairs: Any) -> Any:
         )
     with working_engine() as engine:
         samples = read_samples_in_blocks(engine, smoother, X)
-        smoother._links = read_block_links(engine, pairs, samples)
+        smoother._links = read_block_links(engine, pairs, samples, smoother.normalization)
         smoother.adjacency_ = smoother.degrees_ = None
         smoother._weighting = smoother._choose_weighting(samples)
         smoother._tfidf = None
@@ -73,10 +79,10 @@ def fit_clusters_on_cluster(model: Any, X: Any, pairs: Any) -> Any:
     return model
 
 
-def read_block_links(engine: Engine, pairs: Any, samples: BlockArray) -> BlockAdjacency:
+def read_block_links(engine: Engine, pairs: Any, samples: BlockArray, normalization: str) -> BlockAdjacency:
     """Return S from positive pairs, in a frame or in memory, or from an adjacency matrix in row blocks."""
     if pairs is None:
-        return BlockAdjacency(None, samples)
+        return BlockAdjacency(None, samples, normalization)
     if is_dask(pairs) and hasattr(pairs, "chunks"):
         edges, mirror = _edges_of_adjacency(engine, pairs, len(samples)), False
     else:
@@ -84,8 +90,8 @@ def read_block_links(engine: Engine, pairs: Any, samples: BlockArray) -> BlockAd
         edges, mirror = engine.map(_positive_edges, [known.parts]), True
     if not sum(engine.fetch(engine.map(_n_edges, [edges]))):
         warnings.warn("there is no positive pair among pairs, so nothing is smoothed over links", stacklevel=5)
-        return BlockAdjacency(None, samples)
-    return BlockAdjacency(BlockGraph.from_edges(engine, samples.lengths, edges, mirror=mirror), samples)
+        return BlockAdjacency(None, samples, normalization)
+    return BlockAdjacency(BlockGraph.from_edges(engine, samples.lengths, edges, mirror=mirror), samples, normalization)
 
 
 def fitted_tfidf(frequencies: Any, n_samples: int) -> TfidfTransformer:

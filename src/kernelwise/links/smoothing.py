@@ -4,8 +4,10 @@ With the link weights A, self-loops and degrees :math:`D = \mathrm{diag}((A + I)
 
 .. math:: Z_t = \big(D^{-1/2} (A + I) D^{-1/2}\big)^t Z_0,
 
-where the rows of Z_0 are the documents. Smoothing acts on rows and a projection acts on columns, so their order does
-not matter: a sparse matrix of words is projected first, and no dense matrix of documents times words is ever stored.
+where the rows of Z_0 are the documents. With :math:`D^{-1} (A + I)` instead, every step is a plain mean, and the length
+of a row does not depend on the number of links. Smoothing acts on rows and a projection acts on columns, so their order
+does not matter: a sparse matrix of words is projected first, and no dense matrix of documents times words is ever
+stored.
 """
 
 import warnings
@@ -66,6 +68,9 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Weight words by tf-idf, with rows of unit length. "auto": X is treated as words if it is non-negative and at
         least half of its entries are zero. Counts, or counts scaled by row, then get tf-idf, and other values, which
         are weighted already, get unit rows. All other data stays as it is, as with False.
+    normalization : {"symmetric", "mean"}, default="symmetric"
+        "symmetric": a step is :math:`S = D^{-1/2} (A + I) D^{-1/2}`, so that rows of documents with many links are
+        longer. "mean": a step is :math:`S = D^{-1} (A + I)`, the mean of a document and its neighbours.
     n_components : int or None, default=200
         First project data with more columns on this many leading right singular vectors, because smoothing would turn a
         sparse matrix into a dense matrix. None: never project.
@@ -122,12 +127,14 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         depth: int | Sequence[int] = 3,
         depth_weights: Sequence[float] | Literal["learned"] | None = None,
         tfidf: bool | Literal["auto"] = "auto",
+        normalization: Literal["symmetric", "mean"] = "symmetric",
         n_components: int | None = 200,
         random_state: Any = None,
     ):
         self.depth = depth
         self.depth_weights = depth_weights
         self.tfidf = tfidf
+        self.normalization = normalization
         self.n_components = n_components
         self.random_state = random_state
 
@@ -162,9 +169,12 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             return fit_smoother_on_cluster(self, X, pairs)
         X = read_samples(self, X)
         check_magnitude(X, "X")
-        links = read_links(pairs, X.shape[0])
+        return self._fit_in_memory(X, read_links(pairs, X.shape[0]), pairs)
+
+    def _fit_in_memory(self, X: Any, links: Any, pairs: Pairs | None) -> Self:
+        """Fit samples that were read, with symmetric weights of links; negative ``pairs`` teach weights of depths."""
         self._links = None
-        self.adjacency_, self.degrees_ = normalised_adjacency(links)
+        self.adjacency_, self.degrees_ = normalised_adjacency(links, self.normalization)
         self._weighting = self._choose_weighting(X)
         self._tfidf = TfidfTransformer().fit(X) if self._weighting == "tfidf" else None
         self.idf_ = None if self._tfidf is None else self._tfidf.idf_
@@ -197,7 +207,9 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
         The documents of ``fit`` do not change. A new document with link weights a and degree d takes the steps
 
-        .. math:: z^{t+1} = \frac{1}{d} z^t + \sum_j \frac{a_j}{\sqrt{d\, d_j}} z^t_j, \qquad d = 1 + \sum_j a_j.
+        .. math:: z^{t+1} = \frac{1}{d} z^t + \sum_j \frac{a_j}{\sqrt{d\, d_j}} z^t_j, \qquad d = 1 + \sum_j a_j,
+
+        with d instead of the root where steps are means.
 
         Parameters
         ----------
@@ -215,11 +227,8 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 "links to documents of fit need them in memory, and they were on a cluster; leave links out"
             )
         X = read_samples(self, X, reset=False)
-        rows = self._projected(self._weighted(X))
-        if links is None:
-            return self._side_by_side(rows for _ in range(max(self._depths) + 1))
-        links = self._check_new_links(links, X.shape[0])
-        return self._side_by_side(self._new_steps(rows, links))
+        links = None if links is None else self._check_new_links(links, X.shape[0])
+        return self._side_by_side(self._new_steps(X, links))
 
     def _smoothed(self) -> Any:
         """The documents of ``fit`` at all depths."""
@@ -233,7 +242,11 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             return np.full(len(depths), 1.0 / len(depths))
         negatives = None if pairs is None or (pairs.labels > 0).all() else pairs.negative
         return learned_depth_weights(
-            lambda others: self._steps(normalised_adjacency(others)[0]), links, depths, negatives, rng
+            lambda others: self._steps(normalised_adjacency(others, self.normalization)[0]),
+            links,
+            depths,
+            negatives,
+            rng,
         )
 
     def _steps(self, adjacency: Any = None) -> Iterator[Array]:
@@ -244,10 +257,17 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             yield rows
             rows = adjacency @ rows
 
-    def _new_steps(self, rows: Array, links: Any) -> Iterator[Array]:
-        """Z_0, Z_1, ... of new documents with links to the documents of ``fit``."""
+    def _new_steps(self, X: Any, links: Any) -> Iterator[Array]:
+        """Z_0, Z_1, ... of new documents with links to the documents of ``fit``, or without links."""
+        rows = self._projected(self._weighted(X))
+        if links is None:
+            while True:
+                yield rows
         degrees = 1.0 + links.sum(axis=1)
-        shares = links.multiply(1.0 / np.sqrt(degrees)[:, None]).multiply(1.0 / np.sqrt(self.degrees_)).tocsr()
+        if self.normalization == "mean":
+            shares = links.multiply(1.0 / degrees[:, None]).tocsr()
+        else:
+            shares = links.multiply(1.0 / np.sqrt(degrees)[:, None]).multiply(1.0 / np.sqrt(self.degrees_)).tocsr()
         for old in self._steps():
             yield rows
             rows = rows / degrees[:, None] + shares @ old
@@ -324,6 +344,8 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 )
         if not isinstance(self.tfidf, bool | np.bool_) and self.tfidf != "auto":
             raise ValueError(f'tfidf must be "auto", True or False, got {self.tfidf!r}')
+        if self.normalization not in ("symmetric", "mean"):
+            raise ValueError(f'normalization must be "symmetric" or "mean", got {self.normalization!r}')
         if self.n_components is not None and not is_count(self.n_components, 1):
             raise ValueError(f"n_components must be an integer of at least 1 or None, got {self.n_components!r}")
 
@@ -351,8 +373,8 @@ def read_links(pairs: Pairs | None, n_samples: int) -> Any:
     return sp.csr_array((n_samples, n_samples), dtype=np.float64)
 
 
-def normalised_adjacency(links: Any) -> tuple[Any, Array]:
-    r"""Return :math:`D^{-1/2} (A + I) D^{-1/2}` and the degrees, the diagonal of D.
+def normalised_adjacency(links: Any, normalization: str = "symmetric") -> tuple[Any, Array]:
+    r"""Return :math:`D^{-1/2} (A + I) D^{-1/2}`, or :math:`D^{-1} (A + I)` for "mean", and the degrees of D.
 
     >>> import scipy.sparse as sp
     >>> adjacency, degrees = normalised_adjacency(sp.csr_array([[0.0, 3.0], [3.0, 0.0]]))
@@ -362,7 +384,8 @@ def normalised_adjacency(links: Any) -> tuple[Any, Array]:
     """
     looped = sp.csr_array(links + sp.eye_array(links.shape[0], format="csr"))
     degrees = np.asarray(looped.sum(axis=1), dtype=np.float64)
-    scale = 1.0 / np.sqrt(degrees)
+    scale = 1.0 / degrees if normalization == "mean" else 1.0 / np.sqrt(degrees)
     looped.data *= np.repeat(scale, np.diff(looped.indptr))
-    looped.data *= scale[looped.indices]
+    if normalization != "mean":
+        looped.data *= scale[looped.indices]
     return looped, degrees

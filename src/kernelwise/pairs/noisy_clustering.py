@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import check_choice, check_count, check_ends
 from ..kernels import resolve_kernels
 from ..samples import read_samples
-from ..supervision import PairNoise, Pairs
+from ..supervision import Pairs
 from ..supervision.graph import pair_keys
 from ..supervision.resolve import resolve_pairs
 from .classes.columns import fit_columns
@@ -61,8 +61,8 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         The fractions of right labels among the pairs given as +1 and as -1, and of pairs that share a class: means of
         ``pair_quality_``. ``noise_.flip_rates`` are the rates a and b.
     noise_intervals_ : dict of str to pair of float
-        95 % intervals of "prior", "precision_positive" and "precision_negative", and of the rates "flipped_positive" (a)
-        and "flipped_negative" (b).
+        95 % intervals of "prior", "precision_positive" and "precision_negative", and of the rates a and b under
+        "flipped_positive" and "flipped_negative".
     pair_quality_ : ndarray of shape (n_pairs,)
         The chance that the label of each given pair is right.
     pairs_ : Pairs or None
@@ -132,8 +132,11 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         if self.n_clusters != "auto":
             check_count("n_clusters", self.n_clusters)
         rng = check_random_state(self.random_state)
-        samples = None if X is None and isinstance(pairs, Pairs) else self._read(X, fitting=True)
-        n_samples = pairs.n_samples if samples is None else samples.shape[0]
+        if X is None and isinstance(pairs, Pairs):
+            samples, n_samples = None, pairs.n_samples
+        else:
+            samples = self._read(X, fitting=True)
+            n_samples = samples.shape[0]
         if self.n_clusters != "auto" and self.n_clusters > n_samples:
             raise ValueError(f"n_clusters={self.n_clusters} is more than the {n_samples} samples of X")
         self.pairs_ = resolve_pairs(pairs, y, n_samples, random_state=rng, required=False, both_kinds=False)
@@ -223,10 +226,10 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
             if evidence.n_pairs:
                 fits = fits_by_count(columns, self._features, evidence, seed)
                 n_clusters = likely_fits(fits)[0].n_used
-            elif columns is None:
-                raise ValueError("X is None and there are no pairs, so there is nothing to cluster by; give pairs")
-            else:
+            elif isinstance(self._features, ClassFeatures) and columns is not None:
                 n_clusters = clusters_without_pairs(columns, self._features, evidence, seed)
+            else:
+                raise ValueError("X is None and there are no pairs, so there is nothing to cluster by; give pairs")
         return ClassSearch(columns, self._features, evidence, n_clusters, seed).find()
 
     def _keep(self, found: Found, evidence: PairEvidence, used: Pairs, index: NDArray[np.intp]) -> None:
@@ -237,7 +240,7 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         self.pairs_help_ = bool(evidence.n_pairs) and not found.ignores_pairs
         self._known_keys, self._known_chances = pair_keys(evidence.rows, evidence.cols), fit.same
         self._predictor = None
-        if isinstance(self._features, ClassFeatures):
+        if isinstance(self._features, ClassFeatures) and fit.told is not None:
             self._predictor = self._features.predictor(sharpened(fit.belief), fit.told)
         del self._features  # the decomposition is as large as the data, and new samples do not need it
         self.pair_quality_, self.noise_, self.noise_intervals_ = np.zeros(0), None, {}

@@ -61,6 +61,7 @@ class ClassFit(NamedTuple):
     same: Array  # Pr(one class) of every pair, its own label included
     score: Array  # log-odds of one class, without the own label
     log_chance: Array  # log Pr(given label | pair is given), without the own label
+    classes: Array  # class probabilities of every sample
 
     @property
     def likelihood(self) -> float:
@@ -157,7 +158,7 @@ def fit_classes(
     chances = [apart * rate.same + (1.0 - apart) * rate.other for rate in (positive, negative)]
     given = np.where(labels > 0, chances[0][graph.index], chances[1][graph.index])
     log_chance = np.log(given / (chances[0] + chances[1])[graph.index])
-    return ClassFit(n_classes, same[graph.index], logit(apart)[graph.index], log_chance)
+    return ClassFit(n_classes, same[graph.index], logit(apart)[graph.index], log_chance, beliefs.classes)
 
 
 def propagate(graph: PairGraph, prior: Array, beliefs: Beliefs, n_steps: int) -> Beliefs:

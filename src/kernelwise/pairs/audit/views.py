@@ -17,7 +17,6 @@ from sklearn.preprocessing import normalize
 
 from ...links.clustering import leading_directions
 from ...links.smoothing import normalised_adjacency
-from ...spectral.eigenpairs import repeatable_eigsh
 from ...supervision import Pairs
 
 Array = NDArray[np.float64]
@@ -39,8 +38,6 @@ CORE_DIM = 30
 CORE_PENALTIES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 #: Rank of the factors, the strength of the pull towards the embedding, and the number of rounds.
 FACTOR_RANK, FACTOR_PULL, FACTOR_ROUNDS = 4, 3.0, 6
-#: Number of eigenvectors of the signed matrix.
-GRAPH_RANK = 8
 
 
 class Fold(NamedTuple):
@@ -124,21 +121,6 @@ def pair_factors(start: Array, pairs: Pairs) -> Array:
         # All rows move at once, and whole steps could oscillate.
         V = 0.5 * (V + np.linalg.solve(normal, target[:, :, None])[:, :, 0])
     return V
-
-
-def signed_embedding(pairs: Pairs, rng: np.random.RandomState) -> Array:
-    """The leading eigenvectors of the sparse matrix of centred labels, scaled by the roots of their eigenvalues."""
-    centred = pairs.labels - np.average(pairs.labels, weights=pairs.weights)
-    ends = np.concatenate([pairs.rows, pairs.cols]), np.concatenate([pairs.cols, pairs.rows])
-    matrix = sp.csr_array((np.tile(pairs.weights * centred, 2), ends), shape=(pairs.n_samples,) * 2)
-    if pairs.n_samples <= 4 * GRAPH_RANK:
-        values, vectors = np.linalg.eigh(matrix.toarray())
-        leading = slice(-GRAPH_RANK, None)
-        values, vectors = values[leading], vectors[:, leading]
-    else:
-        start = rng.uniform(-1.0, 1.0, pairs.n_samples)
-        values, vectors = repeatable_eigsh(matrix, GRAPH_RANK, which="LA", v0=start, tol=1e-4)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def smoothed_embedding(rows: Array, pairs: Pairs) -> Array:

@@ -1,6 +1,6 @@
 """Find wrong pairs and estimate how many pairs are wrong, without any checked pair."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,9 +19,16 @@ from ...links.smoothing import LinkSmoother
 from ...samples import n_rows, power_of_two, tidy
 from ...spectral import spectral_basis
 from ...supervision import PairAudit, PairNoise, Pairs
-from ...supervision.graph import key_pairs, pair_keys, sorted_distinct, unlinked_keys
+from ...supervision.graph import pair_keys
 from ...supervision.resolve import resolve_pairs
+from ..classes.features import ClassFeatures
+from ..classes.summary import WIDE_INTERVAL
+from ..one_kind import with_both_kinds
+from ..records.audit import audit_record_pairs
+from ..records.recognition import looks_like_records
+from .by_classes import judge_by_classes
 from .hidden_classes import ClassFit, PairGraph, best_count, fit_classes, fits_of_fewer, likely_fits, scaled_features
+from .judgement import Judgement
 from .views import (
     CORE_DIM,
     activity,
@@ -29,7 +36,6 @@ from .views import (
     core_embedding,
     nearest_clusters,
     pair_factors,
-    signed_embedding,
     smoothed_embedding,
 )
 
@@ -53,8 +59,15 @@ FOLLOWS_MORE, BEYOND_CHANCE = 0.05, 5.0
 #: Where links follow more than classes: the weight of the model of classes beside the clusters, and the limit of its
 #: log-odds.
 CLASSES_WEIGHT, LARGEST_ODDS = 0.1, 6.0
+#: Communities of links are taken for classes if the features tell at least this share of the communities, and at most
+#: this share of the links crosses communities.
+LEAST_TOLD, MOST_WRONG = 0.5, 0.4
+#: Pairs are links if the number of positive pairs per sample varies this much more than by chance, and pairs drawn at
+#: random if it differs from chance by at most this much.
+LINKED, DRAWN = 1.5, 0.15
 #: The least number of pairs.
 LEAST_PAIRS = 10
+KINDS = ("auto", "classes", "links", "records")
 
 
 def audit_pairs(
@@ -62,6 +75,7 @@ def audit_pairs(
     pairs: Pairs,
     *,
     metric: Literal["features", "precomputed"] = "features",
+    kind: Literal["auto", "classes", "links", "records"] = "auto",
     n_folds: int = 10,
     random_state: Any = None,
 ) -> PairAudit:
@@ -124,53 +138,76 @@ def audit_pairs(
     >>> bool(wrong[audit.order[:50]].mean() > 0.9)
     True
     """
-    n_samples = pairs.n_samples if X is None and isinstance(pairs, Pairs) else n_rows(X)
+    check_choice("kind", kind, KINDS)
     check_choice("metric", metric, ("features", "precomputed"))
     check_count("n_folds", n_folds, least=2)
+    n_samples = pairs.n_samples if X is None and isinstance(pairs, Pairs) else n_rows(X)
     given = resolve_pairs(pairs, None, n_samples, random_state=None, both_kinds=False)
     assert given is not None
     rng = check_random_state(random_state)
-    learned = _with_non_links(given, rng)
+    recognised = kind == "auto" and metric == "features" and looks_like_records(given, X)[0]
+    if kind == "records" or recognised:
+        return audit_record_pairs(X, given, random_state=rng)
+    if (given.labels < 0).all():
+        raise ValueError("all pairs are negative (-1), so nothing tells what pairs of one class look like; add some")
+    learned = with_both_kinds(given, rng)
     if len(learned) < LEAST_PAIRS:
         raise ValueError(f"{len(given)} pairs are too few to judge each other; give at least {LEAST_PAIRS}")
-    rows = None if X is None else _rows(X, metric, rng)
-    fold_of = _folds(learned, n_folds, rng)
-    return _summary(_judge(rows, learned, fold_of, rng), given, learned)
+    samples = None if X is None else _read(X, metric)
+    if kind == "classes" or samples is None:
+        return _summary(judge_by_classes(samples, metric, learned, rng), given, learned)
+    rows, fold_of = _rows(samples, metric, rng), _folds(learned, n_folds, rng)
+    fits = _fits(rows, learned, fold_of, rng)
+    if kind == "auto" and not _are_links(likely_fits(fits)[0], rows, activity(learned, fold_of), learned):
+        return _summary(judge_by_classes(samples, metric, learned, rng), given, learned)
+    return _summary(_judge_links(rows, learned, fold_of, fits, rng), given, learned)
 
 
-class Judgement(NamedTuple):
-    """The chance that each pair truly shares a class, and intervals of (d_+, d_-)."""
-
-    same: Array
-    low: tuple[float, float]
-    high: tuple[float, float]
-
-
-def _judge(rows: Array | None, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.random.RandomState) -> Judgement:
-    """Judge pairs by the model of classes, or by clusters if links follow more than classes."""
-    fits = _fits(rows, pairs, fold_of, rng)
+def _judge_links(
+    rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], fits: list[ClassFit], rng: np.random.RandomState
+) -> Judgement:
+    """Judge links by clusters of smoothed features; the model of classes says how many links are wrong."""
     likely = likely_fits(fits)
-    by_classes = _judge_by_classes(likely, pairs)
-    if rows is None or not _follows_more(likely[0], rows, activity(pairs, fold_of), pairs):
-        return by_classes
+    by_classes = _judge_by_hidden_classes(likely, pairs)
     # If the largest number of classes that was tried is likely, larger numbers might be likely too.
     found = max(fit.n_classes for fit in likely) < max(fit.n_classes for fit in fits)
     by_clusters = _judge_by_clusters(rows, pairs, fold_of, likely[0], found, rng)
-    by_fewer = _judge_by_classes(fits_of_fewer(fits, likely[0].n_classes), pairs)
+    by_fewer = _judge_by_hidden_classes(fits_of_fewer(fits, likely[0].n_classes), pairs)
     judged = by_clusters, by_classes, by_fewer
     low, high = np.min([each.low for each in judged], axis=0), np.max([each.high for each in judged], axis=0)
-    return Judgement(by_clusters.same, tuple(low), tuple(high))
-
-
-def _fits(rows: Array | None, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.random.RandomState) -> list[ClassFit]:
-    """Models with several numbers of classes, each from several clusterings."""
-    graph, features = PairGraph(pairs), None
-    if rows is None:
-        starts = [signed_embedding(pairs, rng)]
+    told = _told_by_features(rows, likely[0].classes, rng)
+    wrong = 1.0 - _precisions(by_clusters.same, pairs)[0]
+    if told >= LEAST_TOLD and wrong <= MOST_WRONG:
+        reason = (
+            "The pairs are links, which follow more than classes. The features tell "
+            f"{told:.0%} of the communities that the links form, so that communities are taken for classes."
+        )
     else:
-        features = scaled_features(rows @ leading_directions(rows, CORE_DIM)[1])
-        factors = pair_factors(core_embedding(rows, pairs, fold_of), pairs)
-        starts = [factors, smoothed_embedding(rows, pairs)]
+        low = np.array([0.0, low[1]])
+        reason = (
+            f"The links form communities of which the features tell {told:.0%}, and {wrong:.0%} of the links cross the "
+            "communities. These communities may be something else than classes, so that nothing is known of the share "
+            "of wrong links. Checking a few dozen links, drawn at random, would settle it."
+        )
+    width = max(float(top - bottom) for bottom, top in zip(low, high, strict=True))
+    diagnostic = {"kind": "links", "reliable": bool(width <= WIDE_INTERVAL), "reason": reason}
+    return Judgement(by_clusters.same, tuple(low), tuple(high), diagnostic | {"told_by_features": told})
+
+
+def _told_by_features(rows: Array, classes: Array, rng: np.random.RandomState) -> float:
+    """The share of the information in classes that features tell, each sample left out."""
+    shares = classes.mean(axis=0)
+    entropy = -float(shares @ np.log(np.maximum(shares, 1e-12)))
+    told = ClassFeatures.of_kernels(rows, None, rng).tell(classes).prior - np.log(np.maximum(shares, 1e-12))
+    return float(np.mean((classes * told).sum(axis=1)) / max(entropy, 1e-12))
+
+
+def _fits(rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.random.RandomState) -> list[ClassFit]:
+    """Models with several numbers of classes, each from several clusterings."""
+    graph = PairGraph(pairs)
+    features = scaled_features(rows @ leading_directions(rows, CORE_DIM)[1])
+    factors = pair_factors(core_embedding(rows, pairs, fold_of), pairs)
+    starts = [factors, smoothed_embedding(rows, pairs)]
     fits: list[ClassFit] = []
     for count in CLASS_COUNTS:
         clusters = [nearest_clusters(start[:, : 2 * count], count, rng) for start in starts]
@@ -181,8 +218,16 @@ def _fits(rows: Array | None, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.r
     return fits
 
 
-def _follows_more(fit: ClassFit, rows: Array, hubs: Array, pairs: Pairs) -> bool:
-    """Whether similarity improves the prediction of the labels by classes and by the activity of both samples."""
+def _are_links(fit: ClassFit, rows: Array, hubs: Array, pairs: Pairs) -> bool:
+    """Whether pairs follow more than classes, as links do.
+
+    Some samples have more links than others of their class beyond chance. Where the number of positive pairs varies by
+    chance alone, the pairs were drawn at random and speak of classes. In between, similarity decides: whether it
+    improves the prediction of the labels by classes and by the activity of both samples.
+    """
+    dispersion = _dispersion(fit.classes.argmax(axis=1), pairs)
+    if dispersion > LINKED or abs(dispersion - 1.0) < DRAWN:
+        return dispersion > LINKED
     unit = normalize(rows)
     similarity = np.einsum("td,td->t", unit[pairs.rows], unit[pairs.cols])
     chance = np.clip(np.exp(fit.log_chance), 1e-6, 1.0 - 1e-6)
@@ -193,6 +238,18 @@ def _follows_more(fit: ClassFit, rows: Array, hubs: Array, pairs: Pairs) -> bool
     return gain > FOLLOWS_MORE * (losses[0] - losses[1]) and gain * len(pairs) > BEYOND_CHANCE
 
 
+def _dispersion(clusters: NDArray[np.intp], pairs: Pairs) -> float:
+    """The variance of the number of positive pairs per sample of one class, relative to that of a binomial."""
+    ends = np.concatenate([pairs.rows, pairs.cols])
+    total = np.bincount(ends, minlength=pairs.n_samples)
+    positive = np.bincount(ends[np.tile(pairs.labels > 0, 2)], minlength=pairs.n_samples)
+    sums = [np.bincount(clusters, weights=counts) for counts in (positive, total)]
+    share = (sums[0] / np.maximum(sums[1], 1.0))[clusters]
+    expected = total * share * (1.0 - share)
+    used = expected > 0
+    return float(np.mean((positive[used] - total[used] * share[used]) ** 2 / expected[used])) if used.any() else 1.0
+
+
 def _loss(columns: list[Array], pairs: Pairs) -> float:
     """Log-loss of the given labels by logistic regression on standardised columns."""
     table = StandardScaler().fit_transform(np.column_stack(columns))
@@ -200,13 +257,13 @@ def _loss(columns: list[Array], pairs: Pairs) -> float:
     return float(log_loss(pairs.labels, model.predict_proba(table), sample_weight=pairs.weights))
 
 
-def _judge_by_classes(likely: list[ClassFit], pairs: Pairs) -> Judgement:
+def _judge_by_hidden_classes(likely: list[ClassFit], pairs: Pairs) -> Judgement:
     precisions = np.array([_precisions(fit.same, pairs) for fit in likely])
     n_kinds = np.array([(pairs.labels > 0).sum(), (pairs.labels < 0).sum()])
     # As if there were one more right and one more wrong pair of each kind, so that no error is zero.
     margins = 2.0 * np.sqrt((precisions * (1.0 - precisions) + 1.0 / n_kinds) / n_kinds)
     low, high = (precisions - margins).min(axis=0), (precisions + margins).max(axis=0)
-    return Judgement(likely[0].same, tuple(low), tuple(high))
+    return Judgement(likely[0].same, tuple(low), tuple(high), {})
 
 
 def _judge_by_clusters(
@@ -222,7 +279,7 @@ def _judge_by_clusters(
         own = add_context(score[kind], pairs[kind]) if kind is positive else score[kind]
         same[kind] = soft_logistic(own, told[kind], pairs.weights[kind])
     precisions = np.array([_precisions(row, pairs) for row in classes.joined])
-    return Judgement(same, tuple(precisions.min(axis=0)), tuple(precisions.max(axis=0)))
+    return Judgement(same, tuple(precisions.min(axis=0)), tuple(precisions.max(axis=0)), {})
 
 
 def _precisions(same: Array, pairs: Pairs) -> tuple[float, float]:
@@ -250,18 +307,8 @@ def _summary(judged: Judgement, pairs: Pairs, learned: Pairs) -> PairAudit:
         "precision_negative": (float(low[1]), float(high[1])),
     }
     suggested = np.where(same >= 0.5, 1, -1)
-    return PairAudit(pairs, np.clip(quality, 0.0, 1.0), suggested, PairNoise(prior, d_pos, d_neg), intervals)
-
-
-def _with_non_links(pairs: Pairs, rng: np.random.RandomState) -> Pairs:
-    """The pairs; if all pairs are positive, with as many negative pairs drawn among pairs without a link."""
-    if (pairs.labels < 0).all():
-        raise ValueError("all pairs are negative (-1), so nothing tells what pairs of one class look like; add some")
-    if (pairs.labels < 0).any():
-        return pairs
-    links = sorted_distinct(pair_keys(pairs.rows, pairs.cols))
-    rows, cols = key_pairs(unlinked_keys(links, pairs.n_samples, len(links), rng))
-    return pairs + Pairs(rows, cols, np.full(len(rows), -1), n_samples=pairs.n_samples)
+    noise = PairNoise(prior, d_pos, d_neg)
+    return PairAudit(pairs, np.clip(quality, 0.0, 1.0), suggested, noise, intervals, judged.diagnostic)
 
 
 def _folds(pairs: Pairs, n_folds: int, rng: np.random.RandomState) -> NDArray[np.intp]:
@@ -270,12 +317,16 @@ def _folds(pairs: Pairs, n_folds: int, rng: np.random.RandomState) -> NDArray[np
     return (rng.permutation(len(distinct)) % min(n_folds, len(distinct)))[inverse]
 
 
+def _read(X: Any, metric: str) -> Any:
+    X = tidy(check_array(X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2))
+    if metric == "precomputed" and X.shape[0] != X.shape[1]:
+        raise ValueError(f'with metric="precomputed" X must be square, got shape {X.shape}')
+    return X
+
+
 def _rows(X: Any, metric: str, rng: np.random.RandomState) -> Array:
     """At most 200 columns for every sample; inner products of rows are similarities of samples."""
-    X = tidy(check_array(X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2))
     if metric == "precomputed":
-        if X.shape[0] != X.shape[1]:
-            raise ValueError(f'with metric="precomputed" X must be square, got shape {X.shape}')
         basis = spectral_basis(X, min(ROWS_DIM // 4, X.shape[0]), normalize="none", random_state=rng)
         return basis.vectors * np.sqrt(np.maximum(basis.values, 0.0))
     if sp.issparse(X) or np.count_nonzero(X) <= DENSEST_WORDS * X.size:

@@ -90,7 +90,7 @@ class PairEvidence:
         """The evidence of given pairs, and for every given pair its position among the distinct pairs."""
         _, first, index = np.unique(pair_keys(pairs.rows, pairs.cols), return_index=True, return_inverse=True)
         kinds = [np.where(pairs.labels == label, pairs.weights, 0.0) for label in (1, -1)]
-        plus, minus = (np.bincount(index, weights=weights, minlength=len(first)) for weights in kinds)
+        plus, minus = (np.bincount(index, weights=weights, minlength=len(first)).astype(float) for weights in kinds)
         return cls(pairs.rows[first], pairs.cols[first], plus, minus, pairs.n_samples), index
 
     def part(self, chosen: NDArray[np.bool_]) -> "PairEvidence":

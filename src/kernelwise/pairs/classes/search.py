@@ -241,7 +241,8 @@ class ClassSearch:
 
     @cached_property
     def _clusters_alone(self) -> tuple[Clusters, Told]:
-        clusters = self.clusters("k-means", self.evidence)
+        """Clusters of the features by kernel k-means, and what the features tell of them."""
+        clusters = self.clusters("kernel k-means", self.evidence)
         told = self.features.tell(np.eye(self.n_classes)[clusters])
         # With equal trust in the cluster of a sample and in its neighbours, no pairs mean no change of clusters.
         prior = np.log(0.5 * np.eye(self.n_classes)[clusters] + 0.5 * np.exp(told.prior))

@@ -34,15 +34,14 @@ def starting_clusters(
 ) -> Clusters:
     """The clusters of one start; ``columns`` are the samples themselves, ``principal`` their leading coordinates."""
     rng = np.random.RandomState(seed)
-    if name == "k-means":
-        return k_means(columns, n_classes, 10, rng)
-    if name == "kernel k-means":
-        return k_means(principal[:, : 2 * n_classes + 8], n_classes, 10, rng)
+    if name in PAIR_WEIGHTS:
+        return k_means(joint_embedding(principal, evidence, PAIR_WEIGHTS[name], n_classes, rng), n_classes, 5, rng)
+    assert columns is not None  # the other starts are those of features
+    assert principal is not None
     if name == "core":
-        embedding = core_embedding(principal[:, :CORE_DIM], evidence, n_classes, rng)
-    else:
-        embedding = joint_embedding(principal, evidence, PAIR_WEIGHTS[name], n_classes, rng)
-    return k_means(embedding, n_classes, 5, rng)
+        return k_means(core_embedding(principal[:, :CORE_DIM], evidence, n_classes, rng), n_classes, 5, rng)
+    points = columns if name == "k-means" else principal[:, : 2 * n_classes + 8]
+    return k_means(points, n_classes, 10, rng)
 
 
 def centred_labels(evidence: PairEvidence) -> Array:
@@ -77,9 +76,7 @@ def joint_embedding(
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def core_embedding(
-    principal: Array, evidence: PairEvidence, n_classes: int, rng: np.random.RandomState
-) -> Array:
+def core_embedding(principal: Array, evidence: PairEvidence, n_classes: int, rng: np.random.RandomState) -> Array:
     r"""An embedding E with :math:`E E^\top` near Z M Z^T, where :math:`z_i^\top M z_j` is regressed on the labels.
 
     The penalty of the ridge regression has the least error on labels that are left out.

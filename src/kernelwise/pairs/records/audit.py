@@ -49,6 +49,9 @@ Array = NDArray[np.float64]
 #: The least number of different pairs: fewer pairs do not tell what pairs of one entity look like.
 LEAST_PAIRS = 20
 N_FOLDS = 5
+#: A precision whose interval is wider is not known. The share of all wrong answers may be known all the same, because
+#: pairs given as the same are a minority.
+WIDE_PRECISION = 0.3
 #: Chances of labels have this lower bound, as in the noise model.
 FLOOR = 1e-4
 
@@ -219,11 +222,8 @@ def _summary(
     rate = 1.0 - float(np.average(quality, weights=pairs.weights))
     interval = min(noise.interval[0], rate), max(noise.interval[1], rate)
     diagnostic = diagnose(noise, rate, interval, scores, label)
-    diagnostic |= {
-        "kind": "records",
-        "n_triangles": n_triangles,
-        "reason": _reason(interval, diagnostic["separability"]),
-    }
+    diagnostic |= {"kind": "records", "n_triangles": n_triangles}
+    diagnostic |= _verdict(interval, (low[1], high[1]), diagnostic["separability"])
     return PairAudit(
         pairs,
         quality,
@@ -234,21 +234,27 @@ def _summary(
     )
 
 
-def _reason(interval: Interval, separability: float) -> str:
-    """Return whether the share of wrong answers is known, in words."""
-    remedy = "Checking a few dozen pairs, drawn at random, would settle it."
-    shown = f"between {interval[0]:.1%} and {interval[1]:.1%}"
+def _verdict(wrong: Interval, precision: Interval, separability: float) -> dict[str, Any]:
+    """Return whether the figures are an answer, and the reason in words.
+
+    ``wrong`` is the range of the share of wrong answers, and ``precision`` that of right ones among the answers +1.
+    """
+    remedy = "Checking a few dozen pairs, drawn at random from each kind, would settle it."
+    shown = (
+        f"the share of wrong answers, without errors that follow the records, is between {wrong[0]:.1%} and "
+        f"{wrong[1]:.1%}, and of the pairs given as the same between {precision[0]:.1%} and {precision[1]:.1%} are "
+        "right."
+    )
     if separability < WEAK_SCORES:
-        return (
+        reason = (
             "The records hardly tell pairs that are given as the same from pairs that are given as different, so the "
             f"records say nothing about wrong answers. {remedy}"
         )
-    if interval[1] - interval[0] > WIDE_RANGE:
-        return (
-            "Pairs that look like the others by chance and answers that are wrong cannot be told apart here: the share "
-            f"of wrong answers, without errors that follow the records, may be anywhere {shown}. {remedy}"
-        )
-    return f"The share of wrong answers, without errors that follow the records, is {shown}."
+        return {"reliable": False, "reason": reason}
+    if wrong[1] - wrong[0] > WIDE_RANGE or precision[1] - precision[0] > WIDE_PRECISION:
+        reason = f"Records that only look alike and answers that are wrong cannot be told apart here: {shown} {remedy}"
+        return {"reliable": False, "reason": reason}
+    return {"reliable": True, "reason": shown[0].upper() + shown[1:]}
 
 
 def _ranges(noise: ExplainedNoise, scores: Array, label: NDArray[np.intp], weight: Array) -> list[Interval]:

@@ -1,0 +1,301 @@
+r"""Do the links help? A choice among candidates, made without labels, by what was left out.
+
+Clusters are good if the parts of the data that were not used to find them still tell of them. A round divides the
+columns of the features into two halves and leaves out a fifth of the links. A candidate finds clusters c from the first
+half and the kept links. Two figures judge the clusters, both in bits and both at most the entropy of c:
+
+- **bits of features**, the mean of :math:`\log_2 p(c_i \mid x_i) - \log_2 p(c_i)`: what the second half of the
+  features of a sample tells of its cluster. Here p is a ridge regression on the clusters, with the sample itself left
+  out in closed form, and a softmax of its scores.
+- **bits of links**, the mean of :math:`\log_2 \big(W_{c_i c_j} / (w_{c_i} w_{c_j})\big)` over the links (i, j) that
+  were left out: what the cluster of one end tells of the cluster of the other, given the degrees. Here W is the share
+  of kept links between two clusters, with row sums w: the degree-corrected block model.
+
+The sum over all rounds decides whether links are used: only if the best candidate with links tells more than the best
+one without by two standard errors of the difference. Half of the columns cannot settle small differences between
+candidates of the same kind. So those with at least nine tenths of the most bits are finalists, each finds clusters from
+all data, and all columns and links judge them: finalists have seen the same data, so none of them has an advantage.
+Without leaving out, the two kinds could not be compared: k-means on columns of noise would
+tell many bits of its own clusters, and a smoothing over random links would make linked documents alike and tell many
+bits of the same links.
+"""
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise_distances_argmin
+
+from .candidates import CANDIDATES, DEEPEST, Candidate, Embedding
+from .embedding import two_stage_k_means
+from .smoothing import LinkSmoother, normalised_adjacency
+from .walks import walk_factors
+from .words import dense
+
+Array = NDArray[np.float64]
+Labels = NDArray[np.intp]
+
+#: The halves of the columns change places from round to round, so the number is even.
+N_ROUNDS = 4
+#: Larger data get two rounds, and k-means and bits of features see a sample of this many rows.
+MANY_ROWS, FEWEST_ROUNDS = 20_000, 2
+#: The share of links that a round leaves out, and the largest number.
+LEFT_OUT, MOST_LEFT_OUT = 0.2, 100_000
+#: Finalists have at least this share of the bits of the best candidate of their kind.
+FINALISTS = 0.9
+#: Ridge penalties, relative to the variance of a row, and slopes of the softmax, that are tried.
+RIDGE_PENALTIES = 10.0 ** np.arange(-2, 3)
+SLOPES = (1.0, 2.0, 4.0, 8.0, 16.0)
+#: A sample that determines its own prediction up to this share is treated as if it left this share to the others.
+LEAST_FREEDOM = 1e-6
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The bits of one candidate: of every sample's features, mean over rounds, and of every link that was left out."""
+
+    of_samples: Array
+    of_links: Array
+
+    @property
+    def features(self) -> float:
+        """Bits per sample."""
+        return float(self.of_samples.mean())
+
+    @property
+    def links(self) -> float:
+        """Bits per link; 0 if there are no links."""
+        return float(self.of_links.mean()) if len(self.of_links) else 0.0
+
+    @property
+    def total(self) -> float:
+        """The figure that chooses."""
+        return self.features + self.links
+
+    def standard_error(self, other: "Evidence | None" = None) -> float:
+        """Standard error of the total, or of the difference of two totals."""
+        differences = [
+            mine if other is None else mine - theirs
+            for mine, theirs in (
+                (self.of_samples, self.of_samples if other is None else other.of_samples),
+                (self.of_links, self.of_links if other is None else other.of_links),
+            )
+            if len(mine)
+        ]
+        return float(np.sqrt(sum(values.var() / len(values) for values in differences)))
+
+
+@dataclass(frozen=True)
+class Round:
+    """Features of two halves of the columns, and links that are kept and left out (ends and weights)."""
+
+    seen: Array
+    unseen: Array
+    kept: Any
+    left_out: tuple[NDArray[np.int32], NDArray[np.int32], Array]
+
+
+def gather_evidence(
+    smoother: LinkSmoother, X: Any, links: Any, n_clusters: int, *, embedding_dim: int, n_init: int, rng: Any
+) -> dict[str, Evidence]:
+    """Judge all candidates, or only those without links if there are no links; ``links`` are symmetric weights."""
+    n_samples = X.shape[0]
+    offered = [candidate for candidate in CANDIDATES if links.nnz or not candidate.uses_links]
+    sample = _sampled(n_samples, n_clusters, rng)
+    of_samples: dict[str, list[Array]] = {candidate.name: [] for candidate in offered}
+    of_links: dict[str, list[Array]] = {candidate.name: [] for candidate in offered}
+    for one in _rounds(smoother, X, links, N_ROUNDS if n_samples <= MANY_ROWS else FEWEST_ROUNDS, rng):
+        judge = FeatureJudge(one.unseen[sample])
+        steps = take_steps(one.seen, one.kept)
+        walks = walk_factors(one.kept, rng) if links.nnz else None
+        for candidate in offered:
+            rows = Embedding.fit(candidate, steps, walks, embedding_dim).place(steps, walks)
+            labels = _clusters(rows, sample, n_clusters, n_init, rng)
+            of_samples[candidate.name].append(judge.bits(labels[sample]))
+            of_links[candidate.name].append(bits_of_links(labels, n_clusters, one.kept, *one.left_out))
+    return {name: Evidence(np.mean(of_samples[name], axis=0), np.concatenate(of_links[name])) for name in of_samples}
+
+
+def settle(
+    finalists: Sequence[Candidate], steps: Sequence[Array], walks: Array | None, links: Any, n_clusters: int, **how: Any
+) -> dict[str, float]:
+    """Bits of features plus bits of links of each finalist, where all data find the clusters and all data judge."""
+    embedding_dim, n_init, rng = how["embedding_dim"], how["n_init"], how["rng"]
+    sample = _sampled(len(steps[0]), n_clusters, rng)
+    judge = FeatureJudge(steps[0][sample])
+    upper = sp.triu(links, 1, format="coo")
+    some = np.flatnonzero(rng.random_sample(upper.nnz) < MOST_LEFT_OUT / max(upper.nnz, 1))
+    ends = upper.row[some], upper.col[some], upper.data[some]
+    totals = {}
+    for candidate in finalists:
+        rows = Embedding.fit(candidate, steps, walks, embedding_dim).place(steps, walks)
+        labels = _clusters(rows, sample, n_clusters, n_init, rng)
+        linked = bits_of_links(labels, n_clusters, links, *ends)
+        totals[candidate.name] = float(judge.bits(labels[sample]).mean() + (linked.mean() if len(linked) else 0.0))
+    return totals
+
+
+def finalists_like(name: str, evidence: dict[str, Evidence]) -> list[Candidate]:
+    """The candidates that use links as this one does and have nearly as many bits, which may be only this one."""
+    kind = next(one.uses_links for one in CANDIDATES if one.name == name)
+    least = FINALISTS * evidence[name].total
+    same = [one for one in CANDIDATES if one.name in evidence and one.uses_links == kind]
+    return [one for one in same if one.name == name or evidence[one.name].total >= max(least, 0.0)]
+
+
+def _sampled(n_samples: int, n_clusters: int, rng: Any) -> NDArray[np.intp]:
+    """The rows that k-means and the bits of features see."""
+    if n_samples <= max(MANY_ROWS, n_clusters):
+        return np.arange(n_samples)
+    return np.sort(rng.permutation(n_samples)[: max(MANY_ROWS, n_clusters)])
+
+
+def take_steps(rows: Array, links: Any) -> list[Array]:
+    """Z_0, Z_1, ... up to the deepest candidate."""
+    adjacency, _ = normalised_adjacency(links, "mean")
+    steps = [rows]
+    for _ in range(DEEPEST):
+        steps.append(adjacency @ steps[-1])
+    return steps
+
+
+def _rounds(smoother: LinkSmoother, X: Any, links: Any, n_rounds: int, rng: Any) -> Iterator[Round]:
+    """Halves of the columns, each half in one round seen and in the next one unseen, with other links left out.
+
+    A single column cannot be divided: it is seen and judges.
+    """
+    weighted = smoother._weighted(X)
+    weighted = weighted.tocsc() if sp.issparse(weighted) else weighted
+    upper = sp.triu(links, 1, format="coo")
+    n_columns = weighted.shape[1]
+    for index in range(n_rounds):
+        if index % 2 == 0:
+            order = rng.permutation(n_columns)
+            columns = np.sort(order[: n_columns // 2]), np.sort(order[n_columns // 2 :])
+            halves = [_projected(smoother, weighted[:, half], rng) for half in columns if len(half)]
+        seen, unseen = halves[index % 2 % len(halves)], halves[(index + 1) % 2 % len(halves)]
+        out = rng.random_sample(upper.nnz) < min(LEFT_OUT, MOST_LEFT_OUT / max(upper.nnz, 1))
+        kept = sp.coo_array((upper.data[~out], (upper.row[~out], upper.col[~out])), shape=links.shape).tocsr()
+        yield Round(seen, unseen, kept + kept.T, (upper.row[out], upper.col[out], upper.data[out]))
+
+
+def _projected(smoother: LinkSmoother, weighted: Any, rng: Any) -> Array:
+    """Some columns on their leading directions, as the smoother does with all of them."""
+    columns = weighted.tocsr() if sp.issparse(weighted) else weighted
+    components = smoother._leading_directions(columns, rng)
+    return dense(columns if components is None else columns @ components)
+
+
+def _clusters(rows: Array, sample: NDArray[np.intp], n_clusters: int, n_init: int, rng: Any) -> Labels:
+    """Clusters of all documents: k-means on the sample, and the nearest centre for the others."""
+    with warnings.catch_warnings():
+        # A candidate may make many documents equal; then it has fewer clusters, and its bits say so.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = two_stage_k_means(rows[sample], n_clusters, n_leading=n_clusters + 1, n_init=n_init, rng=rng)
+    if len(sample) == len(rows):
+        return found.labels_.astype(np.intp)
+    return pairwise_distances_argmin(rows, found.cluster_centers_).astype(np.intp)
+
+
+class FeatureJudge:
+    """What features tell of clusters, each sample left out."""
+
+    def __init__(self, rows: Array) -> None:
+        rows = rows - rows.mean(axis=0)
+        values, directions = scipy.linalg.eigh(rows.T @ rows)
+        real = values > values[-1] * rows.shape[1] * np.finfo(float).eps if len(values) else np.zeros(0, dtype=bool)
+        self.squares = values[real]
+        self.left = rows @ (directions[:, real] / np.sqrt(self.squares))
+
+    def bits(self, labels: Labels) -> Array:
+        """For every sample the bits that its features tell of its cluster, for the best penalty and slope."""
+        _, codes = np.unique(labels, return_inverse=True)
+        members = np.eye(codes.max() + 1)[codes]
+        shares, own = members.mean(axis=0), (np.arange(len(codes)), codes)
+        best = np.zeros(len(codes))  # telling nothing is always possible
+        for penalty in RIDGE_PENALTIES * self.squares.sum() / len(codes):
+            scores = self.left_out_scores(members, penalty)
+            for slope in SLOPES:
+                logits = slope * (scores - scores.max(axis=1, keepdims=True)) + 0.5 * np.log(shares)
+                log_chances = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+                best = max(best, (log_chances[own] - np.log(shares[codes])) / np.log(2.0), key=np.mean)
+        return best
+
+    def left_out_scores(self, members: Array, penalty: float) -> Array:
+        """Ridge regression with an intercept: the prediction of every sample by a fit to the other samples."""
+        mean = members.mean(axis=0)
+        shrinkage = self.squares / (self.squares + penalty)
+        leverage = (self.left**2 @ shrinkage + 1.0 / len(members))[:, None]
+        fitted = mean + self.left @ (shrinkage[:, None] * (self.left.T @ (members - mean)))
+        return (fitted - leverage * members) / np.maximum(1.0 - leverage, LEAST_FREEDOM)
+
+
+def bits_of_links(
+    labels: Labels, n_clusters: int, kept: Any, rows: NDArray[np.int32], cols: NDArray[np.int32], weights: Array
+) -> Array:
+    """Bits of each link that was left out, times its weight relative to the mean weight.
+
+    The shares of kept links have a prior worth one link per pair of clusters, spread as chance would. A cluster without
+    any kept link tells nothing.
+
+    >>> import scipy.sparse as sp
+    >>> kept = sp.csr_array(np.kron(np.eye(2), np.ones((50, 50))) - np.eye(100))
+    >>> labels = np.repeat([0, 1], 50)
+    >>> bits_of_links(labels, 2, kept, np.array([0, 0]), np.array([1, 60]), np.ones(2)).round(1)
+    array([ 1. , -9.3])
+    """
+    members = sp.csr_array((np.ones(len(labels)), labels, np.arange(len(labels) + 1)), shape=(len(labels), n_clusters))
+    between = np.asarray((members.T @ (kept @ members)).toarray())
+    typical = kept.data.mean() if kept.nnz else 1.0
+    between /= typical  # in links of a typical weight, each counted from both ends
+    total = max(between.sum(), 1.0)
+    margins = between.sum(axis=1) / total
+    by_chance = np.outer(margins, margins)
+    prior = 2.0 * n_clusters**2
+    shares = (between + prior * by_chance) / (total + prior)
+    ratio = np.divide(shares, by_chance, out=np.ones_like(shares), where=by_chance > 0)
+    bits = np.log2(ratio)[labels[rows], labels[cols]]
+    return bits * weights / weights.mean() if len(weights) else bits
+
+
+def best_of(evidence: dict[str, Evidence], names: Iterable[str]) -> str:
+    """The name with the most bits; the first one of equals."""
+    return max(names, key=lambda name: evidence[name].total)
+
+
+def diagnose(evidence: dict[str, Evidence], candidates: Sequence[Candidate] = CANDIDATES) -> tuple[str, dict[str, Any]]:
+    """Return the name of the chosen candidate and the diagnostic: is the choice clear, and why it was made."""
+    alone = best_of(evidence, [one.name for one in candidates if one.name in evidence and not one.uses_links])
+    linked_names = [one.name for one in candidates if one.name in evidence and one.uses_links]
+    if not linked_names:
+        return alone, {"reliable": False, "reason": "There are no links, so the clusters come from the features alone."}
+    linked = best_of(evidence, linked_names)
+    margin = evidence[linked].total - evidence[alone].total
+    error = evidence[linked].standard_error(evidence[alone])
+    clear = abs(margin) > 2.0 * error
+    chosen = linked if clear and margin > 0 else alone
+    measured = (
+        f'Parts of the data that were left out tell {evidence[linked].total:.2f} bits of clusters by links ("{linked}")'
+        f' and {evidence[alone].total:.2f} bits of clusters by features alone ("{alone}")'
+    )
+    nothing = evidence[chosen].total <= 2.0 * evidence[chosen].standard_error()
+    if nothing:
+        reason = f"Neither features nor links show clusters. {measured}, which is no more than chance."
+    elif not clear:
+        reason = f"The links make no clear difference, so they are not used. {measured}; the difference may be chance."
+    elif chosen == linked:
+        reason = f"The links help. {measured}."
+    else:
+        reason = f"The links do not help, so they are not used. {measured}."
+    return chosen, {
+        "reliable": bool(clear and not nothing),
+        "reason": reason,
+        "margin_bits": float(margin),
+        "margin_standard_error": error,
+    }

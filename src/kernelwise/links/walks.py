@@ -1,0 +1,84 @@
+r"""Factors of short random walks over the links: documents that the same walks visit get similar rows.
+
+Let a random walk be in equilibrium, and let r be a length between 1 and T, each as probable as the others. The
+probability to see document i and, r steps later, document j, is
+
+.. math:: C_{ij} = \frac{1}{T} \sum_{r=1}^{T} \frac{d_i}{\mathrm{vol}} \big[(D^{-1} A)^r\big]_{ij},
+
+and :math:`M_{ij} = \max\big(0, \log (C_{ij}\,\mathrm{vol}^2 / (d_i d_j))\big)` says how much more often than by chance
+the two meet. The factors are :math:`U \Sigma^{1/2}` of the leading singular vectors of M, which is the matrix that
+DeepWalk factorises. C is dense, so it is never formed: walks are drawn, and the counts of their ends, a sparse
+unbiased estimate of C, take its place.
+
+References
+----------
+J. Qiu et al. Network embedding as matrix factorization. WSDM 2018.
+J. Qiu et al. NetSMF: large-scale network embedding as sparse matrix factorization. WWW 2019.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.extmath import randomized_svd
+
+Array = NDArray[np.float64]
+
+#: The longest walk, T.
+WINDOW = 10
+#: Number of factors.
+RANK = 64
+#: Pairs of ends that are drawn for every link, and the most that are drawn, which bounds time and memory.
+DRAWS_PER_LINK, MAX_DRAWS = 100, 5_000_000
+#: Power iterations of the randomised decomposition.
+POWER_ITERATIONS = 3
+
+
+def walk_factors(links: Any, rng: np.random.RandomState) -> Array:
+    """Return one row of factors per document; the row of a document without links is zero.
+
+    ``links`` is the symmetric sparse matrix of the weights.
+    """
+    links = sp.csr_array(links)
+    n_samples = links.shape[0]
+    rank = min(RANK, n_samples)
+    if not links.nnz:
+        return np.zeros((n_samples, rank))
+    meetings = _more_than_chance(*_drawn_ends(links, rng), np.asarray(links.sum(axis=1)))
+    left, values, _ = randomized_svd(meetings, rank, n_iter=POWER_ITERATIONS, random_state=rng)
+    return np.asarray(left * np.sqrt(values), dtype=np.float64)
+
+
+def _drawn_ends(links: Any, rng: np.random.RandomState) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The first and the last documents of walks of 1, 2, ..., T steps, equally many of each length."""
+    n_walks = max(min(DRAWS_PER_LINK * links.nnz // 2, MAX_DRAWS) // WINDOW, 1)
+    ends_of_weight = np.cumsum(links.data)
+    starts_of_weight = np.concatenate([[0.0], ends_of_weight])[links.indptr]
+    first_entry, last_entry = links.indptr[:-1], links.indptr[1:] - 1
+
+    def entries_at(weights: Array, least: Any, most: Any) -> NDArray[np.int64]:
+        return np.clip(np.searchsorted(ends_of_weight, weights, side="right"), least, most)
+
+    entry = entries_at(rng.random_sample(n_walks) * ends_of_weight[-1], 0, links.nnz - 1)
+    first = (np.searchsorted(links.indptr, entry, side="right") - 1).astype(np.int32)
+    here = links.indices[entry].astype(np.int32)
+    visited = [here]
+    for _ in range(WINDOW - 1):
+        low, high = starts_of_weight[here], starts_of_weight[here + 1]
+        drawn = low + rng.random_sample(n_walks) * (high - low)
+        here = links.indices[entries_at(drawn, first_entry[here], last_entry[here])].astype(np.int32)
+        visited.append(here)
+    return np.tile(first, WINDOW), np.concatenate(visited)
+
+
+def _more_than_chance(first: NDArray[np.int32], last: NDArray[np.int32], degrees: Array) -> Any:
+    """M from the ends of walks, as a sparse matrix: a walk backwards is as probable as the walk forwards."""
+    n_samples = len(degrees)
+    counts = sp.coo_array((np.ones(len(first), dtype=np.float32), (first, last)), shape=(n_samples, n_samples)).tocsr()
+    counts = (counts + counts.T).tocoo()
+    by_chance = degrees / degrees.sum()
+    ratio = counts.data / (2.0 * len(first)) / (by_chance[counts.row] * by_chance[counts.col])
+    more = ratio > 1.0
+    values = np.log(ratio[more]).astype(np.float32)
+    return sp.csr_array((values, (counts.row[more], counts.col[more])), shape=(n_samples, n_samples))

@@ -1,0 +1,56 @@
+"""Judge must-link and cannot-link pairs by a model of a few classes, averaged over the likely numbers of classes."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...supervision import Pairs
+from ..classes.columns import fit_columns
+from ..classes.counts import fits_by_count, likely_fits
+from ..classes.evidence import PairEvidence
+from ..classes.features import ClassFeatures, NoFeatures
+from ..classes.search import N_LONG, ClassSearch
+from ..classes.summary import noise_intervals, noise_of, quality_of, words_about
+from .judgement import Judgement
+
+Array = NDArray[np.float64]
+
+#: A number of classes counts in the average if it tells the labels as well as the best up to this many standard errors.
+MARGIN = 1.5
+
+
+def judge_by_classes(X: Any, metric: str, pairs: Pairs, rng: np.random.RandomState) -> Judgement:
+    """The chance that each pair shares a class, an average over fits; the intervals are those of the best number.
+
+    One fit is more certain of single pairs than it should be: which of several numbers of classes is right, and where
+    two classes meet, differs from fit to fit.
+    """
+    features: ClassFeatures | NoFeatures = NoFeatures()
+    columns = None
+    if X is not None:
+        columns = fit_columns(X, metric, rng)(X)
+        features = ClassFeatures.of_kernels(columns, None, rng)
+    evidence, index = PairEvidence.of_pairs(pairs)
+    seed = int(rng.randint(2**31))
+    likely = likely_fits(fits_by_count(columns, features, evidence, seed), MARGIN)
+    found = ClassSearch(columns, features, evidence, likely[0].n_used, seed).find()
+    others = [ClassSearch(columns, features, evidence, fit.belief.shape[1], seed).settle(fit, N_LONG) for fit in likely]
+    same = np.mean([fit.same for fit in [found.fit, *others]], axis=0)[index]
+    noise = noise_of(quality_of(same, pairs), pairs)
+    intervals = noise_intervals(found, noise, float(np.average(pairs.labels > 0, weights=pairs.weights)))
+    words = words_about(found, intervals)
+    diagnostic = {
+        "kind": "classes",
+        "reliable": words["reliable"],
+        "reason": f"The pairs speak of about {found.fit.n_used} classes. {words['pairs']} {words['features']}",
+        "n_classes": sorted({fit.n_used for fit in [found.fit, *likely]}),
+    }
+    ends = np.array([intervals[name] for name in ("precision_positive", "precision_negative")]).T
+    each = [noise_of(quality_of(fit.same[index], pairs), pairs) for fit in others]
+    precisions = np.array([[one.precision_positive, one.precision_negative] for one in each])
+    counts = np.array([(pairs.labels > 0).sum(), (pairs.labels < 0).sum()])
+    margins = 2.0 * np.sqrt(precisions * (1.0 - precisions) / counts)
+    low = np.minimum(ends[0], (precisions - margins).min(axis=0))
+    high = np.maximum(ends[1], (precisions + margins).max(axis=0))
+    return Judgement(same, (float(low[0]), float(low[1])), (float(high[0]), float(high[1])), diagnostic)

@@ -1,0 +1,304 @@
+"""The choice of LinkedClustering: links are used where they help, and what was left out is what decides."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+
+from kernelwise import LinkedClustering, Pairs
+from kernelwise.links.candidates import CANDIDATES, Embedding
+from kernelwise.links.choice import FeatureJudge, bits_of_links, take_steps
+from kernelwise.links.walks import WINDOW, _drawn_ends, walk_factors
+from kernelwise.metrics import normalized_mutual_info
+
+CHANCE = 1 / 3
+
+
+def groups(n=240):
+    return np.arange(n) % 3
+
+
+def numbers(rng, y, distance):
+    """Eight columns; the means of the groups are apart by about this many standard deviations in each column."""
+    return rng.normal(size=(len(y), 8)) + distance * rng.normal(size=(3, 8))[y]
+
+
+def links(rng, y, within, per_sample=4, shift=0):
+    """Random links; this share of them leads to the own group, or to the one that is ``shift`` further."""
+    n_links = per_sample * len(y)
+    rows, cols = rng.integers(0, len(y), (2, n_links))
+    inside = rng.random(n_links) < (within - CHANCE) / (1 - CHANCE)
+    cols[inside] = (cols[inside] // 3 * 3 + (y[rows[inside]] + shift) % 3) % len(y)
+    apart = rows != cols
+    return Pairs(rows[apart], cols[apart], np.ones(apart.sum(), dtype=int), n_samples=len(y))
+
+
+def fit(X, pairs, n_clusters=3, **settings):
+    return LinkedClustering(n_clusters, n_init=3, random_state=0, **settings).fit(X, pairs=pairs)
+
+
+def dense_weights(pairs):
+    return pairs.to_sparse().toarray()
+
+
+@pytest.fixture(scope="module")
+def helpful():
+    """Features that say something, links that say more."""
+    rng = np.random.default_rng(0)
+    y = groups()
+    return numbers(rng, y, 0.6), y, links(rng, y, 0.85)
+
+
+def test_links_that_agree_with_the_features_are_used(helpful):
+    X, y, pairs = helpful
+    model = fit(X, pairs)
+    assert model.links_help_
+    assert model.diagnostic_["reliable"]
+    assert model.diagnostic_["reason"].startswith("The links help.")
+    assert model.chosen_ in model.candidates_
+    alone = normalized_mutual_info(y, fit(X, None).labels_)
+    assert normalized_mutual_info(y, model.labels_) > alone + 0.1
+
+
+@pytest.mark.parametrize("shift", [0, 1], ids=["random links", "links to another group"])
+def test_links_that_mislead_are_not_used(shift):
+    rng = np.random.default_rng(1)
+    y = groups()
+    X = numbers(rng, y, 1.0)
+    model = fit(X, links(rng, y, CHANCE if shift == 0 else 0.8, shift=shift))
+    assert not model.links_help_
+    assert "so they are not used" in model.diagnostic_["reason"]
+    assert normalized_mutual_info(y, model.labels_) > 0.7
+
+
+def test_links_are_used_where_features_are_noise():
+    rng = np.random.default_rng(2)
+    y = groups(300)
+    model = fit(rng.normal(size=(300, 8)), links(rng, y, 0.95, per_sample=8))
+    assert model.links_help_
+    assert normalized_mutual_info(y, model.labels_) > 0.5
+
+
+def test_a_graph_of_noise_and_columns_of_noise_are_called_so():
+    rng = np.random.default_rng(3)
+    y = groups()
+    model = fit(rng.normal(size=(240, 8)), links(rng, y, CHANCE))
+    assert not model.diagnostic_["reliable"]
+    assert all(abs(bits["features"]) < 0.1 for bits in model.candidates_.values())
+
+
+def test_hubs_do_not_form_a_cluster_of_their_own():
+    """Link ends are drawn with very unequal chances: clusters follow the groups and not the degrees."""
+    rng = np.random.default_rng(4)
+    y = groups(300)
+    chances = 1.0 / (1.0 + np.arange(300)) ** 0.8
+    rows, cols = rng.choice(300, (2, 4000), p=chances / chances.sum())
+    kept = (rows != cols) & ((y[rows] == y[cols]) | (rng.random(4000) < 0.2))
+    pairs = Pairs(rows[kept], cols[kept], np.ones(kept.sum(), dtype=int), n_samples=300)
+    assert normalized_mutual_info(y, fit(numbers(rng, y, 0.6), pairs).labels_) > 0.7
+
+
+def test_the_unit_of_weights_and_repeated_links_do_not_matter(helpful):
+    X, _, pairs = helpful
+    model = fit(X, pairs)
+    heavy = Pairs(pairs.rows, pairs.cols, pairs.labels, n_samples=len(X), weights=7.0 * pairs.weights)
+    for same in (heavy, pairs + pairs + pairs + pairs):
+        other = fit(X, same)
+        assert other.chosen_ == model.chosen_
+        np.testing.assert_array_equal(other.labels_, model.labels_)
+        np.testing.assert_allclose(other.embedding_, model.embedding_, atol=1e-9)
+
+
+def test_a_link_of_almost_no_weight_changes_little(helpful):
+    X, y, pairs = helpful
+    rng = np.random.default_rng(5)
+    wrong = links(rng, y, CHANCE, per_sample=6)
+    faint = Pairs(wrong.rows, wrong.cols, wrong.labels, n_samples=len(X), weights=np.full(len(wrong), 1e-9))
+    assert normalized_mutual_info(y, fit(X, pairs + faint).labels_) > normalized_mutual_info(y, fit(X, None).labels_)
+
+
+def test_samples_in_another_order_get_the_same_clusters(helpful):
+    X, _, pairs = helpful
+    order = np.random.default_rng(6).permutation(len(X))
+    shuffled = fit(X[order], pairs.restrict(order))
+    assert shuffled.links_help_
+    assert normalized_mutual_info(fit(X, pairs).labels_[order], shuffled.labels_) > 0.9
+
+
+def test_the_seed_determines_everything_and_models_can_be_stored(helpful):
+    X, _, pairs = helpful
+    model = fit(X, pairs)
+    again = clone(model).fit(X, pairs=pairs)
+    assert str(again.candidates_) == str(model.candidates_)
+    np.testing.assert_array_equal(again.embedding_, model.embedding_)
+    stored = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(stored.predict(X), model.predict(X))
+
+
+def test_without_links_the_features_decide(helpful):
+    X, _, pairs = helpful
+    model = fit(X, None)
+    assert not model.links_help_
+    assert set(model.candidates_) == {"features", "features, unit rows"}
+    assert "no links" in model.diagnostic_["reason"]
+    apart = Pairs(pairs.rows, pairs.cols, -pairs.labels, n_samples=len(X))
+    with pytest.warns(UserWarning, match="no positive pair"):
+        only_negative = fit(X, apart)
+    np.testing.assert_array_equal(only_negative.labels_, model.labels_)
+
+
+def test_negative_pairs_change_nothing(helpful):
+    X, _, pairs = helpful
+    negative = Pairs([0, 1, 2], [1, 2, 3], [-1, -1, -1], n_samples=len(X))
+    np.testing.assert_array_equal(fit(X, pairs + negative).labels_, fit(X, pairs).labels_)
+
+
+def test_a_fixed_depth_chooses_nothing(helpful):
+    X, _, pairs = helpful
+    model = fit(X, pairs)
+    model.set_params(depth=3).fit(X, pairs=pairs)
+    assert not hasattr(model, "chosen_")
+    as_before = fit(X, pairs, row_normalize=False)
+    np.testing.assert_array_equal(as_before.labels_, model.labels_)
+    with pytest.raises(ValueError, match=r"row_normalize must be.*'yes'"):
+        fit(X, pairs, row_normalize="yes")
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 5, 6])
+def test_six_samples(n_clusters):
+    X = np.array([[0.0, 1.0], [0.1, 1.2], [0.0, 0.9], [5.0, -1.0], [5.2, -1.1], [4.9, -0.9]])
+    pairs = Pairs([0, 1, 3, 4], [1, 2, 4, 5], [1, 1, 1, 1], n_samples=6)
+    model = fit(X, pairs, n_clusters=n_clusters)
+    assert len(np.unique(model.labels_)) == n_clusters
+
+
+def test_one_column_and_one_link(rng):
+    X = np.concatenate([rng.normal(0.0, 1.0, 20), rng.normal(50.0, 1.0, 20)])[:, None]
+    model = fit(X, Pairs([0], [1], [1], n_samples=40), n_clusters=2)
+    assert normalized_mutual_info(np.arange(40) // 20, model.labels_) == 1.0
+
+
+def test_every_sample_linked_to_every_other(rng):
+    """All smoothed rows are equal, so only the features can tell clusters."""
+    X = rng.normal(size=(30, 4)) + 20.0 * (np.arange(30) % 2)[:, None]
+    everything = np.argwhere(np.triu(np.ones((30, 30)), 1))
+    model = fit(X, Pairs.from_graph(everything, n_samples=30, negatives=None), n_clusters=2)
+    assert normalized_mutual_info(np.arange(30) % 2, model.labels_) == 1.0
+
+
+def test_new_documents_are_placed_by_features_and_by_links(helpful):
+    X, y, pairs = helpful
+    old, new = np.arange(0, 200), np.arange(200, 240)
+    model = fit(X[old], pairs.restrict(old))
+    cited = pairs.to_sparse()[new][:, old]
+    by_links = normalized_mutual_info(y[new], model.predict(X[new], links=cited))
+    assert model.links_help_
+    assert by_links > normalized_mutual_info(y[new], model.predict(X[new]))
+    np.testing.assert_array_equal(model.predict(X[new], links=sp.csr_array(cited.shape)), model.predict(X[new]))
+    with pytest.raises(ValueError, match=r"\(40, 200\), got shape \(40, 3\)"):
+        model.predict(X[new], links=np.ones((40, 3)))
+
+
+def test_without_use_of_links_a_sample_of_fit_is_predicted_as_in_fit():
+    rng = np.random.default_rng(1)
+    y = groups()
+    X = numbers(rng, y, 1.0)
+    model = fit(X, links(rng, y, CHANCE))
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+@pytest.mark.parametrize("candidate", CANDIDATES, ids=lambda candidate: candidate.name)
+def test_an_embedding_keeps_the_leading_part_of_its_rows(helpful, candidate):
+    X, _, pairs = helpful
+    A = dense_weights(pairs)
+    P = (A + np.eye(len(A))) / (A.sum(axis=1, keepdims=True) + 1)
+    steps, walks = take_steps(X, pairs.to_sparse()), np.random.default_rng(0).normal(size=(len(X), 3))
+    parts = [np.linalg.matrix_power(P, depth) @ X for depth in candidate.depths]
+    if candidate.scaling == "centred":
+        parts = [part - part.mean(axis=0) for part in parts]
+    for index, part in enumerate(parts):
+        left, lengths, right = np.linalg.svd(part, full_matrices=False)
+        parts[index] = (left[:, :4] * lengths[:4]) @ right[:4]
+    if candidate.walks:
+        parts.append(walks)
+    if candidate.scaling != "none":
+        parts = [part / np.linalg.norm(part, axis=1, keepdims=True) for part in parts]
+    U, values, _ = np.linalg.svd(np.hstack(parts), full_matrices=False)
+    embedding = Embedding.fit(candidate, steps, walks, 4)
+    placed = embedding.place(steps, walks)
+    best = U[:, :4] * values[:4]
+    np.testing.assert_allclose(placed @ placed.T, best @ best.T, atol=1e-8)
+    np.testing.assert_allclose(embedding.singular_values, values[:4])
+
+
+def test_drawn_walks_have_the_frequencies_of_the_formula():
+    weights = sp.csr_array([[0.0, 3.0, 0.0, 0.0], [3.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    rng = np.random.RandomState(0)
+    draws = [_drawn_ends(weights, rng) for _ in range(2000)]
+    counts = np.zeros((4, 4))
+    for first, last in draws:
+        np.add.at(counts, (first, last), 1.0)
+    degrees = weights.sum(axis=1)
+    step = weights.toarray()[:3, :3] / degrees[:3, None]
+    mean_power = sum(np.linalg.matrix_power(step, length) for length in range(1, WINDOW + 1)) / WINDOW
+    expected = degrees[:3, None] / degrees.sum() * mean_power
+    np.testing.assert_allclose(counts[:3, :3] / counts.sum(), expected, atol=0.005)
+    assert not counts[3].any()
+    assert not counts[:, 3].any()
+    assert not walk_factors(weights, rng)[3].any()
+
+
+def test_factors_of_walks_tell_components_apart():
+    two = sp.block_diag([np.ones((10, 10)) - np.eye(10)] * 2, format="csr")
+    factors = walk_factors(two, np.random.RandomState(0))
+    similar = factors @ factors.T
+    assert similar[:10, :10].min() > np.abs(similar[:10, 10:]).max() + 0.1
+
+
+def test_left_out_scores_are_those_of_fits_without_the_sample(rng):
+    rows, labels = rng.normal(size=(25, 4)), rng.integers(0, 3, 25)
+    members = np.eye(3)[labels]
+    judge = FeatureJudge(rows)
+    scores = judge.left_out_scores(members, 2.0)
+    # The penalty of the centred rows of all samples is that of ridge regression on the others, up to a rank-one change
+    # that the closed form accounts for.
+    for left in range(25):
+        others = np.arange(25) != left
+        mean = rows.mean(axis=0)
+        ridge = Ridge(alpha=2.0).fit(rows[others] - mean, members[others])
+        np.testing.assert_allclose(scores[left], ridge.predict(rows[[left]] - mean)[0], atol=1e-10)
+
+
+def test_bits_of_features_lie_between_nothing_and_the_entropy(rng):
+    y = groups()
+    far, noise = numbers(rng, y, 10.0), rng.normal(size=(240, 8))
+    assert FeatureJudge(far).bits(y).mean() == pytest.approx(np.log2(3), abs=0.1)
+    assert 0.0 <= FeatureJudge(noise).bits(y).mean() < 0.05
+    np.testing.assert_array_equal(FeatureJudge(np.ones((240, 8))).bits(y), 0.0)
+
+
+def test_bits_of_links_by_loops(rng):
+    y = groups(60)
+    pairs = links(rng, y, 0.8)
+    kept, out = pairs[np.arange(200)], pairs[np.arange(200, len(pairs))]
+    between = np.zeros((3, 3))
+    for i, j in zip(kept.rows, kept.cols, strict=True):
+        between[y[i], y[j]] += 1
+        between[y[j], y[i]] += 1
+    weights = kept.to_sparse()
+    between /= weights.data.mean()
+    shares = between.sum(axis=1) / between.sum()
+    expected = [
+        np.log2(
+            (between[y[i], y[j]] + 18 * shares[y[i]] * shares[y[j]])
+            / (between.sum() + 18)
+            / shares[y[i]]
+            / shares[y[j]]
+        )
+        for i, j in zip(out.rows, out.cols, strict=True)
+    ]
+    found = bits_of_links(y, 3, weights, out.rows, out.cols, np.ones(len(out)))
+    np.testing.assert_allclose(found, expected)
