@@ -72,4 +72,4 @@ def measure(n: int) -> tuple[float, float, float, float, int]:
         said = model.predict_pairs(left, right)
         seconds = perf_counter() - asked
     accuracy = float(np.mean(said == np.where(classes_of(left) == classes_of(right), 1, -1)))
-    return fitted - start, seconds, accuracy, model.certificate_.relative_gap, extra
+    return fitted - start, seconds, accuracy, model.solver_certificate_.relative_gap, extra

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from kernelwise import PairCompleter, PairCompletionClustering, Pairs
+from kernelwise import PairCompleter, PairCompletionClustering, Pairs, TransitiveClosure
 from kernelwise.datasets import make_block_similarity
 from kernelwise.metrics import normalized_mutual_info
 from kernelwise.reproduction.tpcmc.figures2to4 import LOADERS, draw_known_pairs
@@ -42,7 +42,8 @@ def scores(data: Any, rate: float, draw: int) -> dict[str, tuple[float, float]]:
     known = draw_known_pairs(y, 0.2, draw).flip(rate, random_state=draw)
     asked = Pairs.from_labels(y, n_pairs=N_QUESTIONS, random_state=draw)
     variants: dict[str, dict[str, Any]] = {
-        "exact completion, not refined": {"method": "completion", "refine": False},
+        # Contradictory pairs make a block of high rank, which is not worth completing to more than a hundredth.
+        "exact completion, not refined": {"method": "completion", "refine": False, "tol": 1e-2 if rate else 1e-4},
         "tolerant completion, not refined, told": {"method": "completion", "refine": False, "noise_rate": rate},
         "default, not told": {},
         "default, told": {"noise_rate": rate},
@@ -58,6 +59,9 @@ def scores(data: Any, rate: float, draw: int) -> dict[str, tuple[float, float]]:
         assert model.completer_ is not None
         right = np.mean(model.completer_.predict_pairs(asked.rows, asked.cols) == asked.labels)
         found[name] = (normalized_mutual_info(y, model.labels_), float(right))
+    closure = TransitiveClosure().fit(pairs=known)
+    followed = np.where(closure.predict_pairs(asked.rows, asked.cols) > 0, 1, -1)  # different where nothing follows
+    found["closure"] = (normalized_mutual_info(y, closure.groups_), float(np.mean(followed == asked.labels)))
     return found
 
 
@@ -66,15 +70,19 @@ def few_pairs() -> list[dict[str, Any]]:
     S, y = make_block_similarity(200, 4, random_state=0)
     everything = Pairs.from_labels(y)
     rows = []
-    for method in ("direct", "completion"):
-        reached = []
+    methods: list[Any] = [
+        PairCompleter(8, method=method, refine=False, random_state=0)
+        for method in ("direct", "completion", "unit-diagonal")
+    ]
+    for model in (*methods, TransitiveClosure()):
+        reached, name = [], getattr(model, "method", "closure")
         for draw in range(10):
             labelled = np.isin(np.arange(200), np.random.RandomState(draw).choice(200, 48, replace=False))
             known = Pairs.from_labels(np.where(labelled, y, -1), n_pairs=113, random_state=draw)
-            model = PairCompleter(8, method=method, refine=False, random_state=0).fit(S, pairs=known)
-            right = model.predict_pairs(everything.rows, everything.cols) == everything.labels
+            answers = model.fit(S, pairs=known).predict_pairs(everything.rows, everything.cols)
+            right = np.where(answers > 0, 1, -1) == everything.labels
             reached.append(np.mean([right[everything.labels == kind].mean() for kind in (1, -1)]))
         rows.append(
-            record(f"113 pairs among 48 samples, {method}: balanced accuracy on pairs", float(np.mean(reached)), "")
+            record(f"113 pairs among 48 samples, {name}: balanced accuracy on pairs", float(np.mean(reached)), "")
         )
     return rows

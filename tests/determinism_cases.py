@@ -104,6 +104,7 @@ CASES = {
     "ConstrainedSpectralClustering": lambda seed: clusters(
         kw.ConstrainedSpectralClustering(3, random_state=seed), SIMILARITY
     ),
+    "TransitiveClosure": lambda seed: kw.TransitiveClosure(random_state=seed).fit(pairs=PAIRS),
     "LinkSmoother": lambda seed: learner(
         kw.LinkSmoother(depth=(0, 1, 2), depth_weights="learned", n_components=20, random_state=seed), WORDS, LINKS
     ),

@@ -31,6 +31,7 @@ from kernelwise import (
     SimpleMKLClassifier,
     SimpleMKLClassifierCV,
     SpectralKernelLearner,
+    TransitiveClosure,
     UniformKernel,
 )
 from kernelwise.kernels import Gaussian, gaussian_kernels
@@ -125,6 +126,7 @@ CASES = [
     Case(PairCompletionClustering(2, completer=PairCompleter(3), n_init=2, random_state=0), takes="similarity"),
     Case(ConstrainedSpectralClustering(2, kernels=WIDE, n_init=2, random_state=0)),
     Case(ConstrainedSpectralClustering(2, n_init=2, random_state=0), takes="similarity"),
+    Case(TransitiveClosure(random_state=0)),
 ]
 
 
@@ -148,6 +150,8 @@ def outputs(model, X):
     if hasattr(model, "adjacency_"):
         rows["linked"] = model.transform(X, links=np.eye(model.adjacency_.shape[0]))
     found |= {name: values @ values.T for name, values in rows.items()}
+    if hasattr(model, "groups_"):
+        found["groups_"] = _alike(model.groups_)
     if hasattr(model, "labels_"):
         found["labels_"] = _alike(model.labels_)
     return found

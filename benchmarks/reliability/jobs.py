@@ -83,6 +83,7 @@ def _pair_jobs(X: np.ndarray, y: np.ndarray, seed: int) -> dict[str, Job]:
         kw.LinkedClustering(2, n_init=2, random_state=0),
         kw.PairCompletionClustering(2, completer=kw.PairCompleter(3, kernels=wide), n_init=2, random_state=0),
         kw.ConstrainedSpectralClustering(2, kernels=wide, n_init=2, random_state=0),
+        kw.TransitiveClosure(),
     ]
 
     def fit(model: Any) -> Job:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .baselines.mpckmeans import MPCKMeans as MPCKMeans
     from .baselines.nonparametric_kernel import NonparametricKernelLearner as NonparametricKernelLearner
     from .baselines.spectral_kernel import SpectralKernelLearner as SpectralKernelLearner
+    from .baselines.transitive_closure import TransitiveClosure as TransitiveClosure
     from .baselines.uniform_kernel import UniformKernel as UniformKernel
     from .completion.clustering import PairCompletionClustering as PairCompletionClustering
     from .completion.completer import PairCompleter as PairCompleter
@@ -95,6 +96,7 @@ _HOME = {
         "baselines.mpckmeans": ["MPCKMeans"],
         "baselines.nonparametric_kernel": ["NonparametricKernelLearner"],
         "baselines.spectral_kernel": ["SpectralKernelLearner"],
+        "baselines.transitive_closure": ["TransitiveClosure"],
     }.items()
     for name in names
 }

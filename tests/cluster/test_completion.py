@@ -76,6 +76,7 @@ def assert_same(blocks, memory, *, basis=True):
         np.testing.assert_allclose(blocks.core_, memory.core_, rtol=1e-6, atol=1e-6 * np.abs(memory.core_).max())
     assert blocks.certificate_.primal == pytest.approx(memory.certificate_.primal, rel=1e-6)
     assert blocks.certificate_.relative_gap == pytest.approx(memory.certificate_.relative_gap, abs=1e-6)
+    assert blocks.solver_certificate_.primal == pytest.approx(memory.solver_certificate_.primal, rel=1e-6)
     assert blocks.coherence_ == pytest.approx(memory.coherence_, rel=1e-6)
     np.testing.assert_allclose(blocks.pair_scores(rows, cols), memory.pair_scores(rows, cols), atol=1e-6)
     np.testing.assert_allclose(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from kernelwise import complete_matrix
 from kernelwise.baselines import singular_value_thresholding, soft_impute
 from kernelwise.completion.matrix.observed import ObservedEntries
+from kernelwise.completion.matrix.proven_bound import LARGEST_SIDE
 
 SQUARE = [0, 1, 2], [1, 2, 0], [1.0, 0.5, 0.2]
 
@@ -91,6 +92,8 @@ def test_upper_bound_is_infinite_where_a_part_of_the_diagonal_is_known():
     completion = complete_matrix(rows, cols, values, (4, 4), symmetric=True, tol=1e-7, random_state=0)
     optimum, solution = oracle(np.array(rows), np.array(cols), np.array(values), (4, 4), symmetric=True)
     assert completion.certificate.primal == np.inf
+    assert completion.status == "estimated"
+    assert not completion.converged  # without an upper bound
     assert completion.certificate.dual <= optimum * (1 + 1e-6)
     assert completion.nuclear_norm == pytest.approx(optimum, rel=1e-5)
     np.testing.assert_allclose(completion.to_dense(), solution, atol=1e-4)
@@ -220,6 +223,56 @@ def test_largest_singular_values_of_a_sparse_matrix(shape, symmetric, rng):
     assert triples.bound >= expected[0] * (1 - 1e-14)
     assert triples.bound <= expected[0] * (1 + 1e-4)
     np.testing.assert_allclose(np.einsum("ik,ij,jk->k", triples.left, dense, triples.right), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("estimate", [0.3, 0.999, 1.0, 1.5])
+def test_proven_bounds_are_bounds_whatever_the_estimate(symmetric, estimate, rng):
+    for n in (2, 30, 150):
+        rows, cols = np.nonzero(rng.random((n, n)) < 0.3)
+        if symmetric:
+            rows, cols = rows[rows <= cols], cols[rows <= cols]
+        values = rng.standard_normal(len(rows))
+        if not len(rows):
+            continue
+        observed = ObservedEntries.merge(rows, cols, values, np.ones(len(rows)), (n, n), symmetric)
+        dense = np.zeros((n, n))
+        dense[rows, cols] = values
+        if symmetric:
+            dense[cols, rows] = values
+        spectrum = np.linalg.eigvalsh(dense) if symmetric else np.linalg.svd(dense, compute_uv=False)
+        for both_ends in (False, True) if symmetric else (False,):
+            largest = np.abs(spectrum).max() if both_ends else spectrum.max()
+            bound = observed.proven_bound(values, estimate * largest, both_ends=both_ends)
+            assert bound >= largest
+            if estimate >= 1 and largest > 0:
+                assert bound <= estimate * largest * (1 + 1e-6)
+
+
+def test_a_missed_eigenvalue_does_not_become_a_wrong_bound(monkeypatch):
+    """Lanczos iteration that returns the second eigenvalue: the bound of the solver is still below the optimum."""
+    rows, cols, values, shape, _ = sampled(0, symmetric=True)
+    optimum, _ = oracle(rows, cols, values, shape, symmetric=True)
+    honest = ObservedEntries.top
+
+    def short(self, data, count, rng, tol, **options):
+        found = honest(self, data, count + 1, rng, tol, **options)
+        parts = (found.values[1:], found.left[:, 1:], found.right[:, 1:], float(found.values[1]))
+        return type(found)(*parts)
+
+    monkeypatch.setattr(ObservedEntries, "top", short)
+    completion = complete_matrix(rows, cols, values, shape, symmetric=True, max_iter=20, random_state=0)
+    assert completion.certificate.dual <= optimum * (1 + 1e-6)
+
+
+def test_larger_matrices_have_estimated_bounds_and_say_so():
+    n = LARGEST_SIDE + 1
+    rows, cols = np.arange(n - 1), np.arange(1, n)
+    completion = complete_matrix(rows[:5], cols[:5], np.ones(5), (n, n), random_state=0)
+    assert completion.status == "estimated"
+    assert completion.converged
+    smaller = complete_matrix(rows[:5], cols[:5], np.ones(5), (n - 1, n), random_state=0)
+    assert smaller.status == "converged"
 
 
 def blocks(n, n_classes, share, seed):

@@ -33,6 +33,7 @@ COMPLETE = [
     kw.PairCompleter(2, random_state=0),
     kw.PairCompletionClustering(completer=kw.PairCompleter(2), random_state=0),
     kw.ConstrainedSpectralClustering(random_state=0),
+    kw.TransitiveClosure(random_state=0),
 ]
 
 #: Settings that take another way through ``fit``.

@@ -7,6 +7,7 @@ from .mmc import MMC
 from .mpckmeans import MPCKMeans
 from .nonparametric_kernel import NonparametricKernelLearner
 from .spectral_kernel import SpectralKernelLearner
+from .transitive_closure import TransitiveClosure
 from .uniform_kernel import UniformKernel
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "MPCKMeans",
     "NonparametricKernelLearner",
     "SpectralKernelLearner",
+    "TransitiveClosure",
     "UniformKernel",
     "singular_value_thresholding",
     "soft_impute",

@@ -50,6 +50,11 @@ class ExtendedBasis:
         return take_rows(self.vectors, index)
 
     @property
+    def scales(self) -> Array:
+        """The roots of the eigenvalues: rows of the basis times these numbers have the similarity as inner products."""
+        return np.sqrt(np.maximum(self.values, 0.0))
+
+    @property
     def coherence(self) -> float:
         """How unevenly the samples share the basis, as :func:`kernelwise.metrics.coherence`."""
         return coherence(self.vectors)

@@ -1,10 +1,23 @@
 r"""Step 1 of TPCMC: complete the label matrix of the labelled samples from its known entries.
 
-.. math:: \min_{M \succeq 0} \|M\|_{tr} \quad\text{s.t.}\quad M_{ij} = \hat Z_{ij},\ (i, j) \in \Sigma \tag{2}
+.. math:: \min_{M \in \mathbb{R}^{m \times m}} \|M\|_* \quad\text{s.t.}\quad M_{ij} = \hat Z_{ij},\ (i, j) \in \Sigma
+          \tag{2}
 
-The label matrix has a unit diagonal, which problem (2) of the paper does not use. A positive semi-definite matrix with
-the known entries and a unit diagonal exists unless pairs contradict each other; then the diagonal is left free. Where
-the rate of wrong labels is known, the constraints become penalised least squares on values corrected for the flips.
+``diagonal=False`` is this problem, as the paper states it. A known pair is known in both orders, so with M also
+:math:`M^\top` is a solution, and so is their mean: the solver looks among symmetric matrices and loses nothing. The
+diagonal is free, and M need not be positive semi-definite. Where enough pairs are known, the label matrix, which has
+both properties, is the only solution (Theorem 1 of the paper). Where fewer are known, there may be many solutions, or
+the solution is not a label matrix. Any matrix Y with entries at the known pairs and :math:`\|Y\|_2 \le 1` gives the
+lower bound :math:`\langle Y, \hat Z \rangle`, which is the dual of (2).
+
+``diagonal=True`` is another problem: M is positive semi-definite, and its diagonal is known to be one. Every such
+matrix has the trace m, so *every* positive semi-definite matrix of unit diagonal with the known entries is optimal, and
+the bounds, both equal to m, say nothing about M. Which of them is returned is decided by the solver: it starts at the
+zero matrix, adds the leading eigenvectors of what is not yet explained, and stops as soon as the entries agree. So it
+returns one of low rank, without any promise that the rank is the least. If pairs contradict each other, no such matrix
+exists, and problem (2) is solved instead.
+
+Where the rate of wrong labels is known, the constraints become penalised least squares on values corrected for flips.
 
 References
 ----------
@@ -22,10 +35,7 @@ from .core import NOISE_MULTIPLE
 from .known_block import Array, KnownBlock, flip_variance
 from .matrix.complete import Completion, complete_matrix
 
-__all__ = ["complete_block", "is_contradictory", "noise_penalty", "unshrunk_factor"]
-
-#: Tolerance where pairs contradict each other: some of them are wrong, so a closer solution is of no use.
-CONTRADICTORY_TOL = 1e-2
+__all__ = ["complete_block", "is_contradictory", "noise_penalty", "unshrunk_factors"]
 
 
 def noise_penalty(block: KnownBlock, noise_rate: float) -> float:
@@ -44,53 +54,61 @@ def is_contradictory(block: KnownBlock) -> bool:
 def complete_block(
     block: KnownBlock,
     *,
+    diagonal: bool = False,
     noise_rate: float = 0.0,
     penalty: float | None = None,
     tol: float = 1e-4,
     max_iter: int = 1000,
     random_state: int | np.random.RandomState | None = None,
 ) -> Completion:
-    """Complete the block ``L L^T``: exactly without noise, by penalised least squares with noise; ``left`` is L.
+    """Complete the block ``L R^T``: exactly without noise, by penalised least squares with noise.
 
     The values of the block are as given; the correction for flips is made here. A penalty that is given replaces the
     penalty for the noise rate, and 0 asks for the exact problem.
 
+    Four samples are joined to a ring of must-links, and a fifth sample is different from one of them. The paper's
+    problem does not ask for a unit diagonal, but here it has a solution that has one.
+
     >>> from kernelwise import Pairs
     >>> from kernelwise.completion.known_block import known_block
-    >>> known = Pairs([0, 1, 0, 3], [1, 2, 3, 4], [1, 1, -1, 1], n_samples=5)
-    >>> complete_block(known_block(known), random_state=0).to_dense()[0].round(2) + 0.0
-    array([1., 1., 1., 0., 0.])
+    >>> block = known_block(Pairs([0, 1, 0, 2, 0], [1, 3, 2, 3, 4], [1, 1, 1, 1, -1], n_samples=5))
+    >>> completion = complete_block(block, random_state=0)
+    >>> round(completion.certificate.dual, 3), round(completion.nuclear_norm, 3)
+    (4.0, 4.0)
+    >>> complete_block(block, diagonal=True, random_state=0).to_dense()[0].round(2) + 0.0
+    array([1., 1., 1., 1., 0.])
     """
     corrected = block.corrected(noise_rate)
     chosen = noise_penalty(block, noise_rate) if penalty is None else penalty
+    diagonal = diagonal and (chosen > 0 or not is_contradictory(block))
     m = len(block.index)
-    diagonal = np.arange(m)
-    if not chosen and is_contradictory(block):
-        diagonal, tol = diagonal[:0], max(tol, CONTRADICTORY_TOL)
+    ones = np.arange(m if diagonal else 0)
     return complete_matrix(
-        np.concatenate([block.rows, diagonal]),
-        np.concatenate([block.cols, diagonal]),
-        np.concatenate([corrected.values, np.ones(len(diagonal))]),
+        np.concatenate([block.rows, ones]),
+        np.concatenate([block.cols, ones]),
+        np.concatenate([corrected.values, np.ones(len(ones))]),
         (m, m),
         symmetric=True,
+        definite=diagonal,
         penalty=chosen or None,
-        weights=np.concatenate([block.weights, np.ones(len(diagonal))]) if chosen else None,
+        weights=np.concatenate([block.weights, np.ones(len(ones))]) if chosen else None,
         tol=tol,
         max_iter=max_iter,
         random_state=random_state,
     )
 
 
-def unshrunk_factor(completion: Completion, penalty: float, share: float) -> Array:
-    r"""The factor with the shrinkage of the penalty undone.
+def unshrunk_factors(completion: Completion, penalty: float, share: float) -> tuple[Array, Array]:
+    r"""The two factors with the shrinkage of the penalty undone.
 
     Where a share p of the entries is known at random, the penalty c lowers every eigenvalue by about c / p.
 
     >>> everything = complete_matrix([0, 0, 1], [0, 1, 1], [1, 1, 1], (2, 2), symmetric=True, penalty=0.5)
-    >>> abs(unshrunk_factor(everything, 0.5, 1.0)).round(3)
+    >>> abs(unshrunk_factors(everything, 0.5, 1.0)[0]).round(3)
     array([[1.],
            [1.]])
     """
     spectrum = np.square(completion.left).sum(axis=0)
     raised = np.divide(penalty / share, spectrum, out=np.zeros_like(spectrum), where=spectrum > 0)
-    return completion.left * np.sqrt(1.0 + raised)
+    growth = np.sqrt(1.0 + raised)
+    return completion.left * growth, completion.right * growth

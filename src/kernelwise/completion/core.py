@@ -106,21 +106,21 @@ def labelled_basis(rows: Array) -> LabelledBasis:
     return LabelledBasis(left[:, kept], right[kept].T / values[kept])
 
 
-def reconstruct_core(labelled: LabelledBasis, completed_factor: Array) -> Array:
-    r"""Equation (5) in orthonormal coordinates: :math:`C = V^\top L L^\top V` for a completed block :math:`L L^\top`.
+def reconstruct_core(labelled: LabelledBasis, left: Array, right: Array) -> Array:
+    r"""Equation (5) in orthonormal coordinates: :math:`C = V^\top L R^\top V` for a completed block :math:`L R^\top`.
 
     >>> labelled = labelled_basis(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]))
     >>> factor = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    >>> (labelled.lift @ reconstruct_core(labelled, factor) @ labelled.lift.T).round(6)
+    >>> (labelled.lift @ reconstruct_core(labelled, factor, factor) @ labelled.lift.T).round(6)
     array([[1.  , 0.  ],
            [0.  , 0.25]])
     """
-    projected = labelled.left.T @ completed_factor
-    return projected @ projected.T
+    core = (labelled.left.T @ left) @ (labelled.left.T @ right).T
+    return 0.5 * (core + core.T)  # symmetric but for rounding
 
 
 def symmetric_root(core: Array) -> Array:
-    """L with ``L L^T`` equal to a positive semi-definite matrix; L has as many columns as the matrix has rank.
+    """L with ``L L^T`` equal to the positive part of a symmetric matrix, which is the matrix if it is semi-definite.
 
     >>> symmetric_root(np.diag([4.0, 0.0]))
     array([[2.],

@@ -1,4 +1,9 @@
-"""From known pairs and the labelled rows of a basis to the core matrix, by either method."""
+"""From known pairs and the labelled rows of a basis to the core matrix, by each of the methods.
+
+What is returned is not what the solver of the direct fit returns: the shrinkage of the penalty is undone, and rows are
+refined, both because this predicts other pairs better. So there are two certificates: that of the solver, about the
+solution of the convex problem, and that of the core that is returned, whose objective is never below the optimum.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,25 +13,31 @@ from numpy.typing import NDArray
 
 from ..optim import Certificate
 from ..rows import put_rows
-from .block_completion import complete_block, noise_penalty, unshrunk_factor
+from .block_completion import complete_block, noise_penalty, unshrunk_factors
 from .core import CoreProblem, fit_core, fit_core_to_noise, labelled_basis, reconstruct_core, refit_core, symmetric_root
 from .known_block import KnownBlock
 from .row_refinement import refined_rows
 
 Array = NDArray[np.float64]
 
-METHODS = ("completion", "direct")
+METHODS = ("completion", "unit-diagonal", "direct")
 
 
 @dataclass(frozen=True, eq=False)
 class FittedCore:
-    """The core ``root @ root.T``, the factor at the labelled samples, and how the solver ended."""
+    """The core ``root @ root.T``, the factor at the labelled samples, and how the solver ended.
+
+    ``certificate`` belongs to the core, ``solved`` and ``solver_certificate`` to the solution of the convex problem;
+    for the completion the solution is the completed block, so ``solved`` is None and both certificates are one.
+    """
 
     root: Array
     labelled_rows: Array
     rank: int
     penalty: float
     certificate: Certificate
+    solver_certificate: Certificate
+    solved: Array | None
     n_iter: int
     converged: bool
 
@@ -51,33 +62,43 @@ class CoreFitter:
         if self.method == "direct":
             return None
         options = {"penalty": self.penalty, "tol": self.tol, "max_iter": self.max_iter, "random_state": random_state}
-        return complete_block(block, noise_rate=self.noise_rate, **options)
+        return complete_block(block, diagonal=self.method == "unit-diagonal", noise_rate=self.noise_rate, **options)
 
     def fit(self, labelled: Array, block: KnownBlock, completion: Any, random_state: Any) -> FittedCore:
         """Step 2, equation (5), or the direct fit; then refine the labelled rows by their own pairs.
 
-        ``labelled`` are the rows of the basis at ``block.index``.
+        ``labelled`` are the rows of the basis at ``block.index``. Of a core that is not positive semi-definite, which
+        (5) gives if the completed block is not, the positive part is kept: no label matrix has a negative eigenvalue.
         """
         coordinates = labelled_basis(labelled)
         if coordinates.rank == 0:  # the basis is zero on all labelled samples: they determine nothing
-            nothing = np.zeros((labelled.shape[1], 0))
-            return FittedCore(nothing, np.zeros((len(block.index), 0)), 0, 0.0, Certificate(0.0, 0.0), 0, True)
+            s, zero = labelled.shape[1], Certificate(0.0, 0.0)
+            nothing = np.zeros((s, 0)), np.zeros((len(block.index), 0))
+            return FittedCore(*nothing, 0, 0.0, zero, zero, np.zeros((s, s)), 0, True)
+        corrected = block.corrected(self.noise_rate)
         if completion is not None:
             penalty = noise_penalty(block, self.noise_rate) if self.penalty is None else float(self.penalty)
-            core, solved = reconstruct_core(coordinates, unshrunk_factor(completion, penalty, block.share)), completion
+            core = reconstruct_core(coordinates, *unshrunk_factors(completion, penalty, block.share))
         else:
-            corrected = block.corrected(self.noise_rate)
             limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
             if self.penalty is None:
                 solved, problem = fit_core_to_noise(coordinates.left, corrected, noise_rate=self.noise_rate, **limits)
             else:
                 problem = CoreProblem(coordinates.left, corrected, float(self.penalty))
                 solved = fit_core(problem, **limits)
-            core, penalty = refit_core(problem, solved.point, **limits), problem.penalty
+            core = refit_core(problem, solved.point, **limits)
         root = symmetric_root(core)
         rows = coordinates.left @ root
         if self.refine:
-            rows = refined_rows(rows, block.corrected(self.noise_rate), random_state)
+            rows = refined_rows(rows, corrected, random_state)
             root = coordinates.left.T @ rows
-        outcome = solved.certificate, solved.n_iter, bool(solved.status == "converged")
-        return FittedCore(coordinates.lift @ root, rows, coordinates.rank, penalty, *outcome)
+        returned = coordinates.lift @ root, rows, coordinates.rank
+        if completion is not None:
+            bounds = completion.certificate
+            return FittedCore(*returned, penalty, bounds, bounds, None, completion.n_iter, completion.converged)
+        core = root @ root.T
+        value = problem.value(core, problem.entries(core) - corrected.values)
+        bounds = solved.certificate
+        solution = coordinates.lift @ solved.point @ coordinates.lift.T
+        own = Certificate(value, bounds.dual)
+        return FittedCore(*returned, problem.penalty, own, bounds, solution, solved.n_iter, solved.converged)

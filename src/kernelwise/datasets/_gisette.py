@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..whole_files import whole_file
@@ -19,6 +20,8 @@ from ._loading import Dataset, check_choice, check_flags, pack
 
 UCI_ADDRESS = "https://archive.ics.uci.edu/ml/machine-learning-databases/gisette"
 DATASET_PAGE = "https://archive.ics.uci.edu/dataset/170/gisette"
+#: The name of the file of :func:`load_gisette_reconstruction`.
+RECONSTRUCTION = "gisette_reconstructed.npz"
 TIMEOUT_SECONDS = 60
 CHUNK_BYTES = 1 << 20
 
@@ -121,6 +124,44 @@ def fetch_gisette(
         return_X_y=return_X_y,
         as_frame=as_frame,
         filename=[str(folder / Path(path).name) for part in parts for path in part],
+    )
+
+
+def load_gisette_reconstruction(data_home: str | os.PathLike[str] | None = None) -> Dataset:
+    """Load a reconstruction of Gisette, for those who cannot download the files. It is not Gisette.
+
+    Gisette was made of the digits 4 and 9 of MNIST. A reconstruction has rows and columns of the same kind, with other
+    probes, other pairs of pixels in some columns and another order of the rows, so every figure from it has to be
+    called a figure of a reconstruction.
+
+    Parameters
+    ----------
+    data_home : path, default=None
+        As in :func:`fetch_gisette`; the file is ``gisette/gisette_reconstructed.npz`` in this folder, with the sparse
+        rows ``x_data``, ``x_indices``, ``x_indptr``, ``x_shape`` and the labels ``y``, +1 for the digit 4.
+
+    Returns
+    -------
+    Bunch with ``data`` (a sparse array), ``target`` (0 for label -1, 1 for +1) and the names of both.
+
+    Raises
+    ------
+    OSError
+        If the file is missing.
+    """
+    path = data_folder(data_home) / RECONSTRUCTION
+    with np.load(path, allow_pickle=False) as file:
+        X = sp.csr_array((file["x_data"], file["x_indices"], file["x_indptr"]), shape=tuple(file["x_shape"]))
+        y = (file["y"] > 0).astype(np.int64)
+    return pack(
+        "gisette",
+        X.astype(np.float64),
+        y,
+        feature_names=[f"feature_{column:04d}" for column in range(X.shape[1])],
+        target_names=["-1", "+1"],
+        return_X_y=False,
+        as_frame=False,
+        filename=[str(path)],
     )
 
 

@@ -55,6 +55,7 @@ TRUSTED = frozenset(
         "kernelwise.baselines.mpckmeans": "MPCKMeans",
         "kernelwise.baselines.nonparametric_kernel": "NonparametricKernelLearner",
         "kernelwise.baselines.spectral_kernel": "SpectralFeatures SpectralKernelLearner",
+        "kernelwise.baselines.transitive_closure": "TransitiveClosure",
         "kernelwise.baselines.uniform_kernel": "UniformKernel",
         "kernelwise.completion.basis": "ExtendedBasis",
         "kernelwise.completion.clustering": "PairCompletionClustering",

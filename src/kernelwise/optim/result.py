@@ -25,6 +25,7 @@ class Status(StrEnum):
 
     CONVERGED = "converged"  #: The requested gap is reached.
     MAX_ITER = "max_iter"  #: The iterations ran out first.
+    ESTIMATED = "estimated"  #: The gap is reached by an estimate of a bound; the estimate is not proven.
     STALLED = "stalled"  #: Rounding, or an inexact sub-solver, keeps the gap from closing further.
 
 

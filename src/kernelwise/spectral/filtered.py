@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
 
 from .block_lanczos import rayleigh_ritz
@@ -39,17 +40,26 @@ EXTRA = 10
 #: others would be lost in rounding otherwise.
 DEGREE, GROWTH = 20, 1e8
 MAX_SWEEPS = 12
+#: Accuracy of the estimate of the least eigenvalue; the interval of the polynomial is wider than this anyway.
+ROUGH = 0.05
 #: For full accuracy: the norm of ``A u - lambda u`` to reach, relative to the largest eigenvalue; the norm above which
 #: there is a warning after the last sweep; and the number of sweeps.
 RESIDUAL, TOLERABLE_RESIDUAL, EXACT_SWEEPS = 1e-11, 1e-6, 60
 
 
 def _least_eigenvalue(operator: Any, random_state: np.random.RandomState) -> float:
-    """A rough estimate of the least eigenvalue; the true one is not larger."""
+    """A rough estimate of the least eigenvalue; the true one is not larger.
+
+    Its error is small beside the largest eigenvalue, not beside itself: a least eigenvalue of zero, which every
+    similarity of low rank has, could not be found to any relative accuracy.
+    """
     if hasattr(operator, "least_eigenvalue"):
         return float(operator.least_eigenvalue(random_state))
-    start = random_state.uniform(-1.0, 1.0, operator.shape[0])
-    return float(repeatable_eigsh(operator, 1, which="SA", tol=0.1, v0=start, return_eigenvectors=False)[0])
+    n = operator.shape[0]
+    options = {"tol": ROUGH, "v0": random_state.uniform(-1.0, 1.0, n), "return_eigenvectors": False}
+    largest = float(repeatable_eigsh(operator, 1, which="LA", **options)[0])
+    below = LinearOperator((n, n), matvec=lambda x: largest * x.ravel() - operator @ x.ravel(), dtype=np.float64)
+    return largest - float(repeatable_eigsh(below, 1, which="LA", **options)[0])
 
 
 def _normal_rows(operator: Any, n_columns: int, random_state: np.random.RandomState) -> Any:

@@ -1,5 +1,6 @@
 """The function for users: check the observations, solve, and return factors with a certificate."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,11 +32,16 @@ class Completion:
     Parameters
     ----------
     left, right : arrays of shapes (m, rank) and (n, rank)
-        The factors; for a symmetric matrix both are the same array.
+        The factors. For a positive semi-definite matrix both are the same array; for another symmetric matrix the
+        columns of ``right`` are those of ``left`` times 1 or -1.
     certificate : Certificate
-        Bounds around the optimum of the convex problem.
+        Bounds around the optimum of the convex problem. The upper bound belongs to the matrix that is returned: it is
+        its objective, or, for exact observations, its nuclear norm plus the cost of repairing its last small errors on
+        the observed entries.
     status : Status
-        Why the solver stopped.
+        Why the solver stopped. "estimated" instead of "converged": the bounds rest on eigenvalues that Lanczos
+        iteration has estimated, because the matrix is too large for a proof (more than 5,000 rows and columns), or
+        there is no upper bound, because a part of the diagonal of a definite matrix is observed.
     n_iter : int
         Iterations done.
     history : tuple of HistoryRow
@@ -77,8 +83,8 @@ class Completion:
 
     @property
     def converged(self) -> bool:
-        """Whether the solver reached the gap ``tol``."""
-        return self.status is Status.CONVERGED
+        """Whether the solver reached the gap ``tol``; never without two finite bounds."""
+        return self.status in (Status.CONVERGED, Status.ESTIMATED) and math.isfinite(self.certificate.gap)
 
     @property
     def nuclear_norm(self) -> float:
@@ -111,6 +117,7 @@ def complete_matrix(
     shape: tuple[int, int],
     *,
     symmetric: bool = False,
+    definite: bool = True,
     penalty: float | None = None,
     weights: ArrayLike | None = None,
     max_rank: int | None = None,
@@ -139,8 +146,11 @@ def complete_matrix(
     shape : tuple of two ints
         Shape of the matrix.
     symmetric : bool, default=False
-        Ask for a symmetric positive semi-definite matrix. An entry is given once and stands for both triangles, also in
-        the sum over errors. The diagonal counts as observed only where it is given.
+        Ask for a symmetric matrix. An entry is given once and stands for both triangles, also in the sum over errors.
+        The diagonal counts as observed only where it is given.
+    definite : bool, default=True
+        Ask a symmetric matrix to be positive semi-definite, which makes the norm the trace. False: the minimum over all
+        matrices with the entries of both triangles, which a symmetric matrix attains.
     penalty : float, default=None
         c; None for exact observations.
     weights : array, default=None
@@ -151,8 +161,9 @@ def complete_matrix(
         Limit on the rank of the factors. If the limit is too small, the gap does not close.
     debias : bool, default=False
         Fit exact observations once more without the norm, at a rank where the spectrum falls sharply. This recovers
-        matrices of low rank from slightly fewer entries than the nuclear norm needs. The result is then no longer the
-        solution of the convex problem, to which the certificate belongs. The new fit is kept only if it is as good.
+        matrices of low rank from slightly fewer entries than the nuclear norm needs. The new fit is kept only if it is
+        as good. The certificate belongs to the new fit; ``status`` and ``converged`` are about the convex problem, and
+        the new fit leaves its optimum on purpose.
     tol : float, default=1e-4
         Relative duality gap to reach and, for exact observations, relative residual.
     max_iter : int, default=200
@@ -181,7 +192,7 @@ def complete_matrix(
     >>> completion.entries([0, 1], [2, 3]).round(2) + 0.0
     array([1., 0.])
     """
-    observed = check_observations(rows, cols, values, shape, symmetric, weights, exact=penalty is None)
+    observed = check_observations(rows, cols, values, shape, symmetric, weights, penalty is None, definite)
     limit = check_count(
         "max_rank",
         min(observed.shape) if max_rank is None else max_rank,
@@ -190,25 +201,21 @@ def complete_matrix(
     )
     if debias and penalty is not None:
         raise ValueError("debias=True is for exact observations: leave penalty=None, or debias=False")
-    problem = CompletionProblem(observed, None if penalty is None else check_positive("penalty", penalty))
-    result = solve_by_factors(
-        problem,
-        tol=check_positive("tol", tol),
-        max_iter=check_count("max_iter", max_iter),
-        max_rank=limit,
-        rng=check_random_state(random_state),
-    )
+    problem = CompletionProblem(observed, None if penalty is None else check_positive("penalty", penalty), definite)
+    rng = check_random_state(random_state)
+    tol, max_iter = check_positive("tol", tol), check_count("max_iter", max_iter)
+    result = solve_by_factors(problem, tol=tol, max_iter=max_iter, max_rank=limit, rng=rng)
     if result.certificate.gap < -tol * result.certificate.primal:  # the bounds can cross only if no such matrix exists
         raise ValueError(
             "no positive semi-definite matrix has these entries: the trace would be"
             f" {result.certificate.primal:g} and at least {result.certificate.dual:g}; pass a penalty for noisy"
             " observations, or symmetric=False"
         )
-    factors = result.point
+    factors, certificate = result.point, result.certificate
     residual = problem.misfit(observed.sample(factors.left, factors.right))
     if debias and factors.rank > 0:
         factors = refit(problem, factors, min(tol, max(residual, GOOD_FIT)))
-        residual = problem.misfit(observed.sample(factors.left, factors.right))
-    return Completion(
-        factors.left, factors.right, result.certificate, result.status, result.n_iter, result.history, residual
-    )
+        entries = observed.sample(factors.left, factors.right)
+        residual = problem.misfit(entries)
+        certificate = Certificate(problem.primal_bound(factors, entries, rng, prove=True)[0], certificate.dual)
+    return Completion(factors.left, factors.right, certificate, result.status, result.n_iter, result.history, residual)

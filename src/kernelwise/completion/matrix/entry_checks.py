@@ -22,6 +22,7 @@ def check_observations(
     symmetric: bool,
     weights: ArrayLike | None,
     exact: bool,
+    definite: bool = True,
 ) -> ObservedEntries:
     """Check the observations of the user, and merge repeated observations."""
     size = _shape(shape, symmetric)
@@ -41,7 +42,8 @@ def check_observations(
     observed = ObservedEntries.merge(row_index, col_index, numbers, weight, size, symmetric)
     if exact:
         _check_agreement(observed, row_index, col_index, numbers, weight)
-        _check_minors(observed)
+        if definite:
+            _check_minors(observed)
     return observed
 
 

@@ -15,6 +15,9 @@ Every iteration
    certificate,
 3. adds these directions and drops directions whose singular value has vanished.
 
+A symmetric matrix is :math:`M = L S L^\top` with a diagonal S of signs: S = I if M is to be positive semi-definite, and
+otherwise a direction gets the sign of the eigenvalue of Y that asks for it.
+
 For noisy observations t = v, and c is lowered to the penalty in a few steps. For exact observations this is the method
 of multipliers: t = v + c y with y = Y / c from the iteration before. It converges for every c, faster for smaller c.
 """
@@ -62,9 +65,13 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """Factors, their bounds and residual, and the directions in which their rank should grow."""
+    """Factors, their bounds and residual, and the directions in which their rank should grow.
+
+    The bounds may rest on estimates of eigenvalues; :meth:`Record.proven_certificate` proves them.
+    """
 
     factors: Factors
+    entries: Array
     residual: Array
     triples: Triples
     certificate: Certificate
@@ -84,7 +91,7 @@ def solve_by_factors(
     The point that is returned has the smallest gap and misfit of all iterations.
     """
     observed, exact = problem.observed, problem.penalty is None
-    record, wanted = Record(problem, tol), min(FIRST_DIRECTIONS, max_rank)
+    record, wanted = Record(problem, tol, rng), min(FIRST_DIRECTIONS, max_rank)
     stage = Stage(np.ones(observed.size) if exact else observed.weights, observed.values, np.inf)
     iterate = evaluate(problem, _zero(observed.shape), stage, wanted, rng=rng, tol=record.spectral_tol)
     status = record.add(iterate)
@@ -106,19 +113,20 @@ def solve_by_factors(
         else:
             stage, values = replace(stage, ridge=max(problem.penalty or 0.0, stage.ridge / 4)), iterate.triples.values
         excess = values - (1 + 0.5 * tol) * stage.ridge
-    return SolverResult(
-        record.best, record.certificate, status or Status.MAX_ITER, record.n_iter, tuple(record.history)
-    )
+    certificate = record.certificate or record.proven_certificate()[0]
+    return SolverResult(record.best.factors, certificate, status or Status.MAX_ITER, record.n_iter, record.history)
 
 
 class Record:
-    """The best bounds and the best factors so far, and whether they are good enough."""
+    """The best iterate and the best dual point so far, and whether they are good enough."""
 
-    def __init__(self, problem: CompletionProblem, tol: float) -> None:
-        self.exact, self.tol, self.start = problem.penalty is None, tol, perf_counter()
-        self.certificate = Certificate(np.inf, -np.inf)
-        self.best = _zero(problem.observed.shape)
-        self.history: list[HistoryRow] = []
+    def __init__(self, problem: CompletionProblem, tol: float, rng: np.random.RandomState) -> None:
+        self.problem, self.tol, self.rng, self.start = problem, tol, rng, perf_counter()
+        self.best: Iterate
+        self.dual_point: Iterate
+        self.estimates = Certificate(np.inf, -np.inf)
+        self.certificate: Certificate | None = None  # of the point that is returned, once the gap is reached
+        self.history: tuple[HistoryRow, ...] = ()
         self.shortfall, self.since = np.inf, 0
 
     @property
@@ -132,26 +140,37 @@ class Record:
 
     def add(self, iterate: Iterate) -> Status | None:
         """Add the bounds of an iterate, and return the reason to stop, or None to go on."""
-        self.certificate = self.certificate.merge(iterate.certificate)
-        primal, dual = self.certificate.primal, self.certificate.dual
-        self.history.append(HistoryRow(len(self.history), perf_counter() - self.start, primal, dual))
-        shortfall = self._shortfall(iterate)
+        if iterate.certificate.dual > self.estimates.dual:
+            self.dual_point = iterate
+        self.estimates = self.estimates.merge(iterate.certificate)
+        seconds, bounds = perf_counter() - self.start, self.estimates
+        self.history += (HistoryRow(len(self.history), seconds, bounds.primal, bounds.dual),)
+        shortfall = self._shortfall(iterate, Certificate(iterate.certificate.primal, bounds.dual))
         self.since = 0 if shortfall < 0.99 * self.shortfall else self.since + 1
         if shortfall <= self.shortfall:
-            self.shortfall, self.best = shortfall, iterate.factors
+            self.shortfall, self.best = shortfall, iterate
         if shortfall <= self.tol:
-            return Status.CONVERGED
+            certificate, proven = self.proven_certificate()
+            if self._shortfall(iterate, certificate) <= self.tol:
+                self.certificate = certificate
+                return Status.CONVERGED if proven and np.isfinite(certificate.gap) else Status.ESTIMATED
         return Status.STALLED if self.since >= PATIENCE else None
 
-    def _shortfall(self, iterate: Iterate) -> float:
+    def proven_certificate(self) -> tuple[Certificate, bool]:
+        """Return the bounds of the best iterate and of the best dual point, and whether both are proven."""
+        best, dual_point = self.best, self.dual_point
+        primal, primal_is_proven = self.problem.primal_bound(best.factors, best.entries, self.rng, prove=True)
+        dual, dual_is_proven = self.problem.proven_dual_bound(dual_point.residual, dual_point.triples.bound)
+        return Certificate(primal, dual), primal_is_proven and dual_is_proven
+
+    def _shortfall(self, iterate: Iterate, bounds: Certificate) -> float:
         """Return the relative gap of an iterate, or its misfit of exact observations if the misfit is larger.
 
         If infeasible factors cannot be repaired, so that there is no upper bound, the norm of the factors is used.
         """
-        primal = iterate.certificate.primal
-        primal = primal if np.isfinite(primal) else iterate.factors.norm
-        gap = abs(Certificate(primal, self.certificate.dual).relative_gap)
-        return max(gap, iterate.misfit) if self.exact else gap
+        primal = bounds.primal if np.isfinite(bounds.primal) else iterate.factors.norm
+        gap = abs(Certificate(primal, bounds.dual).relative_gap)
+        return max(gap, iterate.misfit) if self.problem.penalty is None else gap
 
 
 def grow(observed: ObservedEntries, stage: Stage, iterate: Iterate, excess: Array, max_rank: int) -> Factors:
@@ -165,6 +184,9 @@ def grow(observed: ObservedEntries, stage: Stage, iterate: Iterate, excess: Arra
     ]
     steps = excess[chosen] / np.maximum(curvature, np.finfo(float).tiny) / max(len(chosen), 1)
     roots, spectrum = np.sqrt(steps), np.concatenate([factors.spectrum, steps])
+    if observed.symmetric:
+        signs = np.concatenate([factors.signs, np.sign(np.sum(left * right, axis=0))])
+        return Factors.symmetric(np.hstack([factors.left, left * roots]), spectrum, signs)
     left, right = np.hstack([factors.left, left * roots]), np.hstack([factors.right, right * roots])
     return Factors(left, right, spectrum)
 
@@ -175,16 +197,18 @@ def descend(observed: ObservedEntries, stage: Stage, factors: Factors, accuracy:
     if rank == 0:
         return factors, True
     size = m if observed.symmetric else m + n
+    signs = factors.signs if observed.symmetric else np.ones(rank)
+    definite = bool(np.all(signs > 0))
 
     def half_value_and_gradient(x: Array) -> tuple[float, Array]:
         X = unit * x.reshape(size, rank)
-        left, right = (X, X) if observed.symmetric else (X[:m], X[m:])
+        left, right = (X, X if definite else X * signs) if observed.symmetric else (X[:m], X[m:])
         error = observed.sample(left, right) - stage.targets
         weighted = stage.weights * error
         T = observed.matrix(weighted)
-        share = 0.25 if observed.symmetric else 0.5  # for a symmetric matrix L = R, so all terms are halved
+        share = 0.25 if observed.symmetric else 0.5  # for a symmetric matrix |L| = |R|, so all terms are halved
         value = share * observed.inner(weighted, error) / (stage.ridge * unit**2) + 0.5 * float(x @ x)
-        pull = T @ X + T.T @ X if observed.symmetric else np.vstack([T @ right, T.T @ left])
+        pull = T @ right + T.T @ right if observed.symmetric else np.vstack([T @ right, T.T @ left])
         return value, x + pull.ravel() / (stage.ridge * unit)
 
     X = factors.left if observed.symmetric else np.vstack([factors.left, factors.right])
@@ -192,16 +216,27 @@ def descend(observed: ObservedEntries, stage: Stage, factors: Factors, accuracy:
     options: Any = {"maxiter": DESCENT_STEPS, "maxcor": MEMORY, "gtol": accuracy, "ftol": 1e-15}
     found = minimize(half_value_and_gradient, X.ravel() / unit, jac=True, method="L-BFGS-B", options=options)
     X = unit * found.x.reshape(size, rank)
-    return (balance(X, X) if observed.symmetric else balance(X[:m], X[m:])), bool(found.nit < DESCENT_STEPS)
+    balanced = balance_symmetric(X, signs) if observed.symmetric else balance(X[:m], X[m:])
+    return balanced, bool(found.nit < DESCENT_STEPS)
+
+
+def balance_symmetric(left: Array, signs: Array) -> Factors:
+    """Return balanced factors of ``left @ diag(signs) @ left.T``, without its negligible eigenvalues."""
+    if np.all(signs > 0):
+        U, root, _ = np.linalg.svd(left, full_matrices=False)
+        values = root**2
+    else:
+        Q, A = np.linalg.qr(left)
+        values, V = np.linalg.eigh((A * signs) @ A.T)
+        order = np.argsort(-np.abs(values))
+        U, values = Q @ V[:, order], values[order]
+    spectrum = np.abs(values)
+    kept = spectrum > LEAST_SINGULAR_VALUE * np.max(spectrum, initial=0.0)
+    return Factors.symmetric(U[:, kept] * np.sqrt(spectrum[kept]), spectrum[kept], np.sign(values[kept]))
 
 
 def balance(left: Array, right: Array) -> Factors:
     """Return balanced factors of the same product, without its negligible singular values."""
-    if left is right:
-        U, root, _ = np.linalg.svd(left, full_matrices=False)
-        kept = root**2 > LEAST_SINGULAR_VALUE * np.max(root**2, initial=0.0)
-        left = U[:, kept] * root[kept]
-        return Factors(left, left, root[kept] ** 2)
     (P, A), (Q, B) = np.linalg.qr(left), np.linalg.qr(right)
     U, spectrum, Vt = np.linalg.svd(A @ B.T)
     kept = spectrum > LEAST_SINGULAR_VALUE * np.max(spectrum, initial=0.0)
@@ -217,9 +252,8 @@ def refit(problem: CompletionProblem, factors: Factors, tolerance: float) -> Fac
     observed, spectrum = problem.observed, factors.spectrum
     falls = np.append(spectrum[:-1] > CLEAR_FALL * spectrum[1:], True)
     for rank in np.flatnonzero(falls) + 1:
-        left = factors.left[:, :rank]
-        right = left if observed.symmetric else factors.right[:, :rank]
-        fitted = Factors(left, right, spectrum[:rank])
+        left, right = factors.left[:, :rank], factors.right[:, :rank]
+        fitted = Factors(left, left if factors.left is factors.right else right, spectrum[:rank])
         for ridge in REFIT_RIDGES:
             stage = Stage(np.ones(observed.size), observed.values, ridge * float(spectrum[0]))
             fitted, _ = descend(observed, stage, fitted, 1e-2)
@@ -238,6 +272,7 @@ def evaluate(
     """Return the bounds that factors and their residual give, and ``count`` directions to grow in."""
     entries = problem.observed.sample(factors.left, factors.right)
     residual = stage.weights * (stage.targets - entries)
-    triples = problem.observed.top(residual, count, rng, tol)
-    bounds = Certificate(problem.primal_bound(factors, entries, rng), problem.dual_bound(residual, triples))
-    return Iterate(factors, residual, triples, bounds, problem.misfit(entries))
+    triples = problem.top(residual, count, rng, tol)
+    primal, _ = problem.primal_bound(factors, entries, rng)
+    bounds = Certificate(primal, problem.dual_bound(residual, triples.bound))
+    return Iterate(factors, entries, residual, triples, bounds, problem.misfit(entries))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackError, LinearOperator
 
 from ...spectral.eigenpairs import repeatable_eigsh
+from .proven_bound import proven_eigenvalue_bound, proven_singular_value_bound
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -28,10 +29,12 @@ RESTARTS = 100
 
 @dataclass(frozen=True)
 class Triples:
-    """The largest singular triples (eigenpairs if symmetric) of a sparse matrix, and a bound on the largest value.
+    """The largest singular triples (eigenpairs if symmetric) of a sparse matrix, and an estimate of the largest value.
 
-    Lanczos finds the largest value from below. The bound adds the norm of the residual of the vector, because an
-    eigenvalue lies within this distance. A larger eigenvalue could be missed only by an unlucky random start.
+    Lanczos finds the largest value from below. ``bound`` adds the norm of the residual of the vector, because an
+    eigenvalue lies within this distance. An unlucky random start can miss a larger eigenvalue, so ``bound`` is an
+    estimate; :meth:`ObservedEntries.proven_bound` is a bound. If not only positive eigenvalues were asked for, the
+    triple of a negative eigenvalue has its magnitude as value, and ``right = -left``.
     """
 
     values: Array
@@ -100,26 +103,46 @@ class ObservedEntries:
             data = np.where(self.rows == self.cols, 0.5, 1.0) * data
         return sp.csr_array((data, indices, indptr), shape=self.shape)
 
-    def top(self, data: Array, count: int, rng: np.random.RandomState, tol: float) -> Triples:
-        """Return the largest singular triples, or the algebraically largest eigenpairs of a symmetric matrix."""
+    def top(
+        self, data: Array, count: int, rng: np.random.RandomState, tol: float, *, both_ends: bool = False
+    ) -> Triples:
+        """Return the largest singular triples, or the algebraically largest eigenpairs of a symmetric matrix.
+
+        With ``both_ends`` these are the eigenpairs of largest magnitude of a symmetric matrix.
+        """
         T, frobenius = self.matrix(data), self.inner(data, data) ** 0.5  # never below the largest singular value
         transposed = T.T.tocsr()
         if self.symmetric:
-            values, vectors, bound = _top_eigenpairs(lambda x: T @ x + transposed @ x, T.shape[0], count, rng, tol)
-            return Triples(values, vectors, vectors, min(bound, frobenius))
+            end = "LM" if both_ends else "LA"
+            values, vectors, bound = _top_eigenpairs(lambda x: T @ x + transposed @ x, T.shape[0], count, rng, tol, end)
+            if not both_ends:
+                return Triples(values, vectors, vectors, min(bound, frobenius))
+            return Triples(np.abs(values), vectors, vectors * np.sign(values), min(bound, frobenius))
         wide = T.shape[1] > T.shape[0]  # the smaller Gram matrix is B A
         A, B = (transposed, T) if wide else (T, transposed)
-        squares, vectors, bound = _top_eigenpairs(lambda x: B @ (A @ x), A.shape[1], count, rng, tol)
+        squares, vectors, bound = _top_eigenpairs(lambda x: B @ (A @ x), A.shape[1], count, rng, tol, "LA")
         positive = squares > 0
         vectors, values = vectors[:, positive], np.sqrt(squares[positive])
         images = (A @ vectors) / values
         left, right = (vectors, images) if wide else (images, vectors)
         return Triples(values, left, right, min(max(bound, 0.0) ** 0.5, frobenius))
 
+    def proven_bound(self, data: Array, estimate: float, *, both_ends: bool = False) -> float | None:
+        """Return a proven bound on what :meth:`top` estimates; None if the matrix is too large to prove it."""
+        T = self.matrix(data)
+        if not self.symmetric:
+            return proven_singular_value_bound(T, estimate)
+        whole = T + T.T
+        upper = proven_eigenvalue_bound(whole, estimate)
+        lower = proven_eigenvalue_bound(-whole, estimate) if both_ends and upper is not None else upper
+        return None if upper is None or lower is None else max(upper, lower)
+
     def row_norms(self, data: Array) -> tuple[Array, Array]:
         """Return the Euclidean norms of the rows and of the columns of the matrix with these entries."""
         row = np.bincount(self.rows, data**2, self.shape[0])
         col = np.bincount(self.cols, data**2, self.shape[1])
+        if self.symmetric:
+            row = col = row + col - np.bincount(self.rows, np.where(self.rows == self.cols, data**2, 0.0), len(row))
         return np.sqrt(row), np.sqrt(col)
 
 
@@ -133,27 +156,31 @@ def sample_product(left: Array, right: Array, rows: IntArray, cols: IntArray) ->
 
 
 def _top_eigenpairs(
-    product: Callable[[Array], Array], n: int, count: int, rng: np.random.RandomState, tol: float
+    product: Callable[[Array], Array], n: int, count: int, rng: np.random.RandomState, tol: float, end: str
 ) -> tuple[Array, Array, float]:
-    """Return the largest eigenvalues, descending, their vectors, and an upper bound on the largest eigenvalue.
+    """Return the largest eigenvalues, descending, their vectors, and an estimate of a bound on the largest eigenvalue.
 
-    If Lanczos fails, no eigenvalue is returned and the bound is infinite.
+    ``end`` is "LA" for the algebraically largest eigenvalues, "LM" for those of largest magnitude. If Lanczos fails, no
+    eigenvalue is returned and the bound is infinite.
     """
     if n <= max(SMALL, 2 * count):
         values, vectors = np.linalg.eigh(product(np.eye(n)))
-        values, vectors = values[: -count - 1 : -1], vectors[:, : -count - 1 : -1]
-        return values, vectors, float(values[0] + 1e-13 * abs(values[0]))
+        order = np.argsort(-np.abs(values) if end == "LM" else -values, kind="stable")[:count]
+        values, vectors = values[order], vectors[:, order]
+        largest = float(np.abs(values[0]) if end == "LM" else values[0])
+        return values, vectors, largest + 1e-13 * abs(largest)
     operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
     attempts = (count, tol, max(2 * count + 1, 20)), (1, 10 * tol, 100)  # with many nearly equal values ask for one
     for asked, accuracy, space in attempts:
         try:
             options = {"tol": accuracy, "v0": rng.standard_normal(n), "ncv": min(n, space), "maxiter": RESTARTS}
-            values, vectors = repeatable_eigsh(operator, k=asked, which="LA", **options)
+            values, vectors = repeatable_eigsh(operator, k=asked, which=end, **options)
             break
         except ArpackError:
             continue
     else:
         return np.zeros(0), np.zeros((n, 0)), np.inf
-    values, vectors = values[::-1], vectors[:, ::-1]
+    order = np.argsort(-np.abs(values) if end == "LM" else -values, kind="stable")
+    values, vectors = values[order], vectors[:, order]
     residual = float(np.linalg.norm(product(vectors[:, 0]) - values[0] * vectors[:, 0]))
-    return values, vectors, float(values[0]) + residual
+    return values, vectors, float(np.abs(values[0]) if end == "LM" else values[0]) + residual
