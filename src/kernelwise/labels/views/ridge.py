@@ -106,17 +106,30 @@ class RidgeSystem:
     def _projected(self) -> Array:
         return self.left.T @ (np.sqrt(self.weight)[:, None] * (self.targets - self.target_mean))
 
-    def leave_one_out(self, penalty: float, rows: NDArray[np.intp] | None = None) -> Array:
-        """Return ``f_{-i}(x_i)``: for every sample, or for some rows, the prediction by the fit to all others."""
+    def leverages(self, penalty: float) -> Array:
+        """Return the leverage of every sample; leverages do not depend on the targets."""
+        return self.weight / self.weight.sum() + self.left**2 @ self._shrink(penalty)
+
+    def leave_one_out(
+        self, penalty: float, rows: NDArray[np.intp] | None = None, leverages: Array | None = None
+    ) -> Array:
+        """Return ``f_{-i}(x_i)``: for every sample, or for some rows, the prediction by the fit to all others.
+
+        ``leverages`` of all these rows may be given, if other targets have needed them before.
+        """
         left, targets, weight = self.left, self.targets, self.weight
         if rows is not None:
             left, targets, weight = left[rows], targets[rows], weight[rows]
-        shrink = self.singular**2 / (self.singular**2 + penalty)
+        shrink = self._shrink(penalty)
         fitted = self.target_mean + left @ (shrink[:, None] * self._projected) / np.sqrt(weight)[:, None]
-        leverages = weight / self.weight.sum() + left**2 @ shrink
+        if leverages is None:
+            leverages = weight / self.weight.sum() + left**2 @ shrink
         # If no other sample has influence on the fit of a sample, its leverage is 1; the floor keeps the result finite.
         free = np.maximum(1 - leverages, 1e-10)
         return targets - (targets - fitted) / free[:, None]
+
+    def _shrink(self, penalty: float) -> Array:
+        return self.singular**2 / (self.singular**2 + penalty)
 
     def coefficients(self, penalty: float) -> tuple[Array, Array]:
         """Return ``beta`` (n_features, n_outputs) and the intercepts (n_outputs,)."""

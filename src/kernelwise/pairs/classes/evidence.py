@@ -27,12 +27,12 @@ J. S. Yedidia, W. T. Freeman, Y. Weiss. Constructing free-energy approximations 
 algorithms. IEEE Transactions on Information Theory 51, 2005.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 
 from ...supervision import Pairs
 from ...supervision.graph import pair_keys
@@ -46,6 +46,8 @@ LEAST_RATE = 0.005
 EXTRA_WRONG, EXTRA_RIGHT = 1.0, 3.0
 #: The share of the old message in the new one: undamped messages can oscillate.
 DAMPING = 0.5
+#: Messages of more pairs are kept in single precision.
+MANY_PAIRS = 200_000
 #: Log-odds of one pair are cut here. A verdict of a person who checked a pair has these log-odds.
 LARGEST_ODDS, VERDICT_ODDS = 30.0, 10.0
 
@@ -83,7 +85,8 @@ class PairEvidence:
         self.sources = np.concatenate([rows, cols])
         ends, positions = np.concatenate([cols, rows]), np.arange(2 * len(rows))
         shape = (n_samples, 2 * len(rows))
-        self.gather = sp.csr_array((np.ones(2 * len(rows)), (ends, positions)), shape=shape)
+        self.dtype: Any = np.float64 if len(rows) <= MANY_PAIRS else np.float32
+        self.gather: Any = sp.csr_array((np.ones(2 * len(rows), dtype=self.dtype), (ends, positions)), shape=shape)
 
     @classmethod
     def of_pairs(cls, pairs: Pairs) -> tuple["PairEvidence", Index]:
@@ -116,21 +119,21 @@ class PairEvidence:
 
     def propagate(self, prior: Array, messages: Array, rates: Rates, n_steps: int) -> tuple[Array, Array]:
         """Take damped steps of messages; return the beliefs and the messages."""
-        excess = np.tile(self.odds(rates) - 1.0, 2)[:, None]
-        back = self.n_pairs
+        excess = np.tile(self.odds(rates) - 1.0, 2)[:, None].astype(self.dtype)
+        half = self.n_pairs
+        messages = messages.astype(self.dtype, copy=False)
         for _ in range(n_steps):
             told = np.log1p(excess * messages)
-            logs = prior + self.gather @ told
             # What a sample tells along a pair leaves out what the sample was told along this pair.
-            cavity = logs[self.sources]
-            cavity[:back] -= told[back:]
-            cavity[back:] -= told[:back]
-            messages = DAMPING * messages + (1.0 - DAMPING) * softmax(cavity, axis=1)
-        return softmax(prior + self.gather @ np.log1p(excess * messages), axis=1), messages
+            cavity = (prior + self.gather @ told).astype(self.dtype, copy=False)[self.sources]
+            cavity[:half] -= told[half:]
+            cavity[half:] -= told[:half]
+            messages = DAMPING * messages + (1.0 - DAMPING) * row_softmax(cavity)
+        return row_softmax(prior + self.gather @ np.log1p(excess * messages)), messages
 
     def apart(self, messages: Array) -> Array:
         """Pr(one class) of every distinct pair, without its own labels."""
-        chance = np.einsum("tk,tk->t", messages[: self.n_pairs], messages[self.n_pairs :])
+        chance = np.einsum("tk,tk->t", messages[: self.n_pairs], messages[self.n_pairs :], dtype=np.float64)
         return np.clip(chance, 1e-9, 1.0 - 1e-9)
 
     def together(self, belief: Array) -> Array:
@@ -156,6 +159,18 @@ class PairEvidence:
         logs = prior + self.gather @ np.log1p(np.tile(excess, 2)[:, None] * messages)
         between = self.plus * np.log(rates.joined) + self.minus * np.log(1.0 - rates.joined)
         return float(between.sum() + logsumexp(logs, axis=1).sum() - np.log1p(excess * apart).sum())
+
+
+def row_softmax(logs: Array) -> Array:
+    """Probabilities that are proportional to the exponentials of each row; ``logs`` is overwritten.
+
+    >>> row_softmax(np.array([[0.0, 0.0], [1000.0, 0.0]])).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    logs -= logs.max(axis=1, keepdims=True)
+    np.exp(logs, out=logs)
+    logs /= logs.sum(axis=1, keepdims=True)
+    return logs
 
 
 def informative(rates: Rates) -> Rates:

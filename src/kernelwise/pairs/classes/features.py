@@ -30,8 +30,8 @@ PENALTIES = 10.0 ** np.linspace(-2.0, 2.0, 9)
 SLOPES = 2.0 ** np.arange(-1, 6)
 #: Widths of the Gaussian kernels in units of the median distance, and the number of rows that tell the median.
 WIDTHS, MEDIAN_ROWS = (0.4, 0.8), 500
-#: Each kernel has at most this many landmarks.
-MAX_RANK = 300
+#: Each kernel has at most this many landmarks, and fewer for many samples.
+MAX_RANK, MANY_RANK, MANY_SAMPLES = 300, 100, 20_000
 #: The number of principal coordinates of the features that are kept.
 PRINCIPAL = 100
 
@@ -64,12 +64,14 @@ class ClassFeatures:
         self.ridge = RidgeSystem.decompose(rows, np.zeros((len(rows), 1)))
         leading = slice(-1, -PRINCIPAL - 1, -1)
         self.principal = self.ridge.left[:, leading] * self.ridge.singular[leading]
+        self._leverages: dict[int, Array] = {}
 
     @classmethod
     def of_kernels(cls, X: Any, kernels: Sequence[Kernel] | None, rng: np.random.RandomState) -> "ClassFeatures":
         """The features of some kernels, each centred and scaled to unit mean squared length."""
         chosen = default_kernels(X) if kernels is None else kernels
-        bank = FactorBank.build(X, chosen, tol=1e-8, max_rank=MAX_RANK, center=True, scale=True, random_state=rng)
+        rank = MAX_RANK if X.shape[0] <= MANY_SAMPLES else MANY_RANK
+        bank = FactorBank.build(X, chosen, tol=1e-8, max_rank=rank, center=True, scale=True, random_state=rng)
         return cls(np.hstack([bank.factor(j) for j in range(bank.n_kernels)]), bank.maps)
 
     def tell(self, classes: Array, near: Told | None = None) -> Told:
@@ -78,13 +80,19 @@ class ClassFeatures:
         tried = range(len(PENALTIES)) if near is None else range(near.penalty - 1, near.penalty + 2)
         for position in tried:
             if 0 <= position < len(PENALTIES):
-                scores = ridge.leave_one_out(PENALTIES[position])
+                scores = ridge.leave_one_out(PENALTIES[position], leverages=self.leverages(position))
                 best = min(best, (float(((classes - scores) ** 2).sum()), position, scores), key=lambda found: found[0])
         _, position, scores = best
         fits = [log_softmax(slope * scores, axis=1) for slope in SLOPES]
         gains = [float(np.einsum("ik,ik->", classes, logs)) for logs in fits]
         steepest = int(np.argmax(gains))
         return Told(fits[steepest], position, float(SLOPES[steepest]))
+
+    def leverages(self, position: int) -> Array:
+        """The leverages for one of the penalties, computed once."""
+        if position not in self._leverages:
+            self._leverages[position] = self.ridge.leverages(PENALTIES[position])
+        return self._leverages[position]
 
     def predictor(self, classes: Array, told: Told) -> "ClassPredictor":
         """The class probabilities of new samples, by the fit to soft classes that ``told`` comes from."""

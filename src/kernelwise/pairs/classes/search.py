@@ -71,6 +71,11 @@ RECIPES = (
     Recipe("core", trusting=True, finer=2),
     Recipe("kernel k-means", finer=2),
 )
+#: The recipes, the rounds of a long and of a held-out run, and the folds of a large problem: one whose messages have
+#: more entries than this.
+LARGE = 1_000_000
+LARGE_RECIPES = (Recipe("kernel k-means"), Recipe("features and pairs"), Recipe("core", trusting=True))
+LARGE_LONG, LARGE_HELD, LARGE_FOLDS = 12, 5, 2
 WITHOUT_FEATURES = (Recipe("pairs"), Recipe("pairs", trusting=True))
 #: The rates of a trusting start.
 TRUSTED = Rates(0.1, 0.1)
@@ -186,6 +191,7 @@ class ClassSearch:
         self.columns, self.features, self.evidence = columns, features, evidence
         self.n_classes, self.seed = n_classes, seed
         self._clusters: dict[tuple[str, int], Clusters] = {}
+        self.large = 2 * evidence.n_pairs * n_classes > LARGE
 
     def find(self, recipes: tuple[Recipe, ...] | None = None) -> Found:
         """Search from all starts, and keep the classes that held-out pairs prefer."""
@@ -195,12 +201,15 @@ class ClassSearch:
         fits = self.short_runs(recipes)
         scores: tuple[Callable[[ClassFit], float], ...] = (ClassFit.cautious, ClassFit.bold)
         best = {id(fit): fit for fit in (max(fits, key=score) for score in scores)}
-        candidates = alone + [self.settle(fit, N_LONG) for fit in best.values()]
+        n_rounds = LARGE_LONG if self.large else N_LONG
+        candidates = alone + [self.settle(fit, n_rounds) for fit in best.values()]
         return Found(candidates, *self.told_of_held_out_pairs(candidates))
 
     def short_runs(self, recipes: tuple[Recipe, ...] | None = None) -> list[ClassFit]:
         """A short run from every start."""
-        recipes = recipes or (RECIPES if self.columns is not None else WITHOUT_FEATURES)
+        if recipes is None:
+            with_features = LARGE_RECIPES if self.large else RECIPES
+            recipes = with_features if self.columns is not None else WITHOUT_FEATURES
         return [self.run(recipe, self.evidence, N_SHORT) for recipe in recipes if self.possible(recipe)]
 
     def possible(self, recipe: Recipe) -> bool:
@@ -261,15 +270,16 @@ class ClassSearch:
     def told_of_held_out_pairs(self, candidates: list[ClassFit]) -> tuple[Array, Array]:
         """What runs of every candidate's recipe without a pair tell of the pair, for all pairs."""
         evidence = self.evidence
-        fold = np.random.RandomState(self.seed).permutation(evidence.n_pairs) % N_FOLDS
+        n_folds, n_rounds = (LARGE_FOLDS, LARGE_HELD) if self.large else (N_FOLDS, N_HELD)
+        fold = np.random.RandomState(self.seed).permutation(evidence.n_pairs) % n_folds
         told, same = np.empty((2, len(candidates), evidence.n_pairs))
-        for k in range(N_FOLDS):
+        for k in range(n_folds):
             kept, judged = evidence.part(fold != k), evidence.part(fold == k)
             for j, candidate in enumerate(candidates):
                 if candidate.recipe is None:
                     fit = self.features_alone(kept)
                 else:
-                    fit = self.run(candidate.recipe, kept, N_HELD)
+                    fit = self.run(candidate.recipe, kept, n_rounds)
                 same[j, fold == k] = together = judged.together(fit.belief)
                 told[j, fold == k] = judged.likelihood(together, fit.rates)
         return told, same

@@ -23,7 +23,7 @@ Clusters = NDArray[np.intp]
 PAIR_WEIGHTS = {"features, some pairs": 0.3, "features and pairs": 1.0, "pairs, some features": 3.0, "pairs": 30.0}
 #: The core is fitted in this many leading coordinates of the features, to at most this many pairs, with these
 #: penalties relative to the largest eigenvalue of the normal equations.
-CORE_DIM, CORE_PAIRS = 25, 100_000
+CORE_DIM, CORE_PAIRS = 25, 50_000
 CORE_PENALTIES = 10.0 ** np.arange(-5, 1)
 #: k-means is fitted to at most this many samples.
 MAX_FITTED = 20_000
