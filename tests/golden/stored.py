@@ -1,13 +1,21 @@
-"""Outputs on disk: one readable file of JSON per case, one line per output, numbers to twelve digits."""
+"""Outputs on disk: one readable file of JSON per case, one line per output, numbers to twelve digits.
+
+Some answers depend on the last digits of the linear algebra: which tree splits where, or where a search of k-means
+ends. The libraries compute differently on processors of different kinds, so that such a case has a second file,
+``NAME.KIND.json``, for every other kind of processor that it was run on.
+"""
 
 import json
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_info
 
 FOLDER = Path(__file__).parent / "stored"
 #: Numbers may differ by this fraction of the largest number of their output.
 TOLERANCE = 1e-6
+#: The kind of the processor, as the linear algebra library names it.
+KIND = next((library["architecture"] for library in threadpool_info() if "architecture" in library), "unknown").lower()
 
 
 def plain(value):
@@ -22,16 +30,21 @@ def plain(value):
 
 
 def read(name):
-    """The stored outputs of a case; none if it was never stored."""
-    path = FOLDER / f"{name}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    """The stored outputs of a case on processors of this kind; none if it was never stored."""
+    for path in (FOLDER / f"{name}.{KIND}.json", FOLDER / f"{name}.json"):
+        if path.exists():
+            return json.loads(path.read_text(encoding="utf-8"))
+    return {}
 
 
-def write(name, outputs):
-    """Store the plain outputs of a case."""
+def write(name, outputs, *, kind=None):
+    """Store the plain outputs of a case, for all processors or for one kind."""
     FOLDER.mkdir(exist_ok=True)
+    for other in FOLDER.glob(f"{name}.*.json") if kind is None else ():
+        other.unlink()  # the answers changed on purpose, and those of other processors are not known yet
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in outputs.items()]
-    (FOLDER / f"{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    file = f"{name}.json" if kind is None else f"{name}.{kind}.json"
+    (FOLDER / file).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def difference(old, new):

@@ -17,11 +17,13 @@ def test_answers_are_those_that_are_stored(name):
     stored, found = read(name), plain(CASES[name]())
     assert found.keys() == stored.keys()
     changed = {key: (stored[key], found[key]) for key in stored if not difference(stored[key], found[key]) <= TOLERANCE}
-    assert not changed, "if this is on purpose, run: python tests/golden/renew.py"
+    assert not changed, (
+        "if this is on purpose, run: python tests/golden/renew.py; --processor if only the processor is another one"
+    )
 
 
 def test_every_stored_file_has_a_case():
-    assert {path.stem for path in FOLDER.glob("*.json")} == CASES.keys()
+    assert {path.name.split(".")[0] for path in FOLDER.glob("*.json")} == CASES.keys()
 
 
 @pytest.mark.parametrize(

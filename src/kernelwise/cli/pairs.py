@@ -70,7 +70,7 @@ def cluster(
 ) -> None:
     """Cluster rows by their features and, where there are some, by links that may be wrong.
 
-    Links alone are smoothed over; where some pairs are said to be "different", a kernel is learned from all of them.
+    Links alone are used where they help; where some pairs are said to be "different", classes are learned from all pairs.
     """
     check_files(session, read=[nodes, links], write=[output])
     loaded = load(session, nodes, label=None, row_id=row_id, kinds=kind)
@@ -97,10 +97,10 @@ def cluster(
 
 
 def _clusters(matrix: Any, pairs: Any, n_clusters: int, seed: int) -> np.ndarray[Any, Any]:
-    from .. import LinkedClustering, PairKernelClustering
+    from .. import LinkedClustering, NoisyPairClustering
 
     if pairs is not None and (pairs.labels < 0).any():
-        model: Any = PairKernelClustering(n_clusters=n_clusters, random_state=seed)
+        model: Any = NoisyPairClustering(n_clusters, random_state=seed)
     else:
         model = LinkedClustering(n_clusters, random_state=seed)
     return np.asarray(model.fit(matrix, pairs=pairs).labels_)

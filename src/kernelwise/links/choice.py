@@ -47,6 +47,8 @@ N_ROUNDS = 4
 MANY_ROWS, FEWEST_ROUNDS = 20_000, 2
 #: The share of links that a round leaves out, and the largest number.
 LEFT_OUT, MOST_LEFT_OUT = 0.2, 100_000
+#: With fewer columns, the columns are not divided.
+FEWEST_COLUMNS = 10
 #: Finalists have at least this share of the bits of the best candidate of their kind.
 FINALISTS = 0.9
 #: Ridge penalties, relative to the variance of a row, and slopes of the softmax, that are tried.
@@ -168,7 +170,7 @@ def take_steps(rows: Array, links: Any) -> list[Array]:
 def _rounds(smoother: LinkSmoother, X: Any, links: Any, n_rounds: int, rng: Any) -> Iterator[Round]:
     """Halves of the columns, each half in one round seen and in the next one unseen, with other links left out.
 
-    A single column cannot be divided: it is seen and judges.
+    Few columns are not divided, because one half may hold nothing of the classes: all of them are seen and judge.
     """
     weighted = smoother._weighted(X)
     weighted = weighted.tocsc() if sp.issparse(weighted) else weighted
@@ -177,7 +179,8 @@ def _rounds(smoother: LinkSmoother, X: Any, links: Any, n_rounds: int, rng: Any)
     for index in range(n_rounds):
         if index % 2 == 0:
             order = rng.permutation(n_columns)
-            columns = np.sort(order[: n_columns // 2]), np.sort(order[n_columns // 2 :])
+            middle = n_columns // 2 if n_columns >= FEWEST_COLUMNS else 0
+            columns = np.sort(order[:middle]), np.sort(order[middle:])
             halves = [_projected(smoother, weighted[:, half], rng) for half in columns if len(half)]
         seen, unseen = halves[index % 2 % len(halves)], halves[(index + 1) % 2 % len(halves)]
         out = rng.random_sample(upper.nnz) < min(LEFT_OUT, MOST_LEFT_OUT / max(upper.nnz, 1))

@@ -167,7 +167,8 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         if self._predictor is None:
             raise ValueError("X was None in fit, so there are no features to predict the classes of new samples by")
-        return self._predictor(self._columns(self._read(X, fitting=False)))
+        samples = self._read(X, fitting=False)
+        return self._predictor(samples if self._front is None else self._front(samples))
 
     def pair_probabilities(self, rows: ArrayLike, cols: ArrayLike) -> Array:
         """The chance that two samples of ``fit`` share a class, for any pairs of them.
@@ -205,18 +206,17 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
 
     def _prepare(self, samples: Any, rng: np.random.RandomState) -> Array | None:
         """Fit the columns and the features of the classifier; return the columns that are clustered."""
-        self._columns: Any = None
+        self._front: Any = None
         self._features: ClassFeatures | NoFeatures = NoFeatures()
         if samples is None:
             return None
         if self.kernels is None:
-            self._columns = fit_columns(samples, self.metric, rng)
-            columns = self._columns(samples)
+            self._front = fit_columns(samples, self.metric, rng)
+            columns = self._front(samples)
             self._features = ClassFeatures.of_kernels(columns, None, rng)
             return columns
         names = getattr(self, "feature_names_in_", None)
         kernels = resolve_kernels(self.kernels, samples.shape[1], names)
-        self._columns = _as_given
         self._features = ClassFeatures.of_kernels(samples, kernels, rng)
         return self._features.principal
 
@@ -257,7 +257,3 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
-
-
-def _as_given(samples: Any) -> Any:
-    return samples

@@ -23,8 +23,9 @@ RECIPES = (Recipe("k-means"), Recipe("features and pairs"), Recipe("core"), Reci
 MOST_CLASSES, LEAST_MEMBERS = 60, 6
 #: The search ends when this many larger numbers in turn tell the labels worse than the best number.
 ENOUGH = 3
-#: A number is as good as the best number if it loses at most this many standard errors.
-MARGIN = 1.0
+#: A number is as good as the best number if it loses at most this many standard errors and this many nats: the best of
+#: several fits is better than it should be by about so much.
+MARGIN, CHANCE = 1.0, 3.0
 #: Without pairs, the number of clusters is that of the best silhouette on at most this many samples.
 SILHOUETTE_ROWS = 2000
 
@@ -57,7 +58,7 @@ def likely_fits(fits: list[ClassFit], margin: float = MARGIN) -> list[ClassFit]:
     best = max(fits, key=lambda fit: float(fit.log_chance.sum()))
     losses = [best.log_chance - fit.log_chance for fit in fits]
     return [
-        fit for fit, loss in zip(fits, losses, strict=True) if loss.sum() <= margin * np.sqrt(np.sum(loss**2)) + 1e-9
+        fit for fit, loss in zip(fits, losses, strict=True) if loss.sum() <= margin * np.sqrt(np.sum(loss**2)) + CHANCE
     ]
 
 
