@@ -268,12 +268,14 @@ def test_new_documents_are_placed_by_words_and_better_by_links(planted):
     assert by_links > by_words > 0.1
 
 
-def test_documents_in_another_order_get_the_same_clusters(planted, rng):
+@pytest.mark.parametrize(("depth", "agreement"), [(3, 1.0), ("auto", 0.9)])
+def test_documents_in_another_order_get_the_same_clusters(planted, rng, depth, agreement):
+    # The choice draws columns and links to leave out, so that another order may choose another of two good candidates.
     X, _, pairs = planted
     order = rng.permutation(300)
-    labels = LinkedClustering(3, random_state=0).fit(X, pairs=pairs).labels_
-    shuffled = LinkedClustering(3, random_state=1).fit(X[order], pairs=pairs.restrict(order)).labels_
-    assert clustering_accuracy(labels[order], shuffled) == 1.0
+    labels = LinkedClustering(3, depth=depth, random_state=0).fit(X, pairs=pairs).labels_
+    model = LinkedClustering(3, depth=depth, random_state=1).fit(X[order], pairs=pairs.restrict(order))
+    assert clustering_accuracy(labels[order], model.labels_) >= agreement
 
 
 def test_the_seed_determines_the_result_and_inputs_stay(planted):

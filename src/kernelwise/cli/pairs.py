@@ -70,7 +70,7 @@ def cluster(
 ) -> None:
     """Cluster rows by their features and, where there are some, by links that may be wrong.
 
-    Links alone are used where they help; where some pairs are said to be "different", classes are learned from all pairs.
+    Links alone are used where they help. If some pairs are said to be "different", all pairs tell of classes.
     """
     check_files(session, read=[nodes, links], write=[output])
     loaded = load(session, nodes, label=None, row_id=row_id, kinds=kind)
