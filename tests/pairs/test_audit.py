@@ -243,7 +243,7 @@ def test_the_number_of_classes_is_found(rng):
 
 def test_fewer_classes_are_each_told_by_their_best_fit():
     def fit(n_classes, chance):
-        return ClassFit(n_classes, np.zeros(4), np.zeros(4), np.log(np.full(4, chance)))
+        return ClassFit(n_classes, np.zeros(4), np.zeros(4), np.log(np.full(4, chance)), np.zeros((4, n_classes)))
 
     fits = [fit(4, 0.7), fit(2, 0.5), fit(2, 0.6), fit(3, 0.4), fit(8, 0.9)]
     fewer = fits_of_fewer(fits, 4)
