@@ -117,7 +117,7 @@ CASES = [
     Case(MMC(random_state=0)),
     Case(MPCKMeans(2, n_init=2, random_state=0)),
     Case(NoisyPairClustering(2, random_state=0), sparse_as_dense=False),
-    Case(PairKernelClustering(n_clusters=2, n_init=2, random_state=0)),
+    Case(PairKernelClustering(n_clusters=2, n_init=2, random_state=0), sparse_as_dense=False),
     Case(LinkSmoother(random_state=0)),
     Case(LinkedClustering(2, n_init=2, random_state=0)),
     Case(PairCompleter(3, kernels=WIDE, random_state=0)),

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import check_count
 from ..cluster.prediction import on_blocks
 from ..rows import is_dask, map_rows, persist
-from ..samples import check_magnitude, read_samples
+from ..samples import check_magnitude, largest_magnitude, power_of_two, read_samples
 from ..supervision import Pairs
 from .candidates import DEEPEST, Embedding
 from .choice import diagnose, finalists_like, gather_evidence, settle
@@ -196,6 +196,8 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         self.smoother_ = self._new_smoother(depth=DEEPEST, normalization="mean", random_state=rng)
         self.smoother_._check_options()
         check_magnitude(X, "X")
+        self._feature_unit = float(power_of_two(largest_magnitude(X)))  # so that the unit of X does not matter
+        X = X / self._feature_unit
         dim = max(self.embedding_dim, self.n_clusters + 1)
         links = read_links(pairs, X.shape[0])
         # A document counts itself like one link of mean weight, so that the unit of the weights does not matter.
@@ -278,7 +280,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
             return self._scaled(self.smoother_.transform(X, links=links)) @ self._directions
         if links is not None:
             links = self.smoother_._check_new_links(links, X.shape[0]) / self._link_unit
-        steps = list(islice(self.smoother_._new_steps(X, links), DEEPEST + 1))
+        steps = list(islice(self.smoother_._new_steps(X / self._feature_unit, links), DEEPEST + 1))
         return self._placing.place(steps, self._new_walks(links, X.shape[0]))
 
     def _new_walks(self, links: Any, n_new: int) -> Array | None:
