@@ -17,9 +17,7 @@ def test_answers_are_those_that_are_stored(name):
     stored, found = read(name), plain(CASES[name]())
     assert found.keys() == stored.keys()
     changed = {key: (stored[key], found[key]) for key in stored if not difference(stored[key], found[key]) <= TOLERANCE}
-    assert not changed, (
-        "if this is on purpose, run: python tests/golden/renew.py; --processor if only the processor is another one"
-    )
+    assert not changed, "on purpose: python tests/golden/renew.py; on another kind of processor: with --processor"
 
 
 def test_every_stored_file_has_a_case():
