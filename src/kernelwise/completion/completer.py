@@ -55,7 +55,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
               \text{ for the known pairs } (i, j) \tag{2}
 
     ``method="direct"``, the default, skips the completion and fits M to the known entries. No n x n or m x m matrix is
-    formed, except that a bound is proven with an m x m matrix for up to 5,000 labelled samples.
+    formed, except that a bound is proven with an m x m matrix for up to 500 labelled samples.
 
     Parameters
     ----------

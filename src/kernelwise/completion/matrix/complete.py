@@ -40,7 +40,7 @@ class Completion:
         the observed entries.
     status : Status
         Why the solver stopped. "estimated" instead of "converged": the bounds rest on eigenvalues that Lanczos
-        iteration has estimated, because the matrix is too large for a proof (more than 5,000 rows and columns), or
+        iteration has estimated, because the matrix is too large for a proof (more than 500 rows and columns), or
         there is no upper bound, because a part of the diagonal of a definite matrix is observed.
     n_iter : int
         Iterations done.

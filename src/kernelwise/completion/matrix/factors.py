@@ -33,6 +33,7 @@ from scipy.optimize import minimize
 from ...optim import Certificate, HistoryRow, SolverResult, Status
 from .observed import ObservedEntries, Triples
 from .problem import CompletionProblem, Factors
+from .proven_bound import LARGEST_SIDE
 
 Array = NDArray[np.float64]
 
@@ -159,6 +160,8 @@ class Record:
     def proven_certificate(self) -> tuple[Certificate, bool]:
         """Return the bounds of the best iterate and of the best dual point, and whether both are proven."""
         best, dual_point = self.best, self.dual_point
+        if min(self.problem.observed.shape) > LARGEST_SIDE:
+            return Certificate(best.certificate.primal, dual_point.certificate.dual), False
         primal, primal_is_proven = self.problem.primal_bound(best.factors, best.entries, self.rng, prove=True)
         dual, dual_is_proven = self.problem.proven_dual_bound(dual_point.residual, dual_point.triples.bound)
         return Certificate(primal, dual), primal_is_proven and dual_is_proven
