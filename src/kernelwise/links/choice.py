@@ -48,7 +48,7 @@ MANY_ROWS, FEWEST_ROUNDS = 20_000, 2
 #: The share of links that a round leaves out, and the largest number.
 LEFT_OUT, MOST_LEFT_OUT = 0.2, 100_000
 #: With fewer columns, the columns are not divided.
-FEWEST_COLUMNS = 10
+FEWEST_COLUMNS = 4
 #: Finalists have at least this share of the bits of the best candidate of their kind.
 FINALISTS = 0.9
 #: Ridge penalties, relative to the variance of a row, and slopes of the softmax, that are tried.

@@ -1,5 +1,6 @@
 """Cluster documents that have words and links."""
 
+import warnings
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Literal, Self
@@ -7,6 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state
@@ -185,7 +187,9 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         chooses = self._auto_depth and isinstance(self.row_normalize, str) and self.depth_weights is None
         embed_documents = self._choose_and_embed_documents if chooses else self._embed_documents
         self.embedding_, options = embed_documents(X, pairs)
-        k_means = two_stage_k_means(self.embedding_, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters: some are empty
+            k_means = two_stage_k_means(self.embedding_, **options)
         self.labels_, self.cluster_centers_ = k_means.labels_.astype(np.intp), k_means.cluster_centers_
         self.inertia_ = float(k_means.inertia_)
         return self

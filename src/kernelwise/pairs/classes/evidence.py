@@ -176,8 +176,8 @@ def row_softmax(logs: Array) -> Array:
 def informative(rates: Rates) -> Rates:
     """The nearest rates with a label + that speaks for one class and not against it.
 
-    >>> informative(Rates(0.7, 0.6))
-    Rates(split=0.545, joined=0.445)
+    >>> [round(rate, 3) for rate in informative(Rates(0.7, 0.6))]
+    [0.545, 0.445]
     """
     excess = max(rates.split + rates.joined + 2.0 * LEAST_RATE - 1.0, 0.0) / 2.0
     low, high = LEAST_RATE, 1.0 - LEAST_RATE

@@ -176,7 +176,8 @@ class ClassSearch:
     >>> pairs = Pairs.from_labels(y, n_pairs=240, random_state=0).flip(0.2, random_state=0)
     >>> features = ClassFeatures.of_kernels(X, None, np.random.RandomState(0))
     >>> found = ClassSearch(X, features, PairEvidence.of_pairs(pairs)[0], 2, seed=0).find()
-    >>> bool(np.mean(found.fit.belief.argmax(axis=1) == y) in (0.0, 1.0))
+    >>> right = np.mean(found.fit.belief.argmax(axis=1) == y)
+    >>> bool(max(right, 1 - right) > 0.9)
     True
     """
 
