@@ -47,8 +47,8 @@ N_ROUNDS = 4
 MANY_ROWS, FEWEST_ROUNDS = 20_000, 2
 #: The share of links that a round leaves out, and the largest number.
 LEFT_OUT, MOST_LEFT_OUT = 0.2, 100_000
-#: With fewer columns, the columns are not divided.
-FEWEST_COLUMNS = 4
+#: With fewer columns, the columns are not divided, unless there are too few samples to judge by the columns seen.
+FEWEST_COLUMNS, FEWEST_SAMPLES = 4, 20
 #: Finalists have at least this share of the bits of the best candidate of their kind.
 FINALISTS = 0.9
 #: Ridge penalties, relative to the variance of a row, and slopes of the softmax, that are tried.
@@ -179,7 +179,8 @@ def _rounds(smoother: LinkSmoother, X: Any, links: Any, n_rounds: int, rng: Any)
     for index in range(n_rounds):
         if index % 2 == 0:
             order = rng.permutation(n_columns)
-            middle = n_columns // 2 if n_columns >= FEWEST_COLUMNS else 0
+            undivided = n_columns < FEWEST_COLUMNS and X.shape[0] >= FEWEST_SAMPLES
+            middle = 0 if undivided else n_columns // 2
             columns = np.sort(order[:middle]), np.sort(order[middle:])
             halves = [_projected(smoother, weighted[:, half], rng) for half in columns if len(half)]
         seen, unseen = halves[index % 2 % len(halves)], halves[(index + 1) % 2 % len(halves)]
