@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from .evidence import PairEvidence, Rates
 from .features import ClassFeatures, NoFeatures, Told
-from .starts import Clusters, starting_clusters
+from .starts import FROM_FEATURES, Clusters, enough_neighbours, starting_clusters
 
 Array = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ FEWEST_PAIRS = 20
 class Recipe(NamedTuple):
     """A start, whether it trusts the pairs at first or takes the rates from its clusters, and how fine it is.
 
-    A fine start has more classes than asked for. After a short run, the two classes between which the labels speak most
+    ``frozen`` classes stay the clusters of the start, and the pairs correct single samples only. A fine start has more classes than asked for. After a short run, the two classes between which the labels speak most
     for one class are merged, until the number is right. So a class that was split and two classes that were taken
     for one are both mended, which no step from sample to sample does.
     """
@@ -55,11 +55,15 @@ class Recipe(NamedTuple):
     start: str
     trusting: bool = False
     finer: int = 1
+    frozen: bool = False
 
+
+#: Clusters of the features, which no pair has shaped: no way to cluster is good for all data, so the pairs choose one.
+ALONE = tuple(Recipe(start, frozen=True) for start in ("kernel k-means", "self-taught", "neighbours"))
 
 RECIPES = (
-    Recipe("k-means"),
     Recipe("kernel k-means"),
+    Recipe("neighbours"),
     Recipe("features, some pairs"),
     Recipe("features and pairs"),
     Recipe("pairs, some features"),
@@ -83,10 +87,10 @@ TRUSTED = Rates(0.1, 0.1)
 
 @dataclass(frozen=True, eq=False)
 class ClassFit:
-    """Beliefs, messages and rates, and what the features tell; ``recipe`` is None for clusters of features alone."""
+    """Beliefs, messages and rates, and what the features tell."""
 
     evidence: PairEvidence
-    recipe: Recipe | None
+    recipe: Recipe
     belief: Array
     messages: Array
     rates: Rates
@@ -132,7 +136,7 @@ class ClassFit:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The candidates, the features alone first if there are features, and what each tells of every held-out pair.
+    """The candidates, those of features alone first, and what each tells of every held-out pair.
 
     ``held_out`` and ``held_same`` (n_candidates, n_pairs) are the log-probability of the labels of every distinct pair
     and the chance that it shares a class, by a run without the pair.
@@ -143,12 +147,19 @@ class Found:
     held_same: Array
 
     @cached_property
+    def best_alone(self) -> int | None:
+        """The position of the best candidate that no pair has shaped; None without features."""
+        alone = [j for j, fit in enumerate(self.candidates) if fit.recipe.frozen]
+        return max(alone, key=lambda j: float(self.held_out[j].sum()), default=None)
+
+    @cached_property
     def best(self) -> int:
-        """The position of the candidate that tells most of held-out labels; classes from pairs have to be better."""
+        """The position of the chosen candidate: classes from pairs have to tell more by a margin."""
         best = int(self.held_out.sum(axis=1).argmax())
-        gain = self.held_out[best] - self.held_out[0]
-        worth = self.candidates[0].recipe is not None or gain.sum() > LEAST_GAIN * np.sqrt(np.sum(gain**2))
-        return best if worth else 0
+        if self.best_alone is None:
+            return best
+        gain = self.held_out[best] - self.held_out[self.best_alone]
+        return best if gain.sum() > LEAST_GAIN * np.sqrt(np.sum(gain**2)) else self.best_alone
 
     @property
     def fit(self) -> ClassFit:
@@ -158,7 +169,7 @@ class Found:
     @property
     def ignores_pairs(self) -> bool:
         """Whether the classes are clusters of the features, which pairs correct for single samples only."""
-        return self.fit.recipe is None
+        return self.fit.recipe.frozen
 
 
 class ClassSearch:
@@ -192,13 +203,14 @@ class ClassSearch:
         self.columns, self.features, self.evidence = columns, features, evidence
         self.n_classes, self.seed = n_classes, seed
         self._clusters: dict[tuple[str, int], Clusters] = {}
+        self._told: dict[str, tuple[Clusters, Told]] = {}
         self.large = 2 * evidence.n_pairs * n_classes > LARGE
 
     def find(self, recipes: tuple[Recipe, ...] | None = None) -> Found:
         """Search from all starts, and keep the classes that held-out pairs prefer."""
-        alone = [] if self.columns is None else [self.features_alone(self.evidence)]
+        alone = [] if self.columns is None else self.features_alone()
         if alone and self.evidence.n_pairs < FEWEST_PAIRS:
-            return Found(alone, alone[0].log_chance[None], alone[0].apart[None])
+            return Found(alone[:1], alone[0].log_chance[None], alone[0].apart[None])
         fits = self.short_runs(recipes)
         scores: tuple[Callable[[ClassFit], float], ...] = (ClassFit.cautious, ClassFit.bold)
         best = {id(fit): fit for fit in (max(fits, key=score) for score in scores)}
@@ -215,21 +227,30 @@ class ClassSearch:
 
     def possible(self, recipe: Recipe) -> bool:
         """Whether there are enough samples for the clusters of a recipe; two classes need no finer start."""
+        if recipe.start == "neighbours" and not enough_neighbours(self.evidence.n_samples):
+            return False
         return recipe.finer == 1 or 2 < self.n_classes <= self.evidence.n_samples // (2 * recipe.finer)
 
     def clusters(self, start: str, evidence: PairEvidence, finer: int = 1) -> Clusters:
-        """The clusters of a start, which are kept for further recipes with this start."""
-        known = (start, finer) if evidence is self.evidence else None
-        if known not in self._clusters or known is None:
-            args = self.columns, self.features.principal, evidence, finer * self.n_classes, self.seed
-            found = starting_clusters(start, *args)
-            if known is None:
-                return found
-            self._clusters[known] = found
-        return self._clusters[known]
+        """The clusters of a start, which are kept for further recipes where pairs left out do not change them."""
+        if start not in FROM_FEATURES and evidence is not self.evidence:
+            return self._found_clusters(start, evidence, finer)
+        if (start, finer) not in self._clusters:
+            self._clusters[start, finer] = self._found_clusters(start, evidence, finer)
+        return self._clusters[start, finer]
+
+    def _found_clusters(self, start: str, evidence: PairEvidence, finer: int) -> Clusters:
+        if start == "self-taught":  # the rounds of every run, without any pair
+            no_pairs = self.evidence.part(np.zeros(self.evidence.n_pairs, dtype=bool))
+            return self.run(Recipe("kernel k-means"), no_pairs, N_HELD).belief.argmax(axis=1)
+        return starting_clusters(
+            start, self.columns, self.features.principal, evidence, finer * self.n_classes, self.seed
+        )
 
     def run(self, recipe: Recipe, evidence: PairEvidence, n_rounds: int) -> ClassFit:
         """A run of one recipe."""
+        if recipe.frozen:
+            return self.corrected(recipe, evidence)
         clusters = self.clusters(recipe.start, evidence, recipe.finer)
         belief = softened(clusters, recipe.finer * self.n_classes)
         rates = TRUSTED if recipe.trusting else _rates_within(clusters, evidence)
@@ -249,24 +270,30 @@ class ClassSearch:
                 break
         return ClassFit(evidence, fit.recipe, belief, messages, rates, told)
 
-    @cached_property
-    def _clusters_alone(self) -> tuple[Clusters, Told]:
-        """Clusters of the features by kernel k-means, and what the features tell of them."""
-        clusters = self.clusters("kernel k-means", self.evidence)
-        told = self.features.tell(np.eye(self.n_classes)[clusters])
-        # With equal trust in the cluster of a sample and in its neighbours, no pairs mean no change of clusters.
-        prior = np.log(0.5 * np.eye(self.n_classes)[clusters] + 0.5 * np.exp(told.prior))
-        return clusters, Told(prior, told.penalty, told.slope)
+    def features_alone(self) -> list[ClassFit]:
+        """The clusters of the features in several ways; one way for a large problem."""
+        recipes = ALONE[:1] if self.large or not self.evidence.n_pairs else ALONE
+        return [self.corrected(recipe, self.evidence) for recipe in recipes if self.possible(recipe)]
 
-    def features_alone(self, evidence: PairEvidence) -> ClassFit:
+    def corrected(self, recipe: Recipe, evidence: PairEvidence) -> ClassFit:
         """Clusters of the features, which pairs correct for single samples only."""
-        clusters, told = self._clusters_alone
+        clusters, told = self.told_of_clusters(recipe.start)
         belief, rates = softened(clusters, self.n_classes), _rates_within(clusters, evidence)
         messages = belief[evidence.sources]
         for _ in range(N_FROZEN):
             belief, messages = evidence.propagate(told.prior, messages, rates, N_STEPS)
             rates = evidence.fit_rates(evidence.same(evidence.apart(messages), rates))
-        return ClassFit(evidence, None, belief, messages, rates, told)
+        return ClassFit(evidence, recipe, belief, messages, rates, told)
+
+    def told_of_clusters(self, start: str) -> tuple[Clusters, Told]:
+        """Clusters of the features, and what the features tell of them; kept, because no pair changes either."""
+        if start not in self._told:
+            clusters = self.clusters(start, self.evidence)
+            told = self.features.tell(np.eye(self.n_classes)[clusters])
+            # With equal trust in the cluster of a sample and in its neighbours, no pairs mean no change of clusters.
+            prior = np.log(0.5 * np.eye(self.n_classes)[clusters] + 0.5 * np.exp(told.prior))
+            self._told[start] = clusters, Told(prior, told.penalty, told.slope)
+        return self._told[start]
 
     def told_of_held_out_pairs(self, candidates: list[ClassFit]) -> tuple[Array, Array]:
         """What runs of every candidate's recipe without a pair tell of the pair, for all pairs."""
@@ -277,10 +304,7 @@ class ClassSearch:
         for k in range(n_folds):
             kept, judged = evidence.part(fold != k), evidence.part(fold == k)
             for j, candidate in enumerate(candidates):
-                if candidate.recipe is None:
-                    fit = self.features_alone(kept)
-                else:
-                    fit = self.run(candidate.recipe, kept, n_rounds)
+                fit = self.run(candidate.recipe, kept, n_rounds)
                 same[j, fold == k] = together = judged.together(fit.belief)
                 told[j, fold == k] = judged.likelihood(together, fit.rates)
         return told, same

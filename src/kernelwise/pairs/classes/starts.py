@@ -12,7 +12,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 from sklearn.cluster import KMeans
+from sklearn.neighbors import kneighbors_graph
 
+from ...spectral import spectral_embedding
 from ...spectral.eigenpairs import repeatable_eigsh
 from .evidence import PairEvidence
 
@@ -27,6 +29,10 @@ CORE_DIM, CORE_PAIRS = 25, 50_000
 CORE_PENALTIES = 10.0 ** np.arange(-5, 1)
 #: k-means is fitted to at most this many samples.
 MAX_FITTED = 20_000
+#: Starts that do not look at the pairs; "self-taught" is made of "kernel k-means" in the search.
+FROM_FEATURES = ("k-means", "kernel k-means", "self-taught", "neighbours")
+#: Every sample is joined to this many nearest neighbours; the graph is made for at most so many samples.
+N_NEIGHBOURS, MOST_IN_GRAPH = 10, 20_000
 
 
 def starting_clusters(
@@ -40,8 +46,21 @@ def starting_clusters(
     assert principal is not None
     if name == "core":
         return k_means(core_embedding(principal[:, :CORE_DIM], evidence, n_classes, rng), n_classes, 5, rng)
+    if name == "neighbours":
+        return k_means(neighbour_embedding(columns, n_classes, rng), n_classes, 5, rng)
     points = columns if name == "k-means" else principal[:, : 2 * n_classes + 8]
     return k_means(points, n_classes, 10, rng)
+
+
+def enough_neighbours(n_samples: int) -> bool:
+    """Whether the graph of nearest neighbours can be made."""
+    return 2 * N_NEIGHBOURS < n_samples <= MOST_IN_GRAPH
+
+
+def neighbour_embedding(columns: Array, n_classes: int, rng: np.random.RandomState) -> Array:
+    """Coordinates of spectral clustering on the graph of nearest neighbours: classes of any shape, divided by gaps."""
+    graph = sp.csr_array(kneighbors_graph(columns, N_NEIGHBOURS, include_self=True))
+    return spectral_embedding(0.5 * (graph + graph.T), n_classes, row_normalize=False, random_state=rng)
 
 
 def centred_labels(evidence: PairEvidence) -> Array:

@@ -110,11 +110,12 @@ def words_about(found: Found, intervals: dict[str, Interval]) -> dict[str, Any]:
     """Whether pairs and features help, in words and in bits."""
     fit = found.fit
     n_pairs, n_samples = fit.evidence.n_pairs, len(fit.belief)
-    gain = (found.held_out[found.best] - found.held_out[0]) / np.log(2.0)
+    reference = found.best if found.best_alone is None else found.best_alone
+    gain = (found.held_out[found.best] - found.held_out[reference]) / np.log(2.0)
     mean, error = (float(gain.mean()), float(gain.std() / np.sqrt(n_pairs))) if n_pairs else (0.0, 0.0)
     bits = fit.told_by_features / np.log(2.0) / n_samples
     widest = max((high - low for low, high in intervals.values()), default=1.0)
-    has_features = found.candidates[0].recipe is None
+    has_features = found.best_alone is not None
     if not n_pairs:
         pairs = "There are no pairs: the clusters are those of the features."
     elif not has_features:
