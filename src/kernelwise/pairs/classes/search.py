@@ -28,8 +28,9 @@ from .starts import FROM_FEATURES, Clusters, enough_neighbours, starting_cluster
 
 Array = NDArray[np.float64]
 
-#: Rounds of a short run from every start, of a long run from the best ones, and of a run without held-out pairs.
-N_SHORT, N_LONG, N_HELD = 8, 40, 10
+#: Rounds of a short run from every start, of a long run from the best ones, and of a run without held-out pairs: more
+#: rounds hardly change the classes, and what is judged by held-out pairs should be like what is returned.
+N_SHORT, N_LONG, N_HELD = 8, 10, 10
 #: Steps of messages in every round, and rounds of rates where the features stay as they are.
 N_STEPS, N_FROZEN = 3, 10
 #: A run ends when beliefs change by less than this in the mean.
