@@ -145,6 +145,17 @@ def test_random_labels_are_ignored(wine):
     assert clustering_accuracy(y, model.labels_) > 0.9
 
 
+def test_few_noisy_pairs_choose_the_clusters_of_two_rings(rng):
+    """k-means cannot divide rings, a graph of neighbours can: one pair per sample, a third wrong, is enough to tell."""
+    y = np.repeat([0, 1], 100)
+    angle = rng.uniform(0, 2 * np.pi, 200)
+    X = np.where(y, 1.0, 3.0)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.1 * rng.normal(
+        size=(200, 2)
+    )
+    model = NoisyPairClustering(2, random_state=0).fit(X, pairs=flipped(y, 1, 0.33))
+    assert clustering_accuracy(y, model.labels_) > 0.98
+
+
 def test_few_pairs_are_said_to_be_too_few(wine):
     X, y = wine
     model = NoisyPairClustering(3, random_state=0).fit(X, pairs=flipped(y, 0.05, 0.0))

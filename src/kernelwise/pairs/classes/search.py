@@ -48,9 +48,10 @@ FEWEST_PAIRS = 20
 class Recipe(NamedTuple):
     """A start, whether it trusts the pairs at first or takes the rates from its clusters, and how fine it is.
 
-    ``frozen`` classes stay the clusters of the start, and the pairs correct single samples only. A fine start has more classes than asked for. After a short run, the two classes between which the labels speak most
-    for one class are merged, until the number is right. So a class that was split and two classes that were taken
-    for one are both mended, which no step from sample to sample does.
+    ``frozen`` classes stay the clusters of the start, and the pairs correct single samples only. A fine start has more
+    classes than asked for. After a short run, the two classes between which the labels speak most for one class are
+    merged, until the number is right. So a class that was split and two classes that were taken for one are both
+    mended, which no step from sample to sample does.
     """
 
     start: str
