@@ -145,6 +145,15 @@ class Verdicts:
                 counts[label] += 1
         return {row: _majority(counts) for row, counts in votes.items()}
 
+    def cells(self) -> dict[int, tuple[str, str, str]]:
+        """The chance, the draw and the size of the stratum of every row, as the corrections file has them."""
+        return {
+            row: ("" if np.isnan(chance) else repr(chance), draw, str(size) if size else "")
+            for row, chance, draw, size in zip(
+                self.rows.tolist(), self.chance.tolist(), self.draw.tolist(), self.drawn_from.tolist(), strict=True
+            )
+        }
+
     def check_rows(self, n_rows: int, what: str = "rows") -> None:
         """Refuse verdicts on rows that the data do not have."""
         beyond = self.rows[self.rows >= n_rows]
