@@ -18,6 +18,7 @@ Checking the most suspect rows, one after the other, finds more errors still, bu
 of wrong labels among the suspects is not that of all labels. A plan may *choose* such rows besides; what is found there
 is known and counts for itself."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -181,15 +182,20 @@ def strata(wrong: Array, n_strata: int) -> NDArray[np.intp]:
     order, n_rows = np.argsort(wrong, kind="stable"), len(wrong)
     likely = np.maximum(wrong[order], 0.0)
     likely = likely / likely.sum() if likely.sum() > 0 else np.full(n_rows, 1 / n_rows)
-    stratum = np.empty(n_rows, dtype=np.intp)
-    for spread in np.linspace(0.0, 1.0, N_STEPS + 1):
+
+    def cut(step: int) -> Index:
+        spread = step / N_STEPS
         drawn_often = spread / n_rows + (1 - spread) * likely
         below = np.cumsum(drawn_often) - drawn_often / 2
-        cut = np.minimum((below * n_strata).astype(np.intp), n_strata - 1)
-        sizes = np.bincount(cut, minlength=n_strata)
-        if sizes.min() > 0 and np.sqrt(n_strata * np.sum((sizes / n_rows) ** 2)) <= WORST:
-            break
-    stratum[order] = cut
+        return np.minimum((below * n_strata).astype(np.intp), n_strata - 1)
+
+    def costs_little(step: int) -> bool:
+        sizes = np.bincount(cut(step), minlength=n_strata)
+        return bool(sizes.min() > 0 and np.sqrt(n_strata * np.sum((sizes / n_rows) ** 2)) <= WORST)
+
+    # The more is spread over all rows, the more equal are the strata, so that halving finds the smallest step.
+    stratum = np.empty(n_rows, dtype=np.intp)
+    stratum[order] = cut(bisect_left(range(N_STEPS), True, key=costs_little))
     return stratum
 
 

@@ -13,9 +13,9 @@ have
 
     BetaBinomial(n - m; s k, s r),    s = (m - 2) / m,
 
-whose variance is, in expectation, that of the estimate ``n k / m``. A stratum with fewer than :data:`FEWEST` draws has
-no such variance and reckons with one more error of its own. The bound is a quantile of the sum over the strata: a
-convolution of finite distributions, without approximation by normal distributions and without simulation.
+whose variance is, in expectation, that of the estimate ``n k / m``. A stratum with few draws (see
+:data:`FEWEST`) has no such variance and reckons with one more error of its own. The bound is a quantile of the sum over
+the strata: a convolution of finite distributions, without approximation by normal distributions and without simulation.
 
 Batches that were drawn one after the other are averaged with their numbers of draws as weights: each batch estimates
 the same total, the errors that were known before it plus the errors among the rows that it was drawn from. Strata of
