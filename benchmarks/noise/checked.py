@@ -1,131 +1,148 @@
 """What planned checks tell on real noise: ``python -m benchmarks.noise.checked --data FOLDER``.
 
-The rows of each set are audited once; checks are then simulated with the truth, and the posterior of the audit is
-calibrated on them, as ``audit_labels(checked=...)`` does. The views are not fitted again, so that many reviews can be
-simulated. Printed are the error of the share of wrong labels, the gain of the audit area on unchecked rows, and the
-wrong labels found by 100 checks in batches of ten, for plans and for the most suspect rows, ranked again or not.
+People who check are simulated with the truth. Every figure comes from fits with ``checked=``, as users make them:
+
+- ``knowledge``: the error of the share of wrong labels, the gain of the audit area on unchecked rows, and the gain of
+  the accuracy over a fit in which only the labels of the checked rows are corrected, after one plan.
+- ``search``: the wrong labels found by 100 checks in batches of ten, for plans, and for the most suspect rows of the
+  first audit and of an audit that is made again after each batch.
+- ``coverage``: how often guaranteed intervals hold, over thousands of simulated reviews of each audit.
 """
 
 import argparse
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from kernelwise import LabelAudit, NoisyLabelClassifier, plan_checks
-from kernelwise.labels import classifier as fitting
+from kernelwise import LabelAudit, NoisyLabelClassifier, Verdicts, plan_checks
 from kernelwise.labels.audit import audit_by
-from kernelwise.labels.checks import recalibrate
 
+from ..checks import review
 from .real import SETS
 
-ROWS, REVIEWS, SIZES, BATCH, BATCHES = 1000, 12, (10, 20, 50, 100), 10, 10
+ROWS, REVIEWS, SIZES, COVERED, BATCH, BATCHES = 1000, 3, (10, 20, 50, 100), (10, 50, 200), 10, 10
+#: Accuracies are compared after so many checks.
+COMPARED = 50
 TASKS = (
-    ("cifar10n_10k", "random_label1"),
-    ("cifar10n_10k", "worse_label"),
-    ("hausa_newsclass", "y_noisy"),
-    ("labelme_crowd", "y_mv"),
-    ("labelme_crowd", "y_one"),
-    ("sentiment_crowd", "y_mv"),
-    ("sentiment_crowd", "y_one"),
-    ("youtube_wrench", "y_mv"),
+    "cifar10n_10k random_label1",
+    "cifar10n_10k worse_label",
+    "hausa_newsclass y_noisy",
+    "labelme_crowd y_mv",
+    "labelme_crowd y_one",
+    "sentiment_crowd y_mv",
+    "sentiment_crowd y_one",
+    "youtube_wrench y_mv",
 )
+PARTS = ("knowledge", "search", "coverage")
 
-Index = NDArray[np.intp]
+Labels = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Task:
-    """An audit without checks, what it believes from the scores alone, and the true classes."""
+    """Rows with given and true labels, rows for a test, and the fit and the audit without checks."""
 
+    X: Any
+    given: Labels
+    truth: Labels
+    X_test: Any
+    y_test: Labels
+    model: NoisyLabelClassifier
     audit: LabelAudit
-    belief: NDArray[np.float64]
-    given: Index
-    truth: Index
 
     @property
     def wrong(self) -> NDArray[np.bool_]:
         return self.given != self.truth
 
-    def quality(self, checked: Index) -> NDArray[np.float64]:
-        """The qualities of all labels, calibrated on the checked rows."""
-        rows = np.arange(len(self.given))
-        if not len(checked):
-            return self.audit.quality
-        how = recalibrate(self.belief, self.audit.probabilities, self.given, checked, self.truth[checked])
-        quality = how.posterior(self.belief, self.audit.probabilities, self.given)[rows, self.given]
-        quality[checked] = ~self.wrong[checked]
-        return np.clip(quality, 0.0, 1.0)
+    def fit(self, checked: Verdicts | None) -> tuple[NoisyLabelClassifier, LabelAudit]:
+        model = NoisyLabelClassifier(random_state=0).fit(self.X, self.given, checked=checked)
+        return model, audit_by(model, self.given, checked)
 
 
-def read(data: Path, name: str, labels: str) -> Task:
-    """Audit some rows of a set; keep the belief that the audit is made of."""
+def read(data: Path, task: str, rows: int) -> Task:
+    """Audit some rows of a set."""
+    name, labels = task.split()
     arrays = dict(np.load(data / f"{name}.npz", allow_pickle=False))
-    parts = SETS[name].read(arrays, 0, ROWS)
-    some = np.sort(np.random.default_rng(0).permutation(parts.X_train.shape[0])[:ROWS])
-    given, truth = arrays[labels][parts.rows][some], parts.y_true[some]
-    kept: list[NDArray[np.float64]] = []
-    calibrated = fitting.calibrated
-
-    def listen(belief: NDArray[np.float64], *others: object) -> object:
-        kept.append(belief)
-        return calibrated(belief, *others)  # type: ignore[arg-type]
-
-    fitting.calibrated = listen  # type: ignore[assignment]
-    try:
-        model = NoisyLabelClassifier(random_state=0).fit(parts.X_train[some], given)
-    finally:
-        fitting.calibrated = calibrated
-    codes = [np.searchsorted(model.classes_, values) for values in (given, truth)]
-    return Task(audit_by(model, given), kept[0], *codes)
+    parts = SETS[name].read(arrays, 0, rows)
+    some = np.sort(np.random.default_rng(0).permutation(parts.X_train.shape[0])[:rows])
+    X, given = parts.X_train[some], arrays[labels][parts.rows][some]
+    model = NoisyLabelClassifier(random_state=0).fit(X, given)
+    return Task(X, given, parts.y_true[some], parts.X_test, parts.y_test, model, audit_by(model, given))
 
 
-def knowledge(task: Task, n_checks: int) -> tuple[float, float]:
-    """Return the mean error of the share of wrong labels, and the mean gain of the area on unchecked rows."""
+def knowledge(task: Task, n_checks: int) -> NDArray[np.float64]:
+    """Return the error of the share of wrong labels, and the gains of the area and of the accuracy; means."""
     found = []
     for seed in range(REVIEWS):
-        rows = plan_checks(task.audit, n_checks, random_state=seed).rows
-        quality, others = task.quality(rows), np.setdiff1d(np.arange(len(task.given)), rows)
-        areas = [roc_auc_score(task.wrong[others], -one[others]) for one in (quality, task.audit.quality)]
-        found.append((abs(np.mean(1 - quality) - task.wrong.mean()), areas[0] - areas[1]))
-    error, gain = np.mean(found, axis=0)
-    return float(error), float(gain)
+        plan = plan_checks(task.audit, n_checks, random_state=seed)
+        model, audit = task.fit(plan.verdicts(task.truth[plan.rows]))
+        others = np.setdiff1d(np.arange(len(task.given)), plan.rows)
+        areas = [roc_auc_score(task.wrong[others], -one.quality[others]) for one in (audit, task.audit)]
+        gain = np.nan
+        if n_checks == COMPARED:
+            fixed = task.given.copy()
+            fixed[plan.rows] = task.truth[plan.rows]
+            plain = NoisyLabelClassifier(random_state=0).fit(task.X, fixed)
+            gain = model.score(task.X_test, task.y_test) - plain.score(task.X_test, task.y_test)
+        found.append((abs(audit.noise_rate - task.wrong.mean()), areas[0] - areas[1], gain))
+    return np.mean(found, axis=0)
 
 
-def search(task: Task, how: str, seed: int) -> tuple[int, float]:
-    """Return how many wrong labels 100 checks find, and the error of the share of wrong labels afterwards."""
-    known, checked = np.array([], dtype=np.intp), None
+def search(task: Task, how: str) -> int:
+    """Return how many wrong labels 100 checks find."""
+    audit, checked = task.audit, Verdicts([], [])
     for batch in range(BATCHES):
-        audit = task.audit if how == "first" else replace(task.audit, quality=task.quality(known))
-        if how == "plan":
-            plan = plan_checks(audit, BATCH, checked=checked, random_state=BATCHES * seed + batch)
-            verdicts = plan.verdicts(task.truth[plan.rows])
-            checked, new = verdicts if checked is None else checked + verdicts, plan.rows
+        if how == "plans":
+            plan = plan_checks(audit, BATCH, checked=checked, random_state=batch)
+            new = plan.verdicts(task.truth[plan.rows])
         else:
-            new = audit.order[~np.isin(audit.order, known)][:BATCH]
-        known = np.concatenate([known, new])
-    return int(task.wrong[known].sum()), abs(float(np.mean(1 - task.quality(known)) - task.wrong.mean()))
+            rows = audit.order[~np.isin(audit.order, checked.rows)][:BATCH]
+            new = Verdicts(rows, task.truth[rows])
+        checked = checked + new
+        if how != "suspects first" and batch < BATCHES - 1:
+            audit = task.fit(checked)[1]
+    return int(task.wrong[checked.rows].sum())
+
+
+def coverage(task: Task, n_checks: int) -> tuple[float, float]:
+    """Return the shares of simulated reviews whose intervals hold, for all labels and for one class."""
+    done = review(lambda: (task.truth, task.audit), n_checks, np.random.default_rng(n_checks))
+    return done.covered, done.class_covered
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="What planned checks tell on real noise.")
     parser.add_argument("--data", type=Path, required=True, help="the folder of the .npz files")
-    data = parser.parse_args().data
-    told, found = [], []
-    for name, labels in TASKS:
-        task = read(data, name, labels)
-        told.append([knowledge(task, n_checks) for n_checks in SIZES])
-        found.append(
-            [np.mean([search(task, how, seed) for seed in range(3)], axis=0) for how in ("first", "again", "plan")]
-        )
-        print(f"{name} {labels}: wrong {task.wrong.mean():.3f}, believed {np.mean(1 - task.audit.quality):.3f}")
-        for n_checks, (error, gain) in zip(SIZES, told[-1], strict=True):
-            print(f"  {n_checks} checks: error of the share {error:.3f}, gain of the area {gain:+.3f}")
-        for how, (count, error) in zip(("suspects first", "ranked again", "plans"), found[-1], strict=True):
-            print(f"  {how}: {count:.1f} found by {BATCH * BATCHES} checks, error of the share {error:.3f}", flush=True)
-    print("mean over sets:", np.mean(told, axis=0).round(4).tolist(), np.mean(found, axis=0).round(3).tolist())
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to measure")
+    parser.add_argument("--tasks", nargs="+", default=TASKS, metavar="TASK", help='for instance "labelme_crowd y_mv"')
+    parser.add_argument("--rows", type=int, default=ROWS, help="the number of rows of each set")
+    chosen = parser.parse_args()
+    means: dict[str, list[Any]] = {}
+
+    def tell(what: str, *values: float) -> None:
+        means.setdefault(what, []).append(values)
+        print(f"  {what}: {' '.join(f'{value:.4g}' for value in values)}", flush=True)
+
+    for name in chosen.tasks:
+        task = read(chosen.data, name, chosen.rows)
+        print(f"{name}: wrong {task.wrong.mean():.3f}, believed {task.audit.noise_rate:.3f}", flush=True)
+        if "knowledge" in chosen.parts:
+            for n_checks in SIZES:
+                what = f"{n_checks} checks: error of the share, gain of the area, gain of the accuracy"
+                tell(what, *knowledge(task, n_checks))
+        if "search" in chosen.parts:
+            for how in ("suspects first", "ranked again", "plans"):
+                tell(f"{how}: found by {BATCH * BATCHES} checks", search(task, how))
+        if "coverage" in chosen.parts:
+            for n_checks in COVERED:
+                tell(f"{n_checks} checks: coverage in all, of one class", *coverage(task, n_checks))
+    print(f"mean over {len(chosen.tasks)} tasks")
+    for what, values in means.items():
+        print(f"  {what}: {' '.join(f'{value:.4g}' for value in np.mean(values, axis=0))}")
 
 
 if __name__ == "__main__":

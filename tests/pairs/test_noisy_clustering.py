@@ -83,7 +83,7 @@ def test_a_positive_label_never_speaks_against_one_class(rng):
 
 def test_verdicts_outweigh_the_label():
     evidence, _ = PairEvidence.of_pairs(Pairs([0], [1], [1], n_samples=2))
-    checked = evidence.checked(np.array([0]), np.array([-1.0]))
+    checked = evidence.checked(np.array([-1]))
     assert evidence.same(np.array([0.5]), Rates(0.1, 0.1))[0] > 0.8
     assert checked.same(np.array([0.5]), Rates(0.1, 0.1))[0] < 0.01
 

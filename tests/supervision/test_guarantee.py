@@ -43,9 +43,11 @@ def test_one_stratum_has_the_exact_bounds_of_the_hypergeometric_distribution(siz
         assert (low, high) == (above.min(), below.max())
 
 
-@pytest.mark.parametrize(("sizes", "drawn"), [((80, 40, 20), 3), ((60, 60, 60), 8), ((120, 20, 10), 8)])
+@pytest.mark.parametrize(
+    ("sizes", "drawn"), [((80, 40, 20), 3), ((60, 60, 60), 5), ((60, 60, 60), 8), ((120, 20, 10), 8), ((90, 30), 5)]
+)
 def test_coverage_by_enumeration_is_at_least_nominal(sizes, drawn):
-    outcomes = list(product(range(drawn + 1), repeat=3))
+    outcomes = list(product(range(drawn + 1), repeat=len(sizes)))
     bounds = np.array(
         [
             error_bounds([Batch(0, [Stratum(n, drawn, k) for n, k in zip(sizes, one, strict=True)])], 0.025)
@@ -55,9 +57,9 @@ def test_coverage_by_enumeration_is_at_least_nominal(sizes, drawn):
     rng = np.random.default_rng(0)
     worst = 1.0
     for _ in range(200):
-        errors = [round(n * share) for n, share in zip(sizes, rng.beta(0.4, 0.6, 3), strict=True)]
+        errors = [round(n * share) for n, share in zip(sizes, rng.beta(0.4, 0.6, len(sizes)), strict=True)]
         chances = [hypergeom.pmf(np.arange(drawn + 1), n, k, drawn) for n, k in zip(sizes, errors, strict=True)]
-        joint = np.array([chances[0][a] * chances[1][b] * chances[2][c] for a, b, c in outcomes])
+        joint = np.array([np.prod([chance[k] for chance, k in zip(chances, one, strict=True)]) for one in outcomes])
         worst = min(worst, joint[(bounds[:, 0] <= sum(errors)) & (sum(errors) <= bounds[:, 1])].sum())
     assert worst >= 0.945
 

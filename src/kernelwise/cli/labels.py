@@ -13,6 +13,15 @@ from rich.console import Console
 
 from .. import files
 from ..files.errors import FileError
+from .checks import (
+    CheckedOption,
+    ChecksOption,
+    SuspectsOption,
+    guarantee_of_audit,
+    open_suspects,
+    planned_rows,
+    print_checks,
+)
 from .importance import column_importances
 from .inputs import Data, IdOption, KindOption, OutputOption, ReportOption, check_files, load
 from .review import label_review
@@ -30,16 +39,6 @@ from .show import (
 
 __all__ = ["audit_labels", "classify", "predict"]
 
-CheckedOption = Annotated[
-    Path | None, typer.Option("--checked", metavar="CSV", help="What was found so far: the corrections file.")
-]
-ChecksOption = Annotated[
-    int | None, typer.Option("--checks", metavar="N", min=1, help="Plan N rows to check next, with the chance of each.")
-]
-SuspectsOption = Annotated[
-    float | None,
-    typer.Option("--suspects", min=0.0, max=1.0, help="The share of the planned rows that are the most suspect ones."),
-]
 LabelOption = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
 
 
@@ -87,8 +86,8 @@ def audit_labels(
         "expected_wrong": float(np.sum(1 - audit.quality[worth])),
         "suspects": _suspects(audit, loaded),
         "without_label": _without_label(audit, loaded),
-        "guarantee": _guarantee(audit),
-        "plan": [] if plan is None else _planned(plan, loaded),
+        "guarantee": guarantee_of_audit(audit),
+        "plan": planned_rows(plan, loaded.ids),
         "diagnostic": estimator.diagnostic_,
         **told,
         "written": written,
@@ -170,34 +169,6 @@ def _verdicts(path: Path, labels: NDArray[Any], loaded: Data) -> Any:
     return verdicts_of(read_corrections(path), labels, ids)
 
 
-def _guarantee(audit: Any) -> dict[str, Any] | None:
-    """The bounds from drawn rows, also for the labels that are left after the corrections; None without such rows."""
-    from ..labels.verdict import guarantee_of
-    from ..supervision import guaranteed_share
-
-    both = guarantee_of(audit.checked, audit.labels)
-    if both is None:
-        return None
-    at_most = guaranteed_share(audit, audit.checked, side="upper")
-    return {
-        "sentence": str(both),
-        "low": both.low,
-        "high": both.high,
-        "checked": both.n_checked,
-        "found": both.n_found,
-        "unclear": both.n_unclear,
-        "at_most": at_most.high,
-        "remaining_at_most": at_most.remaining[1],
-    }
-
-
-def _planned(plan: Any, loaded: Data) -> list[dict[str, Any]]:
-    return [
-        {"row": row, "id": loaded.ids[row], "chance": chance, "draw": draw, "drawn_from": size}
-        for row, (chance, draw, size) in plan.cells().items()
-    ]
-
-
 def _labels(loaded: Data, label: str) -> NDArray[Any]:
     """The labels of all rows, None where the cell is empty; a column that cannot hold labels is refused."""
     column = loaded.table[label]
@@ -250,8 +221,8 @@ def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
 
 def _open_suspects(audit: Any) -> NDArray[Any]:
     """Rows with a label that nobody has checked yet, the most suspect first."""
-    checked = [] if audit.checked is None else list(audit.checked.found())
-    return audit.order[~np.isin(audit.order, checked) & ~np.isnan(audit.quality[audit.order])]
+    ranked = open_suspects(audit)
+    return ranked[~np.isnan(audit.quality[ranked])]
 
 
 def _without_label(audit: Any, loaded: Data) -> list[dict[str, Any]]:
@@ -289,13 +260,7 @@ def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None
     console.print(f"{loaded.table.source}: {rows} rows, {len(result['classes'])} classes", markup=False)
     console.print(_headline(rows, result["noise_rate"], result["noise_interval"], result["diagnostic"]))
     console.print(result["diagnostic"]["claim"])
-    if bound := result["guarantee"]:
-        console.print(bound["sentence"])
-        console.print(f"After the corrections, at most {bound['remaining_at_most']:.1%} are wrong (95 % confidence).")
-    if planned := result["plan"]:
-        console.print(
-            f"Check {len(planned)} rows next: {', '.join(one['id'] for one in planned[:SHOWN])} ...", markup=False
-        )
+    print_checks(console, result)
     worth = result["worth_checking"]
     if worth:
         console.print(

@@ -10,6 +10,15 @@ from rich.console import Console
 
 from .. import files
 from ..files.errors import FileError
+from .checks import (
+    CheckedOption,
+    ChecksOption,
+    SuspectsOption,
+    guarantee_of_audit,
+    open_suspects,
+    planned_rows,
+    print_checks,
+)
 from .inputs import Data, IdOption, KindOption, OutputOption, ReportOption, check_files, load
 from .review import link_review
 from .session import Session
@@ -28,25 +37,38 @@ def audit_pairs(
     output: OutputOption = None,
     report: ReportOption = None,
     kind: KindOption = None,
+    checked: CheckedOption = None,
+    checks: ChecksOption = None,
+    suspects: SuspectsOption = None,
 ) -> None:
-    """Which links, or which "same" and "different" pairs, are probably wrong: their share, the most suspect first."""
+    """Which links, or which "same" and "different" pairs, are probably wrong: their share, the most suspect first.
+
+    --checks plans which pairs to check first; from what is found there follows a guarantee. --checked takes what was
+    found, and continues.
+    """
     from .. import audit_pairs as find_suspects
+    from .. import plan_checks
     from ..report.pairs import wrong_shares
 
-    check_files(session, read=[nodes, links], write=[output, report])
+    check_files(session, read=[nodes, links, *([checked] if checked else [])], write=[output, report])
     loaded = load(session, nodes, label=None, row_id=row_id, kinds=kind)
     pairs = files.read_links(links, loaded.rows, nodes=str(nodes))
+    verdicts = None if checked is None else _verdicts(checked, pairs, loaded)
     with session.step(f"auditing {len(pairs)} pairs"):
-        audit = find_suspects(loaded.matrix, pairs, random_state=session.seed)
-    review, page = partial(link_review, audit, loaded.ids), partial(_page, session, loaded, links, audit)
+        audit = find_suspects(loaded.matrix, pairs, checked=verdicts, random_state=session.seed)
+    plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
+    names = [f"{loaded.ids[row]} - {loaded.ids[col]}" for row, col in zip(pairs.rows, pairs.cols, strict=True)]
+    review, page = partial(link_review, audit, loaded.ids, plan), partial(_page, session, loaded, links, audit, plan)
     written, wrong = session.write({output: review, report: page}), wrong_shares(audit)
     result = {
         "nodes": loaded.report(),
         "links": str(links),
         "pairs": len(pairs),
         "wrong": {name: {"rate": rate, "interval": interval} for name, (_, rate, interval) in wrong.items()},
-        "worth_checking": audit.worth_checking(),
+        "worth_checking": int(np.count_nonzero(audit.quality[open_suspects(audit)] < 0.5)),
         "suspects": _suspects(audit, loaded),
+        "guarantee": guarantee_of_audit(audit),
+        "plan": planned_rows(plan, names),
         "written": written,
     }
 
@@ -108,7 +130,8 @@ def _clusters(matrix: Any, pairs: Any, n_clusters: int, seed: int) -> np.ndarray
 
 def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
     pairs = audit.pairs
-    count = max(audit.worth_checking(), min(SHOWN, len(pairs)))
+    listed = open_suspects(audit)
+    count = max(int(np.count_nonzero(audit.quality[listed] < 0.5)), SHOWN)
     return [
         {
             "row": int(row),
@@ -118,22 +141,30 @@ def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
             "suggested": int(audit.suggested[row]),
             "quality": round(float(audit.quality[row]), 4),
         }
-        for row in audit.order[:count]
+        for row in listed[:count]
     ]
 
 
-def _page(session: Session, loaded: Data, links: Path, audit: Any) -> str:
+def _verdicts(path: Path, pairs: Any, loaded: Data) -> Any:
+    from ..report import read_corrections, verdicts_of
+
+    ends = [[loaded.ids[row] for row in rows] for rows in (pairs.rows, pairs.cols)]
+    return verdicts_of(read_corrections(path), pairs.labels, *ends)
+
+
+def _page(session: Session, loaded: Data, links: Path, audit: Any, plan: Any) -> str:
     from ..report import PageSettings, pair_report, render
 
     with session.step("making the review page"):
         settings = PageSettings(title=links.name, id_name=loaded.id_name)
-        return render(pair_report(audit, X=loaded.shown(), ids=loaded.ids, settings=settings))
+        return render(pair_report(audit, X=loaded.shown(), ids=loaded.ids, plan=plan, settings=settings))
 
 
 def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None:
     console.print(f"{result['links']}: {result['pairs']} pairs of {loaded.table.n_rows} rows", markup=False)
     for name, wrong in result["wrong"].items():
         console.print(f"Given as {name} but wrong: about {percent(wrong['rate'], wrong['interval'])}.")
+    print_checks(console, result)
     words = {1: "same", -1: "different"}
     suspects = [
         [one["id"], one["other_id"], words[one["given"]], f"{one['quality']:.1%}"] for one in result["suspects"]

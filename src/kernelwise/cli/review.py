@@ -21,7 +21,8 @@ DRAWN = ["chance", "draw", "drawn_from"]
 def label_review(audit: "LabelAudit", ids: Sequence[str], column: str, plan: "CheckPlan | None" = None) -> str:
     """All labels, the most suspect first; each suggested label is a correction that is not decided yet.
 
-    With a plan, its rows come first, with their draws.
+    With a plan, its rows come first, with their draws. Rows that were checked come last, with what was found, so that
+    no verdict is lost.
 
     Examples
     --------
@@ -41,10 +42,10 @@ def label_review(audit: "LabelAudit", ids: Sequence[str], column: str, plan: "Ch
     return _csv(["id", "column"], audit, [[name, column] for name in ids], audit.labels, audit.alternative, plan)
 
 
-def link_review(audit: "PairAudit", ids: Sequence[str]) -> str:
-    """All pairs, the most suspect first; 1 says "same" and -1 "different"."""
+def link_review(audit: "PairAudit", ids: Sequence[str], plan: "CheckPlan | None" = None) -> str:
+    """All pairs, the most suspect first; 1 says "same" and -1 "different". See :func:`label_review`."""
     ends = [[ids[row], ids[col]] for row, col in zip(audit.pairs.rows, audit.pairs.cols, strict=True)]
-    return _csv(["id", "other_id"], audit, ends, audit.pairs.labels, -audit.pairs.labels)
+    return _csv(["id", "other_id"], audit, ends, audit.pairs.labels, -audit.pairs.labels, plan)
 
 
 def _csv(
@@ -53,7 +54,7 @@ def _csv(
     whose: list[list[str]],
     given: "NDArray[Any]",
     other: "NDArray[Any]",
-    plan: "CheckPlan | None" = None,
+    plan: "CheckPlan | None",
 ) -> str:
     """The table of suspects; ``whose`` holds the cells of the columns ``names`` for every label or pair.
 
@@ -61,12 +62,19 @@ def _csv(
     """
     from ..report.corrections import neutralise
 
-    rows = [["row", *names, "given", "corrected", "decision", "quality", *([] if plan is None else DRAWN)]]
-    drawn = {} if plan is None else plan.cells()
+    planned = {} if plan is None else plan.cells()
+    found, drawn = ({}, {}) if audit.checked is None else (audit.checked.found(), audit.checked.cells())
+    drawn |= planned
+    rows = [["row", *names, "given", "corrected", "decision", "quality", *(DRAWN if drawn else [])]]
     listed = audit.order[: np.count_nonzero(~np.isnan(audit.quality))].tolist()
-    for row in [*drawn, *(row for row in listed if row not in drawn)]:
-        quality = f"{audit.quality[row]:.4f}"
-        cells = [str(row), *whose[row], str(given[row]), str(other[row]), "skip", quality]
-        cells += [] if plan is None else drawn.get(row, ("", "", ""))
+    unplanned = sorted((row for row in listed if row not in planned), key=lambda row: row in found)
+    for row in [*planned, *unplanned]:
+        corrected, decision = str(other[row]), "skip"
+        if row in found:
+            label = found[row]
+            decision = "unclear" if label is None else "correct" if label == given[row] else "wrong"
+            corrected = str(given[row] if label is None else label)
+        cells = [str(row), *whose[row], str(given[row]), corrected, decision, f"{audit.quality[row]:.4f}"]
+        cells += drawn.get(row, ("", "", "")) if drawn else []
         rows.append([neutralise(cell) for cell in cells])
     return "".join(f"{csv_line(row)}\n" for row in rows)

@@ -14,12 +14,14 @@ from ..samples import read_samples
 from ..supervision import Pairs
 from ..supervision.graph import pair_keys
 from ..supervision.resolve import resolve_pairs
+from ..supervision.verdicts import Verdicts
+from .checks import CheckedPairs
 from .classes.columns import fit_columns
 from .classes.counts import clusters_without_pairs, fits_by_count, likely_fits
 from .classes.evidence import PairEvidence
 from .classes.features import ClassFeatures, NoFeatures
 from .classes.search import ClassSearch, Found, sharpened
-from .classes.summary import noise_intervals, noise_of, quality_of, words_about
+from .classes.summary import WIDE_INTERVAL, noise_intervals, noise_of, quality_of, words_about
 from .one_kind import with_both_kinds
 
 __all__ = ["NoisyPairClustering"]
@@ -73,7 +75,8 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
     diagnostic_ : dict
         "pairs" and "features" say in words whether either helps; "gain" is the number of bits per held-out pair that
         the pairs add, "gain_error" its standard error, "feature_bits" the number of bits per sample that features tell
-        of the classes, and "reliable" whether the noise can be relied on.
+        of the classes, and "reliable" whether the noise can be relied on. With pairs that were drawn by a plan and
+        checked, "reason" is what they guarantee.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -112,7 +115,7 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         self.metric = metric
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None, checked: Verdicts | None = None) -> Self:
         """Find the classes and the noise of the pairs.
 
         Parameters
@@ -123,6 +126,11 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
             Known classes, -1 for unknown; pairs are made from the classes if no pairs are given.
         pairs : Pairs, optional
             With neither ``pairs`` nor ``y``, the features are clustered.
+        checked : Verdicts, optional
+            What people found who checked some of the given pairs: positions in the list of pairs, with 1 or -1. See
+            :func:`plan_checks`. Checked pairs are certain: classes and rates follow from them, and they calibrate the
+            chances of all other pairs. If they were drawn by a plan, the intervals of the prior and of the precisions
+            are those of :meth:`PairNoise.guaranteed`.
 
         Returns
         -------
@@ -141,11 +149,15 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
             raise ValueError(f"n_clusters={self.n_clusters} is more than the {n_samples} samples of X")
         self.pairs_ = resolve_pairs(pairs, y, n_samples, random_state=rng, required=False, both_kinds=False)
         used = Pairs([], [], [], n_samples=n_samples) if self.pairs_ is None else with_both_kinds(self.pairs_, rng)
-        evidence, index = PairEvidence.of_pairs(used)
+        labels, index = PairEvidence.of_pairs(used)
+        if checked is not None and not isinstance(pairs, Pairs):
+            raise ValueError("checked has positions in the list of pairs, so pairs must be given with it")
+        given = used if self.pairs_ is None else self.pairs_
+        told = CheckedPairs.of(checked, given, index[: len(given)], labels.n_pairs)
         seed = int(rng.randint(2**31))
         columns = self._prepare(samples, rng)
-        found = self._search(columns, evidence, seed)
-        self._keep(found, evidence, used, index)
+        found = self._search(columns, labels.checked(told.truth), seed)
+        self._keep(found, labels, used, index, told)
         return self
 
     def predict(self, X: Any) -> NDArray[np.intp]:
@@ -232,25 +244,28 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
                 raise ValueError("X is None and there are no pairs, so there is nothing to cluster by; give pairs")
         return ClassSearch(columns, self._features, evidence, n_clusters, seed).find()
 
-    def _keep(self, found: Found, evidence: PairEvidence, used: Pairs, index: NDArray[np.intp]) -> None:
+    def _keep(
+        self, found: Found, labels: PairEvidence, used: Pairs, index: NDArray[np.intp], told: CheckedPairs
+    ) -> None:
         fit = found.fit
+        same = told.calibrated(fit.apart, labels.same(fit.apart, fit.rates), labels.plus >= labels.minus)
         self.probabilities_ = fit.belief
         self.labels_ = fit.belief.argmax(axis=1)
         self.n_clusters_ = fit.belief.shape[1]
-        self.pairs_help_ = bool(evidence.n_pairs) and not found.ignores_pairs
-        self._known_keys, self._known_chances = pair_keys(evidence.rows, evidence.cols), fit.same
+        self.pairs_help_ = bool(labels.n_pairs) and not found.ignores_pairs
+        self._known_keys, self._known_chances = pair_keys(labels.rows, labels.cols), same
         self._predictor = None
         if isinstance(self._features, ClassFeatures) and fit.told is not None:
             self._predictor = self._features.predictor(sharpened(fit.belief), fit.told)
         del self._features  # the decomposition is as large as the data, and new samples do not need it
         self.pair_quality_, self.noise_, self.noise_intervals_ = np.zeros(0), None, {}
         if self.pairs_ is not None:
-            quality = quality_of(fit.same[index], used)
+            quality = quality_of(same[index], used)
             self.pair_quality_ = quality[: len(self.pairs_)]
             self.noise_ = noise_of(quality, used)
             share = float(np.average(used.labels > 0, weights=used.weights))
-            self.noise_intervals_ = noise_intervals(found, self.noise_, share)
-        self.diagnostic_ = words_about(found, self.noise_intervals_)
+            self.noise_intervals_ = told.guaranteed(self.noise_, noise_intervals(found, self.noise_, share))
+        self.diagnostic_ = words_about(found, self.noise_intervals_) | told.words(WIDE_INTERVAL)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -212,7 +212,12 @@ def apply_corrections(labels: ArrayLike, corrections: Iterable[Correction]) -> N
     return np.array(corrected, dtype=None if labels.dtype.kind in "US" else labels.dtype)
 
 
-def verdicts_of(corrections: Iterable[Correction], labels: ArrayLike, ids: Sequence[str] | None = None) -> Verdicts:
+def verdicts_of(
+    corrections: Iterable[Correction],
+    labels: ArrayLike,
+    ids: Sequence[str] | None = None,
+    other_ids: Sequence[str] | None = None,
+) -> Verdicts:
     """The verdicts that decisions stand for; rows that were skipped have none.
 
     The given label of every correction must be the label of its row, and its id the id of the row: otherwise the
@@ -222,9 +227,9 @@ def verdicts_of(corrections: Iterable[Correction], labels: ArrayLike, ids: Seque
     ----------
     corrections : iterable of Correction
     labels : array-like of shape (n,)
-        The labels as given.
-    ids : sequence of str, optional
-        The names of the rows.
+        The labels as given; for pairs 1 and -1.
+    ids, other_ids : sequences of str, optional
+        The names of the rows, or of both ends of each pair.
 
     Examples
     --------
@@ -243,11 +248,13 @@ def verdicts_of(corrections: Iterable[Correction], labels: ArrayLike, ids: Seque
                 f"row {one.row} is not one of the {len(labels)} rows; these verdicts are of other data"
             )
         given = str(values[one.row])
-        if given != one.given or (ids is not None and one.id and one.id != ids[one.row]):
+        named = [(name, said[one.row]) for name, said in (("id", ids), ("other_id", other_ids)) if said is not None]
+        if given != one.given or any(getattr(one, name) not in ("", value) for name, value in named):
+            names = "".join(f" and the {name} {value!r}" for name, value in named)
+            theirs = "".join(f" and the {name} {getattr(one, name)!r}" for name, _ in named if getattr(one, name))
             raise CorrectionsError(
-                f"row {one.row} has the label {given!r}{'' if ids is None else f' and the id {ids[one.row]!r}'}, but "
-                f"the verdict was made for the label {one.given!r}{f' and the id {one.id!r}' if one.id else ''}; these "
-                "verdicts are of other data, or of another version of the data"
+                f"row {one.row} has the label {given!r}{names}, but the verdict was made for the label {one.given!r}"
+                f"{theirs}; these verdicts are of other data, or of another version of the data"
             )
         if one.decision == "skip":
             continue

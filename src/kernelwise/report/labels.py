@@ -10,7 +10,7 @@ from ..checks import is_missing
 from ..supervision import CheckPlan, LabelAudit
 from .neighbours import trusted_neighbours
 from .plain_data import ShownRows, cells, fingerprint, number, numbers, read_ids, shown_rows, texts
-from .review import MAX_WORDS, review
+from .review import MAX_WORDS, detailed, placed, review
 from .settings import PageSettings
 
 MAX_CHANCES = 5
@@ -100,9 +100,7 @@ def label_report(
         plan=plan,
     )
     listed = np.array(page["suspects"]["row"], dtype=np.intp)
-    shown = np.flatnonzero(
-        np.isin(listed, [] if plan is None else plan.rows) | (np.arange(len(listed)) < settings.max_details)
-    )
+    shown = detailed(listed, plan, settings)
     top = listed[shown]
     page["suspects"] |= {
         "id": [names[row] for row in listed],
@@ -114,7 +112,7 @@ def label_report(
         "names": values,
         "columns": _describe_columns(table, given, audit.quality, len(classes), settings.max_columns),
         "n_columns": len(table.names),
-        "details": _placed(
+        "details": placed(
             shown,
             [
                 {"chances": _chances(audit.probabilities[row])}
@@ -132,14 +130,6 @@ def _codes(labels: NDArray[Any], classes: list[Any]) -> NDArray[np.intp]:
         return np.array([-1 if is_missing(value) else places[value] for value in labels.tolist()], dtype=np.intp)
     except KeyError as missing:
         raise ValueError(f"the audit holds the label {missing.args[0]!r}, which is not one of its classes") from None
-
-
-def _placed(places: NDArray[np.intp], details: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
-    """The details at their places in the list; None between them."""
-    placed: list[dict[str, Any] | None] = [None] * (int(places[-1]) + 1 if len(places) else 0)
-    for place, detail in zip(places, details, strict=True):
-        placed[place] = detail
-    return placed
 
 
 def _chances(probabilities: NDArray[np.float64]) -> list[list[float | None]]:

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from ..supervision import PairAudit
+from ..supervision import CheckPlan, PairAudit
 from .plain_data import ShownRows, fingerprint, number, numbers, read_ids, shown_rows
-from .review import MAX_WORDS, review
+from .review import MAX_WORDS, detailed, placed, review
 from .settings import PageSettings
 
 #: The drawing of a link has room for so many neighbours that both ends share, and that one end has alone.
@@ -24,6 +24,7 @@ def pair_report(
     ids: ArrayLike | None = None,
     kernel_weights: Mapping[str, float] | ArrayLike | None = None,
     history: Iterable[Sequence[float]] | None = None,
+    plan: CheckPlan | None = None,
     settings: PageSettings | None = None,
 ) -> dict[str, Any]:
     """The data of the review page of audited pairs, as a plain dictionary that JSON can hold.
@@ -36,7 +37,7 @@ def pair_report(
         shown.
     ids : array-like of shape (n_samples,), default=None
         The names of the samples; their numbers by default.
-    feature_names, kernel_weights, history
+    feature_names, kernel_weights, history, plan
         As in :func:`label_report`.
     settings : PageSettings, default=None
 
@@ -80,8 +81,10 @@ def pair_report(
         kernel_weights=kernel_weights,
         history=history,
         verdict={},
+        plan=plan,
     )
-    listed = audit.order[: settings.max_rows]
+    listed = np.array(page["suspects"]["row"], dtype=np.intp)
+    shown = detailed(listed, plan, settings)
     page["suspects"] |= {
         "id": [left[at] for at in listed],
         "other": [right[at] for at in listed],
@@ -94,11 +97,14 @@ def pair_report(
         "names": ["different", "same"],
         "columns": [{"name": name} for name in table.names[: min(len(table.columns), settings.max_columns)]],
         "n_columns": len(table.names),
-        "details": [
-            {"graph": _surroundings(links, int(pairs.rows[at]), int(pairs.cols[at]), names)}
-            | _compare_ends(table, int(pairs.rows[at]), int(pairs.cols[at]), settings.max_columns)
-            for at in listed[: settings.max_details]
-        ],
+        "details": placed(
+            shown,
+            [
+                {"graph": _surroundings(links, int(pairs.rows[at]), int(pairs.cols[at]), names)}
+                | _compare_ends(table, int(pairs.rows[at]), int(pairs.cols[at]), settings.max_columns)
+                for at in listed[shown]
+            ],
+        ),
     }
 
 

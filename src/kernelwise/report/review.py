@@ -42,7 +42,7 @@ def review(
     """
     known = ~np.isnan(audit.quality)  # a row without a label has no quality, and there is nothing to review
     ranked = audit.order[: int(known.sum())]
-    checked = getattr(audit, "checked", None)
+    checked = audit.checked
     wanted = np.isin(ranked, [*([] if plan is None else plan.rows), *([] if checked is None else checked.rows)])
     listed = ranked[wanted | (np.arange(len(ranked)) < settings.max_rows)]
     to_check = audit.worth_checking(settings.chance, precision=settings.precision)
@@ -77,6 +77,20 @@ def review(
     }
 
 
+def detailed(listed: Index, plan: CheckPlan | None, settings: PageSettings) -> Index:
+    """The places in the list of suspects that are shown in detail: the first ones, and the planned rows."""
+    chosen = np.isin(listed, [] if plan is None else plan.rows)
+    return np.flatnonzero(chosen | (np.arange(len(listed)) < settings.max_details))
+
+
+def placed(places: Index, details: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
+    """The details at their places in the list; None between them."""
+    found: list[dict[str, Any] | None] = [None] * (int(places[-1]) + 1 if len(places) else 0)
+    for place, detail in zip(places, details, strict=True):
+        found[place] = detail
+    return found
+
+
 def planned(plan: CheckPlan | None, checked: Verdicts | None, given: Index, n_rows: int) -> dict[str, Any] | None:
     """What the page needs to lead through the planned rows and to compute the guarantee as verdicts come in.
 
@@ -89,7 +103,7 @@ def planned(plan: CheckPlan | None, checked: Verdicts | None, given: Index, n_ro
     made = Verdicts([], []) if checked is None else checked
     drawn = Verdicts([], []) if plan is None else plan.verdicts([None] * len(plan))
     both = made + drawn
-    cells = CheckPlan(both.rows.astype(np.intp), both.chance, both.draw, both.drawn_from).cells()
+    cells = both.cells()
     batches = [
         {
             "known": sorted(

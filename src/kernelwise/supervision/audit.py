@@ -181,6 +181,8 @@ class PairAudit(_Suspects):
         Each field of ``noise`` lies in its interval with 95 % probability.
     diagnostic : dict, optional
         What kind of pairs they are, and how far these figures can be trusted, in words.
+    checked : Verdicts, optional
+        What people found who checked some pairs, by their positions in ``pairs``; these pairs are certain.
 
     Examples
     --------
@@ -203,6 +205,7 @@ class PairAudit(_Suspects):
     noise: PairNoise
     intervals: Mapping[str, Interval]
     diagnostic: Mapping[str, Any] = field(default_factory=dict)
+    checked: Verdicts | None = None
 
     def __post_init__(self) -> None:
         for name, kind in (("pairs", Pairs), ("noise", PairNoise)):

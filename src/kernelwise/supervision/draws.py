@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from .betting import Round
 from .stratified_bounds import Batch, Stratum
-from .verdicts import Verdicts, batch_of, strata_of
+from .verdicts import Verdicts, read_draw, strata_of
 
 #: Whether each checked row is an error; None where nobody can tell.
 Errors = Mapping[int, bool | None]
@@ -119,6 +119,6 @@ def known_before(checked: Verdicts, batch: int, expected: int, counted: set[int]
             continue
         if not name:
             undated.add(row)
-        elif batch_of(name) < batch or name == f"{batch}x":
+        elif read_draw(name).batch < batch or name == f"{batch}x":
             before.add(row)
     return before | undated if len(before | undated) == expected else before

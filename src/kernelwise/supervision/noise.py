@@ -9,14 +9,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from ..checks import check_probability
+from .draws import rows_stood_for
 from .pair_checks import check_pair_labels, class_codes
 
 if TYPE_CHECKING:
     from .pairs import Pairs
+    from .verdicts import Verdicts
 
 # The amount of noise; see flip_labels.
 Rate: TypeAlias = float | Mapping[Any, float] | ArrayLike
 RandomState: TypeAlias = int | np.random.RandomState | None
+Interval: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -95,12 +98,23 @@ class PairNoise:
         return round(min(rates[0], 1.0), 12), round(min(rates[1], 1.0), 12)
 
     @classmethod
-    def estimate(cls, pairs: "Pairs", true_labels: ArrayLike, index: ArrayLike) -> Self:
+    def estimate(
+        cls,
+        pairs: "Pairs",
+        true_labels: ArrayLike | None = None,
+        index: ArrayLike | None = None,
+        *,
+        checked: "Verdicts | None" = None,
+    ) -> Self:
         r"""Estimate the noise of ``pairs`` from a few checked pairs, whose true labels are known.
 
         The precisions are weighted fractions of the checked pairs. The prior follows from the precisions and from the
         given labels of *all* pairs, :math:`p_+ = d_+ \Pr(\hat Y = +) + (1 - d_-) \Pr(\hat Y = -)`. So it is the prior
         of the pairs trained on even if the checked pairs are not a uniform sample.
+
+        With ``checked`` from :func:`plan_checks`, every checked pair counts as many pairs as it was drawn for, and
+        :meth:`guaranteed` has intervals. Pairs that were drawn at random from all pairs are the special case of one
+        stratum, in which all checked pairs count the same.
 
         Parameters
         ----------
@@ -111,32 +125,81 @@ class PairNoise:
             labels are ``pairs[index].true_labels(y)``.
         index : array-like of int or bool
             Positions of the checked pairs, or a mask.
+        checked : Verdicts, optional
+            Instead of ``true_labels`` and ``index``: verdicts on positions in the list of pairs.
 
         Examples
         --------
-        >>> from kernelwise import Pairs
+        >>> from kernelwise import Pairs, Verdicts
         >>> pairs = Pairs([0, 0, 1, 2, 3], [1, 2, 2, 3, 4], [1, 1, 1, -1, -1], n_samples=5)
         >>> PairNoise.estimate(pairs, true_labels=[1, -1, -1], index=[0, 1, 4])
+        PairNoise(prior=0.3, precision_positive=0.5, precision_negative=1.0)
+        >>> PairNoise.estimate(pairs, checked=Verdicts([0, 1, 4], [1, -1, -1], chance=0.6))
         PairNoise(prior=0.3, precision_positive=0.5, precision_negative=1.0)
         """
         from .pairs import Pairs  # here, because pairs.py makes its noise with this module
 
         if not isinstance(pairs, Pairs):
             raise TypeError(f"pairs must be a kernelwise.Pairs, got {type(pairs).__name__}")
-        checked = pairs[index]
-        true_labels = check_pair_labels("true_labels", true_labels)
-        if len(true_labels) != len(checked):
-            raise ValueError(f"true_labels has {len(true_labels)} values but index picks {len(checked)} pairs")
-        right = np.where(checked.labels == true_labels, checked.weights, 0.0)
+        if checked is not None and true_labels is None and index is None:
+            checked.check_rows(len(pairs), "pairs")
+            stands_for = rows_stood_for(checked)
+            found = {row: label for row, label in checked.found().items() if label is not None}
+            known, truth = pairs[np.array(list(found), dtype=np.int64)], check_pair_labels("checked", [*found.values()])
+            weight = known.weights * np.array([stands_for.get(row, 1.0) for row in found])
+        elif checked is None and true_labels is not None and index is not None:
+            known, truth = pairs[index], check_pair_labels("true_labels", true_labels)
+            weight = known.weights
+            if len(truth) != len(known):
+                raise ValueError(f"true_labels has {len(truth)} values but index picks {len(known)} pairs")
+        else:
+            raise ValueError("give true_labels and index, or checked instead of both")
+        right = np.where(known.labels == truth, weight, 0.0)
         precision = {}
         for sign in (1, -1):
-            given = checked.labels == sign
+            given = known.labels == sign
             if not given.any():
-                raise ValueError(f"index picks no pair labelled {sign:+d}, so its precision is unknown; check some")
-            precision[sign] = right[given].sum() / checked.weights[given].sum()
+                raise ValueError(f"no checked pair is labelled {sign:+d}, so its precision is unknown; check some")
+            precision[sign] = right[given].sum() / weight[given].sum()
         given_positive = _positive_fraction(pairs)
         prior = precision[1] * given_positive + (1 - precision[-1]) * (1 - given_positive)
         return cls(prior, precision[1], precision[-1])
+
+    @classmethod
+    def guaranteed(cls, pairs: "Pairs", checked: "Verdicts", *, confidence: float = 0.95) -> dict[str, Interval]:
+        """Bound each field of the noise from planned checks, whatever any model believes.
+
+        Each interval is one of :func:`guaranteed_share`. A field of a kind of pairs that is not given is left out.
+
+        Parameters
+        ----------
+        pairs : Pairs
+            All given pairs, of equal weights, since a guarantee counts pairs.
+        checked : Verdicts
+            With the chances of the draws: see :func:`plan_checks`.
+        confidence : float, default=0.95
+
+        Examples
+        --------
+        >>> from kernelwise import Pairs, Verdicts
+        >>> pairs = Pairs(range(200), range(1, 201), [1, -1] * 100, n_samples=201)
+        >>> checked = Verdicts(range(20), [1, -1] * 10, chance=0.1)
+        >>> low, high = PairNoise.guaranteed(pairs, checked)["precision_positive"]
+        >>> round(low, 2), high
+        (0.68, 1.0)
+        """
+        from .guarantee import guaranteed_share  # here, because audits, which it reads, hold the noise of this module
+
+        if len(pairs) and np.ptp(pairs.weights) > 0:
+            raise ValueError("pairs differ in weight, but a guarantee counts pairs; give pairs of equal weights")
+        different = np.full(len(pairs), -1)
+        prior = guaranteed_share(pairs, checked, predictions=different, confidence=confidence)
+        bounds = {"prior": (prior.low, prior.high)}
+        for name, sign in (("precision_positive", 1), ("precision_negative", -1)):
+            if (among := pairs.labels == sign).any():
+                wrong = guaranteed_share(pairs, checked, among=among, confidence=confidence)
+                bounds[name] = 1 - wrong.high, 1 - wrong.low
+        return bounds
 
     @classmethod
     def clean(cls, pairs: "Pairs") -> Self:

@@ -18,6 +18,7 @@ Checking the most suspect rows, one after the other, finds more errors still, bu
 of wrong labels among the suspects is not that of all labels. A plan may *choose* such rows besides; what is found there
 is known and counts for itself."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +30,7 @@ from sklearn.utils import check_random_state
 from ..checks import check_count, is_number
 from .audit import LabelAudit, PairAudit
 from .draws import rows_stood_for
-from .stratified_bounds import FEWEST
+from .stratified_bounds import FEWEST, FEWEST_OF_TWO
 from .verdicts import STRATA, Verdicts
 
 Array = NDArray[np.float64]
@@ -37,12 +38,11 @@ Index = NDArray[np.intp]
 
 #: If the audit is useless, an interval may be this many times as wide as that of a plain random sample.
 WORST = 1.18
-#: The number of strata; fewer if there would be fewer than FEWEST draws from each.
+#: The number of strata; fewer if there would be too few draws from each.
 MOST_STRATA = 4
-#: From so many draws on there are two strata: one finds the errors, and the other bounds them.
-TWO_STRATA = 10
-#: A plan after the first chooses this share of its rows among the most suspect ones.
-SUSPECTS_LATER = 0.9
+#: At least this share of all checks is drawn at random. The first plan draws all its rows, so that later plans draw
+#: none until there are many more checks.
+DRAWN_IN_ALL = 0.1
 #: The steps in which ``f`` is tried.
 N_STEPS = 100
 
@@ -73,12 +73,7 @@ class CheckPlan:
 
     def cells(self) -> dict[int, tuple[str, str, str]]:
         """The chance, the draw and the size of the stratum of every row, as the corrections file has them."""
-        return {
-            row: ("" if np.isnan(chance) else repr(chance), draw, str(size) if size else "")
-            for row, chance, draw, size in zip(
-                self.rows.tolist(), self.chance.tolist(), self.draw.tolist(), self.drawn_from.tolist(), strict=True
-            )
-        }
+        return self.verdicts([None] * len(self)).cells()
 
     def verdicts(self, labels: Sequence[Any] | NDArray[Any]) -> Verdicts:
         """The verdicts on these rows: one label for each row of the plan, in its order; None for "cannot tell".
@@ -116,8 +111,9 @@ def plan_checks(
         All verdicts so far; their rows are not planned again. By default the verdicts that the audit was made with.
     suspects : float, optional
         The share of the checks that go to the most suspect rows, one after the other, with certainty. The other rows
-        are drawn at random, and only they tell of the rows that nobody looked at. By default 0 in a first plan, which
-        tells how bad it is, and 0.9 in later plans, which find the errors.
+        are drawn at random, and only they tell of the rows that nobody looked at. By default a first plan draws all its
+        rows, which tells how bad it is, and later plans find the errors: they choose the most suspect rows, as long as
+        a tenth of all checks so far was drawn. ``suspects=0`` draws again, which tells what remains.
     again : bool, default=False
         Whether to plan checked rows a second time, for a second opinion: rows on which nobody could tell,
         or on which verdicts contradict each other, come first. Second opinions are chosen and not drawn.
@@ -143,7 +139,7 @@ def plan_checks(
     """
     if not isinstance(audit, LabelAudit | PairAudit):
         raise TypeError(f"audit must be a LabelAudit or a PairAudit, got {type(audit).__name__}")
-    checked = getattr(audit, "checked", None) if checked is None else checked
+    checked = audit.checked if checked is None else checked
     known = np.array([], dtype=np.intp)
     if checked is not None:
         checked.check_rows(len(audit.quality))
@@ -159,11 +155,8 @@ def plan_checks(
     n_checks = check_count(
         "n_checks", n_checks, most=int(is_open.sum()), limit=", the number of labels that nobody checked"
     )
-    share = (SUSPECTS_LATER if checked is not None and checked.last_batch else 0.0) if suspects is None else suspects
-    if not is_number(share) or not 0 <= share <= 1:
-        raise ValueError(f"suspects must be a share between 0 and 1, got {suspects!r}")
     batch = (checked.last_batch if checked is not None else 0) + 1
-    n_drawn = n_checks - int(share * n_checks)
+    n_drawn = _n_drawn(n_checks, suspects, checked)
     ranked = audit.order[is_open[audit.order]]
     chosen, others = ranked[: n_checks - n_drawn], np.sort(ranked[n_checks - n_drawn :])
     drawn = _draw(others, 1 - audit.quality[others], n_drawn, _n_strata(n_drawn, checked), batch, rng)
@@ -189,23 +182,41 @@ def strata(wrong: Array, n_strata: int) -> NDArray[np.intp]:
     order, n_rows = np.argsort(wrong, kind="stable"), len(wrong)
     likely = np.maximum(wrong[order], 0.0)
     likely = likely / likely.sum() if likely.sum() > 0 else np.full(n_rows, 1 / n_rows)
-    stratum = np.empty(n_rows, dtype=np.intp)
-    for spread in np.linspace(0.0, 1.0, N_STEPS + 1):
+
+    def cut(step: int) -> Index:
+        spread = step / N_STEPS
         drawn_often = spread / n_rows + (1 - spread) * likely
         below = np.cumsum(drawn_often) - drawn_often / 2
-        cut = np.minimum((below * n_strata).astype(np.intp), n_strata - 1)
-        sizes = np.bincount(cut, minlength=n_strata)
-        if sizes.min() > 0 and np.sqrt(n_strata * np.sum((sizes / n_rows) ** 2)) <= WORST:
-            break
-    stratum[order] = cut
+        return np.minimum((below * n_strata).astype(np.intp), n_strata - 1)
+
+    def costs_little(step: int) -> bool:
+        sizes = np.bincount(cut(step), minlength=n_strata)
+        return bool(sizes.min() > 0 and np.sqrt(n_strata * np.sum((sizes / n_rows) ** 2)) <= WORST)
+
+    # The more is spread over all rows, the more equal are the strata, so that halving finds the smallest step.
+    stratum = np.empty(n_rows, dtype=np.intp)
+    stratum[order] = cut(bisect_left(range(N_STEPS), True, key=costs_little))
     return stratum
+
+
+def _n_drawn(n_checks: int, suspects: float | None, checked: Verdicts | None) -> int:
+    """The number of rows to draw at random."""
+    if suspects is not None:
+        if not is_number(suspects) or not 0 <= suspects <= 1:
+            raise ValueError(f"suspects must be a share between 0 and 1, got {suspects!r}")
+        return n_checks - int(suspects * n_checks)
+    n_before = 0 if checked is None else len(rows_stood_for(checked))
+    if checked is None or not n_before:
+        return n_checks
+    wanted = int(np.ceil(DRAWN_IN_ALL * (len(checked.found()) + n_checks)))
+    return min(max(wanted - n_before, 0), n_checks)
 
 
 def _n_strata(n_drawn: int, checked: Verdicts | None) -> int:
     """Fewer strata for few draws; draws of earlier plans count, because strata of equal rank are pooled."""
     n_draws = n_drawn + (0 if checked is None else len(rows_stood_for(checked)))
-    fitting = max(n_draws // FEWEST, 2 if n_draws >= TWO_STRATA else 1)
-    return max(1, min(MOST_STRATA, fitting, n_drawn))
+    fitting = max(n_draws // FEWEST, 2 if n_draws >= 2 * FEWEST_OF_TWO else 1)
+    return min(MOST_STRATA, fitting, n_drawn)
 
 
 def _draw(rows: Index, wrong: Array, n_drawn: int, n_strata: int, batch: int, rng: np.random.RandomState) -> CheckPlan:

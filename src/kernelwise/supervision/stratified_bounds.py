@@ -13,9 +13,9 @@ have
 
     BetaBinomial(n - m; s k, s r),    s = (m - 2) / m,
 
-whose variance is, in expectation, that of the estimate ``n k / m``. A stratum with fewer than :data:`FEWEST` draws has
-no such variance and reckons with one more error of its own. The bound is a quantile of the sum over the strata: a
-convolution of finite distributions, without approximation by normal distributions and without simulation.
+whose variance is, in expectation, that of the estimate ``n k / m``. A stratum with few draws (see
+:data:`FEWEST`) has no such variance and reckons with one more error of its own. The bound is a quantile of the sum over
+the strata: a convolution of finite distributions, without approximation by normal distributions and without simulation.
 
 Batches that were drawn one after the other are averaged with their numbers of draws as weights: each batch estimates
 the same total, the errors that were known before it plus the errors among the rows that it was drawn from. Strata of
@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: A stratum with fewer draws than this reckons with one more error of its own.
-FEWEST = 8
+#: A stratum with fewer draws than this reckons with one more error of its own; one of two strata if fewer than the
+#: second number. By enumeration of all outcomes, coverage stays above the level.
+FEWEST, FEWEST_OF_TWO = 8, 5
 #: Sums are computed in units of labels such that there are at most this many units.
 MOST_UNITS = 4096
 #: Probabilities below this are left out.
@@ -110,10 +111,11 @@ def _quantile(cells: Sequence[_Cell], unit: float, level: float) -> int:
     """Return the quantile of the number of errors among the rows that were not drawn, in units; rounded up."""
     gains = [others * right / ((errors + right) * (errors + right + 1) or 1) for others, errors, right in cells]
     most = int(np.argmax(gains))
+    enough = FEWEST if len(cells) > 2 else FEWEST_OF_TWO
     total = np.ones(1)
     for number, (others, errors, right) in enumerate(cells):
         drawn = errors + right
-        if number == most or drawn < FEWEST:
+        if number == most or drawn < enough:
             shape = errors + 1.0, float(right)
         else:
             shape = errors * (drawn - 2) / drawn, right * (drawn - 2) / drawn

@@ -20,6 +20,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,8 +134,10 @@ class Verdicts:
     def __repr__(self) -> str:
         found = self.found()
         unclear = sum(label is None for label in found.values())
-        drawn = len({row for row, name in zip(self.rows.tolist(), self.draw, strict=True) if _stratum(name)})
-        return f"Verdicts(n_rows={len(found)}, cannot_tell={unclear}, drawn={drawn})"
+        drawn = {
+            row for row, name in zip(self.rows.tolist(), self.draw.tolist(), strict=True) if read_draw(name).letter
+        }
+        return f"Verdicts(n_rows={len(found)}, cannot_tell={unclear}, drawn={len(drawn)})"
 
     def found(self) -> dict[int, Any]:
         """The label of each checked row; None where nobody could tell, or where verdicts contradict each other."""
@@ -144,6 +147,15 @@ class Verdicts:
             if label is not None:
                 counts[label] += 1
         return {row: _majority(counts) for row, counts in votes.items()}
+
+    def cells(self) -> dict[int, tuple[str, str, str]]:
+        """The chance, the draw and the size of the stratum of every row, as the corrections file has them."""
+        return {
+            row: ("" if np.isnan(chance) else repr(chance), draw, str(size) if size else "")
+            for row, chance, draw, size in zip(
+                self.rows.tolist(), self.chance.tolist(), self.draw.tolist(), self.drawn_from.tolist(), strict=True
+            )
+        }
 
     def check_rows(self, n_rows: int, what: str = "rows") -> None:
         """Refuse verdicts on rows that the data do not have."""
@@ -157,23 +169,26 @@ class Verdicts:
     @property
     def last_batch(self) -> int:
         """The number of the last plan; 0 if no row was planned."""
-        return max((batch_of(name) for name in self.draw), default=0)
+        return max((read_draw(name).batch for name in self.draw.tolist()), default=0)
 
 
-def batch_of(draw: str) -> int:
-    """The number of the plan that a draw belongs to; 0 if nothing is known.
+class Draw(NamedTuple):
+    """The number of a plan, the letter of its stratum and the number of the draw; no letter for a row not drawn."""
 
-    >>> batch_of("2b7"), batch_of("")
-    (2, 0)
+    batch: int
+    letter: str
+    number: int
+
+
+@lru_cache(maxsize=10_000)
+def read_draw(name: str) -> Draw:
+    """Read the name of a draw; the plan is 0 if nothing is known.
+
+    >>> read_draw("2b7"), read_draw("2x"), read_draw("")
+    (Draw(batch=2, letter='b', number=7), Draw(batch=2, letter='', number=0), Draw(batch=0, letter='', number=0))
     """
-    parts = DRAW.fullmatch(draw)
-    return int(parts[1]) if parts else 0
-
-
-def _stratum(draw: str) -> str:
-    """The batch and the letter of a draw from a stratum, such as 2b; empty for other rows."""
-    parts = DRAW.fullmatch(draw)
-    return f"{parts[1]}{parts[2]}" if parts and parts[2] else ""
+    parts = DRAW.fullmatch(name)
+    return Draw(int(parts[1]), parts[2] or "", int(parts[3] or 0)) if parts else Draw(0, "", 0)
 
 
 class DrawnStratum(NamedTuple):
@@ -198,10 +213,9 @@ def strata_of(verdicts: Verdicts) -> dict[int, list[DrawnStratum]]:
         verdicts.drawn_from.tolist(),
         strict=True,
     ):
-        parts = DRAW.fullmatch(name)
-        if parts and parts[2]:
-            stratum = found.setdefault((int(parts[1]), parts[2]), DrawnStratum(size, round(chance * size), {}))
-            stratum.rows[int(parts[3])] = row
+        batch, letter, number = read_draw(name)
+        if letter:
+            found.setdefault((batch, letter), DrawnStratum(size, round(chance * size), {})).rows[number] = row
     batches: dict[int, list[DrawnStratum]] = {}
     for (batch, _), stratum in sorted(found.items()):
         batches.setdefault(batch, []).append(stratum)
@@ -271,9 +285,10 @@ def _check_draws(rows: NDArray[np.int64], names: NDArray[np.str_], chances: Arra
             continue
         if not DRAW.fullmatch(name):
             raise ValueError(f"draw must look like 2b7, 2x or 2, got {name!r} for row {row}")
-        stratum = _stratum(name)
-        if not stratum:
+        batch, letter, _ = read_draw(name)
+        if not letter:
             continue
+        stratum = f"{batch}{letter}"
         if row_of.setdefault(name, row) != row:
             raise ValueError(
                 f"draw {name} belongs to row {row_of[name]} and to row {row}; these verdicts come from different plans"

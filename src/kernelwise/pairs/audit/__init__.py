@@ -1,4 +1,4 @@
-"""Which pairs are wrong, and how many, with nothing checked.
+"""Which pairs are wrong, and how many.
 
 ``wrong_pairs.py`` has :func:`audit_pairs`, which finds out what kind of pairs it has. ``by_classes.py`` judges pairs
 that speak of classes. Links are judged by ``views.py``, which scores links by clusters of smoothed features, and by

@@ -20,23 +20,29 @@ Array = NDArray[np.float64]
 MARGIN = 1.5
 
 
-def judge_by_classes(X: Any, metric: str, pairs: Pairs, rng: np.random.RandomState) -> Judgement:
+def judge_by_classes(
+    X: Any, metric: str, pairs: Pairs, rng: np.random.RandomState, truth: NDArray[np.int64]
+) -> Judgement:
     """The chance that each pair shares a class, an average over fits; the intervals are those of the best number.
 
     One fit is more certain of single pairs than it should be: which of several numbers of classes is right, and where
-    two classes meet, differs from fit to fit.
+    two classes meet, differs from fit to fit. ``truth`` is that of :class:`CheckedPairs`.
     """
     features: ClassFeatures | NoFeatures = NoFeatures()
     columns = None
     if X is not None:
         columns = fit_columns(X, metric, rng)(X)
         features = ClassFeatures.of_kernels(columns, None, rng)
-    evidence, index = PairEvidence.of_pairs(pairs)
+    labels, index = PairEvidence.of_pairs(pairs)
+    evidence = labels.checked(truth)
     seed = int(rng.randint(2**31))
     likely = likely_fits(fits_by_count(columns, features, evidence, seed), MARGIN)
     found = ClassSearch(columns, features, evidence, likely[0].n_used, seed).find()
     others = [ClassSearch(columns, features, evidence, fit.belief.shape[1], seed).settle(fit, N_LONG) for fit in likely]
-    same = np.mean([fit.same for fit in [found.fit, *others]], axis=0)[index]
+    every = [found.fit, *others]
+    apart = np.mean([fit.apart for fit in every], axis=0)[index]
+    # Verdicts are calibrated on afterwards, so what a checked pair is compared with must not know its own verdict.
+    same = np.mean([labels.same(fit.apart, fit.rates) for fit in every], axis=0)[index]
     noise = noise_of(quality_of(same, pairs), pairs)
     intervals = noise_intervals(found, noise, float(np.average(pairs.labels > 0, weights=pairs.weights)))
     words = words_about(found, intervals)
@@ -53,4 +59,4 @@ def judge_by_classes(X: Any, metric: str, pairs: Pairs, rng: np.random.RandomSta
     margins = 2.0 * np.sqrt(precisions * (1.0 - precisions) / counts)
     low = np.minimum(ends[0], (precisions - margins).min(axis=0))
     high = np.maximum(ends[1], (precisions + margins).max(axis=0))
-    return Judgement(same, (float(low[0]), float(low[1])), (float(high[0]), float(high[1])), diagnostic)
+    return Judgement(same, apart, (float(low[0]), float(low[1])), (float(high[0]), float(high[1])), diagnostic)

@@ -10,9 +10,13 @@ Array = NDArray[np.float64]
 
 
 class Judgement(NamedTuple):
-    """The chance that each pair truly shares a class, intervals of (d_+, d_-), and what the judgement rests on."""
+    """The chance that each pair truly shares a class, intervals of (d_+, d_-), and what the judgement rests on.
+
+    ``apart`` is the chance without the label of the pair itself, where it is known apart from ``same``.
+    """
 
     same: Array
+    apart: Array
     low: tuple[float, float]
     high: tuple[float, float]
     diagnostic: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Find wrong pairs and estimate how many pairs are wrong, without any checked pair."""
+"""Find wrong pairs and estimate how many pairs are wrong, with checked pairs or without."""
 
 from typing import Any, Literal
 
@@ -21,6 +21,8 @@ from ...spectral import spectral_basis
 from ...supervision import PairAudit, PairNoise, Pairs
 from ...supervision.graph import pair_keys
 from ...supervision.resolve import resolve_pairs
+from ...supervision.verdicts import Verdicts
+from ..checks import CheckedPairs
 from ..classes.features import ClassFeatures
 from ..classes.summary import WIDE_INTERVAL
 from ..one_kind import with_both_kinds
@@ -77,9 +79,10 @@ def audit_pairs(
     metric: Literal["features", "precomputed"] = "features",
     kind: Literal["auto", "classes", "links", "records"] = "auto",
     n_folds: int = 10,
+    checked: Verdicts | None = None,
     random_state: Any = None,
 ) -> PairAudit:
-    r"""Find wrong pairs among given pairs, and estimate how many pairs are wrong, without any checked pair.
+    r"""Find wrong pairs among given pairs, and estimate how many pairs are wrong; no checked pair is needed.
 
     There are three kinds of pairs, and each kind needs another way.
 
@@ -110,6 +113,10 @@ def audit_pairs(
         chosen because they look alike; links if the number of positive pairs per sample varies more than by chance.
     n_folds : int, default=10
         Folds of links that are left out in turn.
+    checked : Verdicts, optional
+        What people found who checked some pairs: positions in the list of pairs, with 1 or -1. See :func:`plan_checks`.
+        Checked pairs are certain, and they calibrate the qualities of all other pairs. If they were drawn by a plan,
+        the intervals are those of :meth:`PairNoise.guaranteed`.
     random_state : int, RandomState or None, default=None
 
     Returns
@@ -152,20 +159,27 @@ def audit_pairs(
     rng = check_random_state(random_state)
     recognised = kind == "auto" and metric == "features" and looks_like_records(given, X)[0]
     if kind == "records" or recognised:
-        return audit_record_pairs(X, given, random_state=rng)
+        return audit_record_pairs(X, given, checked=checked, random_state=rng)
     if (given.labels < 0).all():
         raise ValueError("all pairs are negative (-1), so nothing tells what pairs of one class look like; add some")
     learned = with_both_kinds(given, rng)
     if len(learned) < LEAST_PAIRS:
         raise ValueError(f"{len(given)} pairs are too few to judge each other; give at least {LEAST_PAIRS}")
+    keys, index = np.unique(pair_keys(learned.rows, learned.cols), return_inverse=True)
+    found = CheckedPairs.of(checked, given, index[: len(given)], len(keys))
     samples = None if X is None else _read(X, metric)
+
+    def by_classes() -> PairAudit:
+        judged = judge_by_classes(samples, metric, learned, rng, found.truth)
+        return _summary(judged, given, learned, index, found, checked)
+
     if kind == "classes" or samples is None:
-        return _summary(judge_by_classes(samples, metric, learned, rng), given, learned)
+        return by_classes()
     rows, fold_of = _rows(samples, metric, rng), _folds(learned, n_folds, rng)
     fits = _fits(rows, learned, fold_of, rng)
     if kind == "auto" and not _are_links(likely_fits(fits)[0], rows, activity(learned, fold_of), learned):
-        return _summary(judge_by_classes(samples, metric, learned, rng), given, learned)
-    return _summary(_judge_links(rows, learned, fold_of, fits, rng), given, learned)
+        return by_classes()
+    return _summary(_judge_links(rows, learned, fold_of, fits, rng), given, learned, index, found, checked)
 
 
 def _judge_links(
@@ -196,7 +210,7 @@ def _judge_links(
         )
     width = max(float(top - bottom) for bottom, top in zip(low, high, strict=True))
     diagnostic = {"kind": "links", "reliable": bool(width <= WIDE_INTERVAL), "reason": reason}
-    return Judgement(by_clusters.same, tuple(low), tuple(high), diagnostic | {"told_by_features": told})
+    return by_clusters._replace(low=tuple(low), high=tuple(high), diagnostic=diagnostic | {"told_by_features": told})
 
 
 def _told_by_features(rows: Array, classes: Array, rng: np.random.RandomState) -> float:
@@ -266,7 +280,7 @@ def _judge_by_hidden_classes(likely: list[ClassFit], pairs: Pairs) -> Judgement:
     # As if there were one more right and one more wrong pair of each kind, so that no error is zero.
     margins = 2.0 * np.sqrt((precisions * (1.0 - precisions) + 1.0 / n_kinds) / n_kinds)
     low, high = (precisions - margins).min(axis=0), (precisions + margins).max(axis=0)
-    return Judgement(likely[0].same, tuple(low), tuple(high), {})
+    return Judgement(likely[0].same, likely[0].same, tuple(low), tuple(high), {})
 
 
 def _judge_by_clusters(
@@ -282,7 +296,7 @@ def _judge_by_clusters(
         own = add_context(score[kind], pairs[kind]) if kind is positive else score[kind]
         same[kind] = soft_logistic(own, told[kind], pairs.weights[kind])
     precisions = np.array([_precisions(row, pairs) for row in classes.joined])
-    return Judgement(same, tuple(precisions.min(axis=0)), tuple(precisions.max(axis=0)), {})
+    return Judgement(same, same, tuple(precisions.min(axis=0)), tuple(precisions.max(axis=0)), {})
 
 
 def _precisions(same: Array, pairs: Pairs) -> tuple[float, float]:
@@ -293,10 +307,22 @@ def _precisions(same: Array, pairs: Pairs) -> tuple[float, float]:
     return float(means[0]), float(means[1])
 
 
-def _summary(judged: Judgement, pairs: Pairs, learned: Pairs) -> PairAudit:
-    """The audit of the given pairs; drawn non-links are the last of the learned pairs and are left out."""
-    d_pos, d_neg = _precisions(judged.same, learned)
-    same = judged.same[: len(pairs)]
+def _summary(
+    judged: Judgement,
+    pairs: Pairs,
+    learned: Pairs,
+    index: NDArray[np.intp],
+    found: CheckedPairs,
+    checked: Verdicts | None,
+) -> PairAudit:
+    """The audit of the given pairs; drawn non-links are the last of the learned pairs and are left out.
+
+    ``index`` is the position of each learned pair among the distinct pairs, of which ``found`` speaks.
+    """
+    n_given, entry = len(pairs), index[: len(pairs)]
+    entries = found._replace(truth=found.truth[entry], weight=found.weight[entry])
+    same = entries.calibrated(judged.apart[:n_given], judged.same[:n_given], pairs.labels > 0)
+    d_pos, d_neg = _precisions(np.concatenate([same, judged.same[n_given:]]), learned)
     share = float(np.average(pairs.labels > 0, weights=pairs.weights))
     quality = np.where(pairs.labels > 0, same, 1.0 - same)
     # The estimate must lie in its interval, also if the interval comes from numbers of clusters.
@@ -311,7 +337,9 @@ def _summary(judged: Judgement, pairs: Pairs, learned: Pairs) -> PairAudit:
     }
     suggested = np.where(same >= 0.5, 1, -1)
     noise = PairNoise(prior, d_pos, d_neg)
-    return PairAudit(pairs, np.clip(quality, 0.0, 1.0), suggested, noise, intervals, judged.diagnostic)
+    intervals = found.guaranteed(noise, intervals)
+    diagnostic = {**judged.diagnostic, **found.words(WIDE_INTERVAL)}
+    return PairAudit(pairs, np.clip(quality, 0.0, 1.0), suggested, noise, intervals, diagnostic, checked)
 
 
 def _folds(pairs: Pairs, n_folds: int, rng: np.random.RandomState) -> NDArray[np.intp]:

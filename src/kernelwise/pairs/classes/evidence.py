@@ -101,9 +101,9 @@ class PairEvidence:
         parts = self.rows[chosen], self.cols[chosen], self.plus[chosen], self.minus[chosen]
         return PairEvidence(*parts, self.n_samples, self.verdicts[chosen])
 
-    def checked(self, positions: Index, truth: Array) -> "PairEvidence":
-        """The same pairs, of which people found some to be of one class (+1) or not (-1)."""
-        verdicts = self.verdicts + np.bincount(positions, weights=VERDICT_ODDS * truth, minlength=self.n_pairs)
+    def checked(self, truth: NDArray[np.int64]) -> "PairEvidence":
+        """The same pairs, of which people found some to be of one class (+1) or not (-1); 0 where nobody knows."""
+        verdicts = VERDICT_ODDS * truth.astype(np.float64)
         return PairEvidence(self.rows, self.cols, self.plus, self.minus, self.n_samples, verdicts)
 
     def odds(self, rates: Rates) -> Array:
@@ -141,9 +141,10 @@ class PairEvidence:
         return np.clip(np.einsum("tk,tk->t", belief[self.rows], belief[self.cols]), 1e-9, 1.0 - 1e-9)
 
     def same(self, apart: Array, rates: Rates) -> Array:
-        """Pr(one class) of every distinct pair, with its own labels."""
+        """Pr(one class) of every distinct pair, with its own labels; a checked pair is certain."""
         odds = self.odds(rates)
-        return odds * apart / (odds * apart + 1.0 - apart)
+        chance = odds * apart / (odds * apart + 1.0 - apart)
+        return np.where(self.verdicts == 0, chance, self.verdicts > 0)
 
     def fit_rates(self, same: Array) -> Rates:
         """The rates, given the chance of every distinct pair to share a class."""

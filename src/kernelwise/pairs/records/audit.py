@@ -19,6 +19,7 @@ both, with the error of counting.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ from ...samples import balanced_folds
 from ...supervision import PairAudit, PairNoise, Pairs
 from ...supervision.audit import Interval
 from ...supervision.graph import key_pairs, pair_keys
+from ...supervision.verdicts import Verdicts
+from ..checks import CheckedPairs
 from .features import CUT, pair_features
 from .transitivity import add_transitivity
 
@@ -54,16 +57,19 @@ N_FOLDS = 5
 WIDE_PRECISION = 0.3
 #: Chances of labels have this lower bound, as in the noise model.
 FLOOR = 1e-4
+#: The log-odds of a checked pair in triangles.
+CERTAIN = 10.0
 
 
 def audit_record_pairs(
     records: Any,
     pairs: Pairs,
     *,
+    checked: Verdicts | None = None,
     random_state: Any = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> PairAudit:
-    """Find wrong answers to the question whether two records describe the same thing, without any checked answer.
+    """Find wrong answers to the question whether two records describe the same thing; no checked answer is needed.
 
     Use this function for duplicates and for matches between two tables, where an entity has a few records. For pairs
     that speak of a few large classes use :func:`audit_pairs`.
@@ -75,6 +81,11 @@ def audit_record_pairs(
     pairs : Pairs
         +1: the two records are said to be the same. -1: they are said to differ. Answers of several people are several
         entries of the same pair; each entry is a vote. Weights are votes too, relative to the mean weight.
+    checked : Verdicts, optional
+        What people found who checked some answers: positions in the list of pairs, with 1 or -1. See
+        :func:`plan_checks`. The truth of a checked pair is learned from instead of its answers, it is certain, also in
+        triangles, and it calibrates the qualities of all other answers. If the pairs were drawn by a plan, the
+        intervals are those of :meth:`PairNoise.guaranteed`.
     random_state : int, RandomState or None, default=None
         For the folds and the forests.
     progress : callable, optional
@@ -117,16 +128,25 @@ def audit_record_pairs(
     rng = check_random_state(random_state)
     rows, cols = key_pairs(keys)
     votes = _votes(pairs, position, len(keys))
+    found = CheckedPairs.of(checked, pairs, position, len(keys))
+    learned = np.where(found.truth == 0, votes, [found.truth < 0, found.truth > 0])
     distinct = Pairs(rows, cols, np.where(votes[1] > votes[0], 1, -1), n_samples=pairs.n_samples)
     features = pair_features(records, distinct).values
     tell(1, N_STEPS)
-    scores = _scores(np.clip(StandardScaler().fit_transform(features), -CUT, CUT), votes, rng, tell)
+    scores = _scores(np.clip(StandardScaler().fit_transform(features), -CUT, CUT), learned, rng, tell)
     answered, label = np.nonzero(votes.T > 0)
     weight = votes[label, answered]
     noise = explain_label_noise(scores[answered], label, weight)
-    log_odds, n_triangles = add_transitivity(_log_odds(noise, scores, votes), rows, cols, pairs.n_samples)
+    own = _log_odds(noise, scores, votes)
+    known = np.where(found.truth == 0, own, CERTAIN * found.truth)
+    log_odds, n_triangles = add_transitivity(known, rows, cols, pairs.n_samples)
+    belief = noise.true_probabilities(scores)[:, 1]
+    # What a checked pair is compared with in the calibration does not know its own verdict.
+    same = found.calibrated(belief, expit(log_odds - known + own), votes[1] > votes[0])[position]
     tell(N_STEPS, N_STEPS)
-    return _summary(pairs, expit(log_odds)[position], noise, scores[answered], label, weight, n_triangles)
+    audit = _summary(pairs, same, noise, scores[answered], label, weight, n_triangles)
+    intervals, words = found.guaranteed(audit.noise, dict(audit.intervals)), found.words(WIDE_RANGE)
+    return replace(audit, intervals=intervals, diagnostic={**audit.diagnostic, **words}, checked=checked)
 
 
 #: The features, three views of the pairs, and the noise model with the triangles.

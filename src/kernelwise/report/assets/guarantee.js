@@ -1,6 +1,6 @@
 // The guaranteed share of errors, as kernelwise/supervision/stratified_bounds.py computes it.
 
-const fewest = 8;
+const [fewest, fewestOfTwo] = [8, 5];
 const mostUnits = 4096;
 const tail = 0.025;
 
@@ -35,10 +35,11 @@ function quantile(cells, unit, level) {
   const gain = ({ others, errors, right }) => (others * right) / ((errors + right) * (errors + right + 1) || 1);
   let most = 0;
   cells.forEach((cell, number) => (most = gain(cell) > gain(cells[most]) ? number : most));
+  const enough = cells.length > 2 ? fewest : fewestOfTwo;
   let total = [1];
   cells.forEach(({ others, errors, right }, number) => {
     const drawn = errors + right;
-    const one = number === most || drawn < fewest;
+    const one = number === most || drawn < enough;
     const shape = one ? [errors + 1, right] : [(errors * (drawn - 2)) / drawn, (right * (drawn - 2)) / drawn];
     total = convolve(total, betaBinomial(Math.ceil(others / unit), ...shape));
   });

@@ -1,0 +1,115 @@
+"""What checked pairs tell: their own truth, the chances of the pairs that nobody checked, and guaranteed intervals.
+
+A verdict on one entry of the list of pairs speaks of the pair, so all entries of this pair are known. The chances of
+the other pairs are calibrated as those of labels are (:mod:`kernelwise.labels.checks`), with two classes: "different"
+and "the same".
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..labels.checks import calibrated, weights
+from ..labels.verdict import CHECKED_CLAIM, guarantee_of
+from ..supervision import PairNoise, Pairs
+from ..supervision.guarantee import Guarantee
+from ..supervision.verdicts import Verdicts
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+Interval = tuple[float, float]
+
+
+class CheckedPairs(NamedTuple):
+    """Verdicts on given pairs, for each distinct pair.
+
+    Parameters
+    ----------
+    truth : ndarray of shape (n_distinct,)
+        1 for the same class, -1 for different classes, and 0 where nobody knows.
+    weight : ndarray of shape (n_distinct,)
+        How much a checked pair counts in the calibration.
+    guarantee : Guarantee or None
+        Of the share of wrong pairs; None if no pair was drawn at random, or if pairs differ in weight, since the
+        guarantee counts pairs.
+    intervals : dict of str to pair of float
+        The guaranteed intervals of the fields of the noise; empty without a guarantee.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise import Pairs, Verdicts
+    >>> from kernelwise.pairs.checks import CheckedPairs
+    >>> pairs = Pairs([0, 1, 1], [1, 0, 2], [1, -1, -1], n_samples=3)
+    >>> found = CheckedPairs.of(Verdicts([1], [1]), pairs, np.array([0, 0, 1]), 2)
+    >>> found.truth.tolist(), found.calibrated(np.array([0.4, 0.1]), np.array([0.5, 0.1]), np.array([True, False]))[0]
+    ([1, 0], 1.0)
+    """
+
+    truth: NDArray[np.int64]
+    weight: Array
+    guarantee: Guarantee | None
+    intervals: dict[str, Interval]
+
+    @classmethod
+    def of(cls, checked: Verdicts | None, pairs: Pairs, index: Index, n_distinct: int) -> "CheckedPairs":
+        """Read verdicts on given pairs; ``index`` is the position of each given pair among the distinct pairs."""
+        truth, weight = np.zeros(n_distinct, dtype=np.int64), np.ones(n_distinct)
+        if checked is None:
+            return cls(truth, weight, None, {})
+        check_verdicts(checked, pairs)
+        for position, label in Verdicts(index[checked.rows], checked.labels).found().items():
+            truth[position] = label or 0
+        weight[index[checked.rows]] = weights(checked, len(pairs))[checked.rows]
+        guarantee = guarantee_of(checked, pairs) if np.ptp(pairs.weights) == 0 else None
+        return cls(truth, weight, guarantee, {} if guarantee is None else PairNoise.guaranteed(pairs, checked))
+
+    @property
+    def positions(self) -> Index:
+        """The distinct pairs whose truth is known."""
+        return np.flatnonzero(self.truth)
+
+    def calibrated(self, apart: Array, same: Array, positive: NDArray[np.bool_]) -> Array:
+        """Return the chances that pairs share a class, calibrated on the checked pairs, which are certain.
+
+        Parameters
+        ----------
+        apart, same : arrays of shape (n_distinct,)
+            The chances without and with the given label of the pair.
+        positive : array of bool of shape (n_distinct,)
+            Whether the pair is given as "the same".
+        """
+        if not self.truth.any():
+            return same
+        belief, posterior = (np.column_stack([1.0 - chance, chance]) for chance in (apart, same))
+        bounds = None if self.guarantee is None else (self.guarantee.low, self.guarantee.high)
+        known = np.where(self.truth == 0, -1, self.truth > 0).astype(np.intp)
+        return calibrated(belief, posterior, positive.astype(np.intp), known, self.weight, bounds)[0][:, 1]
+
+    def guaranteed(self, noise: PairNoise, intervals: dict[str, Interval]) -> dict[str, Interval]:
+        """Replace intervals of the model by guaranteed intervals, which include the estimates."""
+        return intervals | {
+            name: (min(low, getattr(noise, name)), max(high, getattr(noise, name)))
+            for name, (low, high) in self.intervals.items()
+        }
+
+    def words(self, widest: float) -> dict[str, Any]:
+        """What the diagnostic says of the guarantee: ``reliable`` if the share of wrong pairs is known that well."""
+        if self.guarantee is None:
+            return {}
+        width = self.guarantee.high - self.guarantee.low
+        return {"reliable": bool(width <= widest), "reason": str(self.guarantee), "claim": CHECKED_CLAIM}
+
+
+def check_verdicts(checked: Verdicts, pairs: Pairs) -> None:
+    """Refuse verdicts that do not speak of these pairs."""
+    if not isinstance(checked, Verdicts):
+        raise TypeError(f"checked must be a kernelwise.Verdicts, got {type(checked).__name__}")
+    checked.check_rows(len(pairs), "pairs")
+    for row, label in zip(checked.rows.tolist(), checked.labels.tolist(), strict=True):
+        if label not in (1, -1, None):
+            raise ValueError(
+                f"checked says {label!r} for pair {row}; a pair is 1 (the same class), -1 (different classes) or None "
+                "(cannot tell)"
+            )
