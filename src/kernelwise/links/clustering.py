@@ -20,7 +20,7 @@ from ..rows import is_dask, map_rows, persist
 from ..samples import check_magnitude, largest_magnitude, power_of_two, read_samples
 from ..supervision import Pairs
 from .candidates import DEEPEST, Embedding
-from .choice import diagnose, finalists_like, gather_evidence, settle
+from .choice import MANY_ROWS, diagnose, finalists_like, gather_evidence, sampled, settle
 from .embedding import leading_directions as leading_directions
 from .embedding import two_stage_k_means as two_stage_k_means
 from .on_cluster import fit_clusters_on_cluster
@@ -187,9 +187,10 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         chooses = self._auto_depth and isinstance(self.row_normalize, str) and self.depth_weights is None
         embed_documents = self._choose_and_embed_documents if chooses else self._embed_documents
         self.embedding_, options = embed_documents(X, pairs)
+        sample = sampled(X.shape[0], self.n_clusters, options["rng"])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters: some are empty
-            k_means = two_stage_k_means(self.embedding_, **options)
+            k_means = two_stage_k_means(self.embedding_, **options, sample=sample)
         self.labels_, self.cluster_centers_ = k_means.labels_.astype(np.intp), k_means.cluster_centers_
         self.inertia_ = float(k_means.inertia_)
         return self
@@ -207,7 +208,8 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         # A document counts itself like one link of mean weight, so that the unit of the weights does not matter.
         self._link_unit = float(links.data.mean()) if links.nnz else 1.0
         links.data /= self._link_unit
-        self.smoother_._fit_in_memory(X, links, None).n_features_in_ = self.n_features_in_
+        links = links.astype(np.float32 if X.shape[0] > MANY_ROWS else np.float64, copy=False)
+        self.smoother_._fit_in_memory(X, links, None, links.dtype.type).n_features_in_ = self.n_features_in_
         self.smoother_.random_state = self.random_state  # as given: the generator has done its work
         how = {"embedding_dim": dim, "n_init": self.n_init, "rng": rng}
         evidence = gather_evidence(self.smoother_, X, links, self.n_clusters, **how)
