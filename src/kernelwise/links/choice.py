@@ -51,6 +51,8 @@ LEFT_OUT, MOST_LEFT_OUT = 0.2, 100_000
 MOST_COUNTED = 1_000_000
 #: With fewer columns, the columns are not divided, unless there are too few samples to judge by the columns seen.
 FEWEST_COLUMNS, FEWEST_SAMPLES = 4, 20
+#: k-means may end in a poor local optimum: finalists run it this often, and the clusters with the most bits count.
+N_TRIES = 3
 #: Finalists have at least this share of the bits of the best candidate of their kind.
 FINALISTS = 0.9
 #: Ridge penalties, relative to the variance of a row, and slopes of the softmax, that are tried.
@@ -93,6 +95,16 @@ class Evidence:
             if len(mine)
         ]
         return float(np.sqrt(sum(values.var() / len(values) for values in differences)))
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Clusters by a candidate: its embedding, the centres there, and the cluster of every document."""
+
+    candidate: Candidate
+    embedding: Embedding
+    centres: Array
+    labels: Labels
 
 
 class Links(NamedTuple):
@@ -142,7 +154,7 @@ def gather_evidence(
         steps = take_steps(one.seen, one.kept)
         walks = walk_factors(one.kept, rng) if links.nnz else None
         for candidate in offered:
-            labels = _clusters(candidate, steps, walks, sample, n_clusters, embedding_dim, n_init, rng)
+            labels = _find_clusters(candidate, steps, walks, sample, n_clusters, embedding_dim, n_init, rng).labels
             of_samples[candidate.name].append(judge.bits(labels[sample]))
             of_links[candidate.name].append(bits_of_links(labels, n_clusters, one.counted, one.left_out))
     return {name: Evidence(np.mean(of_samples[name], axis=0), np.concatenate(of_links[name])) for name in of_samples}
@@ -150,19 +162,22 @@ def gather_evidence(
 
 def settle(
     finalists: Sequence[Candidate], steps: Sequence[Array], walks: Array | None, links: Any, n_clusters: int, **how: Any
-) -> dict[str, float]:
-    """Bits of features plus bits of links of each finalist, where all data find the clusters and all data judge."""
+) -> tuple[Clusters, dict[str, float]]:
+    """The clusters with the most bits of features and links, where all data find and judge, and the bits by finalist."""
     embedding_dim, n_init, rng = how["embedding_dim"], how["n_init"], how["rng"]
     sample = sampled(len(steps[0]), n_clusters, rng)
     judge = FeatureJudge(steps[0][sample])
     counted = upper_links(links).at_most(MOST_COUNTED, rng)
     judged = counted.at_most(MOST_LEFT_OUT, rng)
-    totals = {}
-    for candidate in finalists:
-        labels = _clusters(candidate, steps, walks, sample, n_clusters, embedding_dim, n_init, rng)
-        linked = bits_of_links(labels, n_clusters, counted, judged)
-        totals[candidate.name] = float(judge.bits(labels[sample]).mean() + (linked.mean() if len(linked) else 0.0))
-    return totals
+    best, totals = None, dict.fromkeys((candidate.name for candidate in finalists), -np.inf)
+    for candidate in [one for one in finalists for _ in range(N_TRIES)]:
+        found = _find_clusters(candidate, steps, walks, sample, n_clusters, embedding_dim, n_init, rng)
+        linked = bits_of_links(found.labels, n_clusters, counted, judged)
+        bits = float(judge.bits(found.labels[sample]).mean() + (linked.mean() if len(linked) else 0.0))
+        best = found if best is None or bits > max(totals.values()) else best
+        totals[candidate.name] = max(totals[candidate.name], bits)
+    assert best is not None  # there is always a finalist
+    return best, totals
 
 
 def finalists_like(name: str, evidence: dict[str, Evidence]) -> list[Candidate]:
@@ -243,7 +258,7 @@ class Half(NamedTuple):
         return dense(columns if self.directions is None else columns @ self.directions[:, :count])
 
 
-def _clusters(
+def _find_clusters(
     candidate: Candidate,
     steps: Sequence[Array],
     walks: Array | None,
@@ -252,7 +267,7 @@ def _clusters(
     embedding_dim: int,
     n_init: int,
     rng: Any,
-) -> Labels:
+) -> Clusters:
     """Clusters of all documents by a candidate: k-means on the sample, and the nearest centre for the others."""
     few_steps, few_walks = [rows[sample] for rows in steps], None if walks is None else walks[sample]
     embedding = Embedding.fit(candidate, few_steps, few_walks, embedding_dim)
@@ -261,9 +276,10 @@ def _clusters(
         # A candidate may make many documents equal; then it has fewer clusters, and its bits say so.
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = two_stage_k_means(rows, n_clusters, n_leading=n_clusters + 1, n_init=n_init, rng=rng)
-    if len(sample) == len(steps[0]):
-        return found.labels_.astype(np.intp)
-    return pairwise_distances_argmin(embedding.place(steps, walks), found.cluster_centers_).astype(np.intp)
+    labels = found.labels_
+    if len(sample) < len(steps[0]):
+        labels = pairwise_distances_argmin(embedding.place(steps, walks), found.cluster_centers_)
+    return Clusters(candidate, embedding, found.cluster_centers_, labels.astype(np.intp))
 
 
 class FeatureJudge:

@@ -30,23 +30,13 @@ def directions_of_gram(gram: Array, count: int) -> tuple[Array, Array]:
 
 
 def two_stage_k_means(
-    embedding: Array,
-    n_clusters: int,
-    *,
-    n_leading: int,
-    n_init: int,
-    rng: np.random.RandomState,
-    sample: NDArray[np.intp] | None = None,
+    embedding: Array, n_clusters: int, *, n_leading: int, n_init: int, rng: np.random.RandomState
 ) -> KMeans:
-    """k-means in the leading coordinates, where starts matter less, then Lloyd's iterations in all coordinates.
-
-    The starts are tried on the rows ``sample``, or on all rows by default; Lloyd's iterations use all rows.
-    """
-    tried = embedding if sample is None else embedding[sample]
-    few = np.ascontiguousarray(tried[:, :n_leading])
+    """k-means in the leading coordinates, where starts matter less, then Lloyd's iterations in all coordinates."""
+    few = np.ascontiguousarray(embedding[:, :n_leading])
     start = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(few)
-    if few.shape == embedding.shape:
+    if few.shape[1] == embedding.shape[1]:
         return start
     members = sp.csc_array((np.ones(len(few)), start.labels_, np.arange(len(few) + 1)), shape=(n_clusters, len(few)))
     counts = np.maximum(members.sum(axis=1), 1.0)  # with fewer distinct points than clusters, some clusters are empty
-    return KMeans(n_clusters, init=(members @ tried) / counts[:, None], n_init=1, random_state=0).fit(embedding)
+    return KMeans(n_clusters, init=(members @ embedding) / counts[:, None], n_init=1, random_state=0).fit(embedding)
