@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge
 
 from kernelwise import LinkedClustering, Pairs
 from kernelwise.links.candidates import CANDIDATES, Embedding
-from kernelwise.links.choice import FeatureJudge, bits_of_links, take_steps
+from kernelwise.links.choice import FeatureJudge, Links, bits_of_links, take_steps, upper_links
 from kernelwise.links.walks import WINDOW, _drawn_ends, walk_factors
 from kernelwise.metrics import normalized_mutual_info
 
@@ -300,5 +300,5 @@ def test_bits_of_links_by_loops(rng):
         )
         for i, j in zip(out.rows, out.cols, strict=True)
     ]
-    found = bits_of_links(y, 3, weights, out.rows, out.cols, np.ones(len(out)))
+    found = bits_of_links(y, 3, upper_links(weights), Links(out.rows, out.cols, np.ones(len(out))))
     np.testing.assert_allclose(found, expected)

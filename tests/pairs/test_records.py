@@ -17,6 +17,7 @@ from sklearn.metrics import roc_auc_score
 from kernelwise import Pairs, audit_record_pairs, pair_features
 from kernelwise.datasets import load_cora
 from kernelwise.pairs.records.recognition import looks_like_records
+from kernelwise.pairs.records.repeated import fit_repeated_answers
 from kernelwise.pairs.records.strings import common_subsequence, compare_strings, first_numbers
 from kernelwise.pairs.records.transitivity import add_transitivity, triangles
 
@@ -304,6 +305,44 @@ def test_answers_of_several_people_are_votes(register):
     by_majority = np.mean(np.sign(answers.sum(axis=0)) != truth.labels)
     assert np.mean(suggested[0] != truth.labels) < by_majority / 3
     assert roc_auc_score((answers != truth.labels).ravel(), -together.quality) > 0.97
+
+
+def test_differing_answers_to_a_pair_tell_the_rates(register):
+    """Two fifths of the pairs that are the same are called different, and a tenth of the others the same."""
+    records, truth = register
+    people = [truth.flip({1: 0.4, -1: 0.1}, random_state=seed) for seed in range(3)]
+    together = audit_record_pairs(records, Pairs.concatenate(people), random_state=0)
+    right = np.concatenate([person.labels == truth.labels for person in people])
+    positive = together.pairs.labels > 0
+    assert together.diagnostic["reliable"]
+    assert together.diagnostic["n_differing"] > 100
+    assert np.mean(1 - together.quality) == pytest.approx(np.mean(~right), abs=0.02)
+    for name, kind in (("precision_positive", positive), ("precision_negative", ~positive)):
+        low, high = together.intervals[name]
+        assert low <= np.mean(right[kind]) <= high
+        assert high - low < 0.25
+
+
+def test_copies_of_one_answer_are_no_evidence_of_its_rate(register, tenth):
+    records, _ = register
+    pairs, once = tenth
+    twice = audit_record_pairs(records, pairs + pairs, random_state=0)
+    assert twice.diagnostic["n_differing"] == 0
+    (low, high), (least, most) = (audit.intervals["precision_positive"] for audit in (once, twice))
+    assert most - least > 0.5 * (high - low)
+
+
+def test_rates_and_slope_are_found_from_answers_that_differ(rng):
+    """Scores overlap, so that one answer per pair could not tell overlap from errors; three answers can."""
+    same = rng.random(3000) < 0.25
+    score = rng.normal(size=3000) + 1.5 * same
+    yes = rng.binomial(3, np.where(same, 0.65, 0.15))
+    found = fit_repeated_answers(np.column_stack([-score, score]), np.stack([3.0 - yes, yes]), np.random.RandomState(0))
+    for called, true in ((found.transitions[:, 0, 1], 0.15), (found.transitions[:, 1, 0], 0.35)):
+        assert called.mean() == pytest.approx(true, abs=4 * called.std())
+        assert called.std() < 0.03
+    assert found.shares[:, 1].mean() == pytest.approx(same.mean(), abs=0.03)
+    np.testing.assert_allclose(found.slopes.mean(), 0.75, rtol=0.3)  # log-odds are 1.5 per unit, shared by two columns
 
 
 def test_equal_votes_for_both_answers_leave_the_features_to_decide(register):

@@ -23,7 +23,7 @@ bits of the same links.
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -43,12 +43,16 @@ Labels = NDArray[np.intp]
 
 #: The halves of the columns change places from round to round, so the number is even.
 N_ROUNDS = 4
-#: Larger data get two rounds, and k-means and bits of features see a sample of this many rows.
+#: Larger data get two rounds; directions, k-means and bits of features come from a sample of this many rows.
 MANY_ROWS, FEWEST_ROUNDS = 20_000, 2
 #: The share of links that a round leaves out, and the largest number.
 LEFT_OUT, MOST_LEFT_OUT = 0.2, 100_000
+#: The shares of links between clusters are counted on at most this many links.
+MOST_COUNTED = 1_000_000
 #: With fewer columns, the columns are not divided, unless there are too few samples to judge by the columns seen.
 FEWEST_COLUMNS, FEWEST_SAMPLES = 4, 20
+#: k-means may end in a poor local optimum: finalists run it this often, and the clusters with the most bits count.
+N_TRIES = 3
 #: Finalists have at least this share of the bits of the best candidate of their kind.
 FINALISTS = 0.9
 #: Ridge penalties, relative to the variance of a row, and slopes of the softmax, that are tried.
@@ -94,13 +98,46 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Clusters:
+    """Clusters by a candidate: its embedding, the centres there, and the cluster of every document."""
+
+    candidate: Candidate
+    embedding: Embedding
+    centres: Array
+    labels: Labels
+
+
+class Links(NamedTuple):
+    """Links, each once: both ends and the weights."""
+
+    rows: NDArray[np.int32]
+    cols: NDArray[np.int32]
+    weights: Array
+
+    def take(self, chosen: NDArray[np.bool_]) -> "Links":
+        """The chosen links."""
+        return Links(self.rows[chosen], self.cols[chosen], self.weights[chosen])
+
+    def at_most(self, count: int, rng: Any) -> "Links":
+        """About this many of the links, drawn at random; all of them if they are not more."""
+        n_links = len(self.rows)
+        return self if n_links <= count else self.take(rng.random_sample(n_links) < count / n_links)
+
+    def symmetric(self, like: Any) -> Any:
+        """The symmetric matrix of the weights, with the shape of another matrix."""
+        one_way = sp.coo_array((self.weights, (self.rows, self.cols)), shape=like.shape).tocsr()
+        return one_way + one_way.T
+
+
+@dataclass(frozen=True)
 class Round:
-    """Features of two halves of the columns, and links that are kept and left out (ends and weights)."""
+    """One half of the columns of all samples, the other half of some samples, and links that are kept and left out."""
 
     seen: Array
     unseen: Array
     kept: Any
-    left_out: tuple[NDArray[np.int32], NDArray[np.int32], Array]
+    counted: Links
+    left_out: Links
 
 
 def gather_evidence(
@@ -109,38 +146,38 @@ def gather_evidence(
     """Judge all candidates, or only those without links if there are no links; ``links`` are symmetric weights."""
     n_samples = X.shape[0]
     offered = [candidate for candidate in CANDIDATES if links.nnz or not candidate.uses_links]
-    sample = _sampled(n_samples, n_clusters, rng)
+    sample = sampled(n_samples, n_clusters, rng)
     of_samples: dict[str, list[Array]] = {candidate.name: [] for candidate in offered}
     of_links: dict[str, list[Array]] = {candidate.name: [] for candidate in offered}
-    for one in _rounds(smoother, X, links, N_ROUNDS if n_samples <= MANY_ROWS else FEWEST_ROUNDS, rng):
-        judge = FeatureJudge(one.unseen[sample])
+    for one in _rounds(smoother, X, links, sample, embedding_dim, rng):
+        judge = FeatureJudge(one.unseen)
         steps = take_steps(one.seen, one.kept)
         walks = walk_factors(one.kept, rng) if links.nnz else None
         for candidate in offered:
-            rows = Embedding.fit(candidate, steps, walks, embedding_dim).place(steps, walks)
-            labels = _clusters(rows, sample, n_clusters, n_init, rng)
+            labels = _find_clusters(candidate, steps, walks, sample, n_clusters, embedding_dim, n_init, rng).labels
             of_samples[candidate.name].append(judge.bits(labels[sample]))
-            of_links[candidate.name].append(bits_of_links(labels, n_clusters, one.kept, *one.left_out))
+            of_links[candidate.name].append(bits_of_links(labels, n_clusters, one.counted, one.left_out))
     return {name: Evidence(np.mean(of_samples[name], axis=0), np.concatenate(of_links[name])) for name in of_samples}
 
 
 def settle(
     finalists: Sequence[Candidate], steps: Sequence[Array], walks: Array | None, links: Any, n_clusters: int, **how: Any
-) -> dict[str, float]:
-    """Bits of features plus bits of links of each finalist, where all data find the clusters and all data judge."""
+) -> tuple[Clusters, dict[str, float]]:
+    """The clusters with the most bits of features and links, where all data find and judge, and the bits by finalist."""
     embedding_dim, n_init, rng = how["embedding_dim"], how["n_init"], how["rng"]
-    sample = _sampled(len(steps[0]), n_clusters, rng)
+    sample = sampled(len(steps[0]), n_clusters, rng)
     judge = FeatureJudge(steps[0][sample])
-    upper = sp.triu(links, 1, format="coo")
-    some = np.flatnonzero(rng.random_sample(upper.nnz) < MOST_LEFT_OUT / max(upper.nnz, 1))
-    ends = upper.row[some], upper.col[some], upper.data[some]
-    totals = {}
-    for candidate in finalists:
-        rows = Embedding.fit(candidate, steps, walks, embedding_dim).place(steps, walks)
-        labels = _clusters(rows, sample, n_clusters, n_init, rng)
-        linked = bits_of_links(labels, n_clusters, links, *ends)
-        totals[candidate.name] = float(judge.bits(labels[sample]).mean() + (linked.mean() if len(linked) else 0.0))
-    return totals
+    counted = upper_links(links).at_most(MOST_COUNTED, rng)
+    judged = counted.at_most(MOST_LEFT_OUT, rng)
+    best, totals = None, dict.fromkeys((candidate.name for candidate in finalists), -np.inf)
+    for candidate in [one for one in finalists for _ in range(N_TRIES)]:
+        found = _find_clusters(candidate, steps, walks, sample, n_clusters, embedding_dim, n_init, rng)
+        linked = bits_of_links(found.labels, n_clusters, counted, judged)
+        bits = float(judge.bits(found.labels[sample]).mean() + (linked.mean() if len(linked) else 0.0))
+        best = found if best is None or bits > max(totals.values()) else best
+        totals[candidate.name] = max(totals[candidate.name], bits)
+    assert best is not None  # there is always a finalist
+    return best, totals
 
 
 def finalists_like(name: str, evidence: dict[str, Evidence]) -> list[Candidate]:
@@ -151,7 +188,7 @@ def finalists_like(name: str, evidence: dict[str, Evidence]) -> list[Candidate]:
     return [one for one in same if one.name == name or evidence[one.name].total >= max(least, 0.0)]
 
 
-def _sampled(n_samples: int, n_clusters: int, rng: Any) -> NDArray[np.intp]:
+def sampled(n_samples: int, n_clusters: int, rng: Any) -> NDArray[np.intp]:
     """The rows that k-means and the bits of features see."""
     if n_samples <= max(MANY_ROWS, n_clusters):
         return np.arange(n_samples)
@@ -167,51 +204,89 @@ def take_steps(rows: Array, links: Any) -> list[Array]:
     return steps
 
 
-def _rounds(smoother: LinkSmoother, X: Any, links: Any, n_rounds: int, rng: Any) -> Iterator[Round]:
+def upper_links(links: Any) -> Links:
+    """The links of a symmetric matrix of weights, each once."""
+    upper = sp.triu(links, 1, format="coo")
+    return Links(upper.row, upper.col, upper.data)
+
+
+def _rounds(
+    smoother: LinkSmoother, X: Any, links: Any, sample: NDArray[np.intp], embedding_dim: int, rng: Any
+) -> Iterator[Round]:
     """Halves of the columns, each half in one round seen and in the next one unseen, with other links left out.
 
     Few columns are not divided, because one half may hold nothing of the classes: all of them are seen and judge.
     """
-    weighted = smoother._weighted(X)
+    weighted = smoother._weighted(X).astype(links.dtype, copy=False)
     weighted = weighted.tocsc() if sp.issparse(weighted) else weighted
-    upper = sp.triu(links, 1, format="coo")
+    given = upper_links(links)
+    many = len(sample) < X.shape[0]
     n_columns = weighted.shape[1]
-    for index in range(n_rounds):
+    for index in range(FEWEST_ROUNDS if many else N_ROUNDS):
         if index % 2 == 0:
             order = rng.permutation(n_columns)
             undivided = n_columns < FEWEST_COLUMNS and X.shape[0] >= FEWEST_SAMPLES
             middle = 0 if undivided else n_columns // 2
             columns = np.sort(order[:middle]), np.sort(order[middle:])
-            halves = [_projected(smoother, weighted[:, half], rng) for half in columns if len(half)]
+            halves = [Half.of(smoother, weighted[:, half], rng) for half in columns if len(half)]
         seen, unseen = halves[index % 2 % len(halves)], halves[(index + 1) % 2 % len(halves)]
-        out = rng.random_sample(upper.nnz) < min(LEFT_OUT, MOST_LEFT_OUT / max(upper.nnz, 1))
-        kept = sp.coo_array((upper.data[~out], (upper.row[~out], upper.col[~out])), shape=links.shape).tocsr()
-        yield Round(seen, unseen, kept + kept.T, (upper.row[out], upper.col[out], upper.data[out]))
+        out = rng.random_sample(len(given.rows)) < min(LEFT_OUT, MOST_LEFT_OUT / max(len(given.rows), 1))
+        left_out, kept = given.take(out), given.take(~out)
+        yield Round(
+            seen.project(count=embedding_dim if many else None),
+            unseen.project(sample),
+            kept.symmetric(links),
+            kept.at_most(MOST_COUNTED, rng),
+            left_out,
+        )
 
 
-def _projected(smoother: LinkSmoother, weighted: Any, rng: Any) -> Array:
-    """Some columns on their leading directions, as the smoother does with all of them."""
-    columns = weighted.tocsr() if sp.issparse(weighted) else weighted
-    components = smoother._leading_directions(columns, rng)
-    return dense(columns if components is None else columns @ components)
+class Half(NamedTuple):
+    """Half of the columns and their leading directions, as the smoother finds them for all columns."""
+
+    columns: Any
+    directions: Array | None
+
+    @classmethod
+    def of(cls, smoother: LinkSmoother, columns: Any, rng: Any) -> "Half":
+        columns = columns.tocsr() if sp.issparse(columns) else columns
+        return cls(columns, smoother._leading_directions(columns, rng))
+
+    def project(self, rows: NDArray[np.intp] | slice = slice(None), count: int | None = None) -> Array:
+        """Some rows on some of the directions, or all of them."""
+        columns = self.columns[rows]
+        return dense(columns if self.directions is None else columns @ self.directions[:, :count])
 
 
-def _clusters(rows: Array, sample: NDArray[np.intp], n_clusters: int, n_init: int, rng: Any) -> Labels:
-    """Clusters of all documents: k-means on the sample, and the nearest centre for the others."""
+def _find_clusters(
+    candidate: Candidate,
+    steps: Sequence[Array],
+    walks: Array | None,
+    sample: NDArray[np.intp],
+    n_clusters: int,
+    embedding_dim: int,
+    n_init: int,
+    rng: Any,
+) -> Clusters:
+    """Clusters of all documents by a candidate: k-means on the sample, and the nearest centre for the others."""
+    few_steps, few_walks = [rows[sample] for rows in steps], None if walks is None else walks[sample]
+    embedding = Embedding.fit(candidate, few_steps, few_walks, embedding_dim)
+    rows = embedding.place(few_steps, few_walks)
     with warnings.catch_warnings():
         # A candidate may make many documents equal; then it has fewer clusters, and its bits say so.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = two_stage_k_means(rows[sample], n_clusters, n_leading=n_clusters + 1, n_init=n_init, rng=rng)
-    if len(sample) == len(rows):
-        return found.labels_.astype(np.intp)
-    return pairwise_distances_argmin(rows, found.cluster_centers_).astype(np.intp)
+        found = two_stage_k_means(rows, n_clusters, n_leading=n_clusters + 1, n_init=n_init, rng=rng)
+    labels = found.labels_
+    if len(sample) < len(steps[0]):
+        labels = pairwise_distances_argmin(embedding.place(steps, walks), found.cluster_centers_)
+    return Clusters(candidate, embedding, found.cluster_centers_, labels.astype(np.intp))
 
 
 class FeatureJudge:
     """What features tell of clusters, each sample left out."""
 
     def __init__(self, rows: Array) -> None:
-        rows = rows - rows.mean(axis=0)
+        rows = rows - rows.mean(axis=0, dtype=np.float64)
         values, directions = scipy.linalg.eigh(rows.T @ rows)
         real = values > values[-1] * rows.shape[1] * np.finfo(float).eps if len(values) else np.zeros(0, dtype=bool)
         self.squares = values[real]
@@ -240,24 +315,24 @@ class FeatureJudge:
         return (fitted - leverage * members) / np.maximum(1.0 - leverage, LEAST_FREEDOM)
 
 
-def bits_of_links(
-    labels: Labels, n_clusters: int, kept: Any, rows: NDArray[np.int32], cols: NDArray[np.int32], weights: Array
-) -> Array:
+def bits_of_links(labels: Labels, n_clusters: int, kept: Links, left_out: Links) -> Array:
     """Bits of each link that was left out, times its weight relative to the mean weight.
 
     The shares of kept links have a prior worth one link per pair of clusters, spread as chance would. A cluster without
     any kept link tells nothing.
 
     >>> import scipy.sparse as sp
-    >>> kept = sp.csr_array(np.kron(np.eye(2), np.ones((50, 50))) - np.eye(100))
+    >>> kept = upper_links(sp.csr_array(np.kron(np.eye(2), np.ones((50, 50)))))
     >>> labels = np.repeat([0, 1], 50)
-    >>> bits_of_links(labels, 2, kept, np.array([0, 0]), np.array([1, 60]), np.ones(2)).round(1)
+    >>> left_out = Links(np.array([0, 0]), np.array([1, 60]), np.ones(2))
+    >>> bits_of_links(labels, 2, kept, left_out).round(1)
     array([ 1. , -9.3])
     """
-    members = sp.csr_array((np.ones(len(labels)), labels, np.arange(len(labels) + 1)), shape=(len(labels), n_clusters))
-    between = np.asarray((members.T @ (kept @ members)).toarray())
-    typical = kept.data.mean() if kept.nnz else 1.0
-    between /= typical  # in links of a typical weight, each counted from both ends
+    rows, cols, weights = left_out
+    between = np.bincount(labels[kept.rows] * n_clusters + labels[kept.cols], kept.weights, n_clusters**2)
+    between = between.reshape(n_clusters, n_clusters)
+    typical = kept.weights.mean() if len(kept.weights) else 1.0
+    between = (between + between.T) / typical  # in links of a typical weight, each counted from both ends
     total = max(between.sum(), 1.0)
     margins = between.sum(axis=1) / total
     by_chance = np.outer(margins, margins)

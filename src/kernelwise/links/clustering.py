@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.preprocessing import normalize
@@ -20,7 +21,7 @@ from ..rows import is_dask, map_rows, persist
 from ..samples import check_magnitude, largest_magnitude, power_of_two, read_samples
 from ..supervision import Pairs
 from .candidates import DEEPEST, Embedding
-from .choice import diagnose, finalists_like, gather_evidence, settle
+from .choice import MANY_ROWS, diagnose, finalists_like, gather_evidence, settle
 from .embedding import leading_directions as leading_directions
 from .embedding import two_stage_k_means as two_stage_k_means
 from .on_cluster import fit_clusters_on_cluster
@@ -49,8 +50,9 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
        judge these clusters: how many bits do the columns tell of the cluster of a sample, and how many bits does one
        end of a link tell of the other end? Links are used only if they clearly add bits. Among nearly equal candidates
        of the same kind, the bits with all data decide.
-    3. The chosen candidate uses all data: its rows are projected on their leading right singular vectors, and k-means
+    3. The last candidates use all data: their rows are projected on their leading right singular vectors, and k-means
        finds clusters in the first ``n_clusters + 1`` coordinates; from there Lloyd's iterations use all coordinates.
+       Each of them is tried three times, and the clusters with the most bits are returned.
 
     With a number of steps, ``depth=3``, nothing is chosen: the features are smoothed, :math:`Z = S^t Z_0`, by
     :class:`LinkSmoother` with its symmetric normalisation, and clustered as in step 3. This was the method of version
@@ -185,17 +187,20 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         for name in ("links_help_", "chosen_", "candidates_", "diagnostic_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         chooses = self._auto_depth and isinstance(self.row_normalize, str) and self.depth_weights is None
-        embed_documents = self._choose_and_embed_documents if chooses else self._embed_documents
-        self.embedding_, options = embed_documents(X, pairs)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters: some are empty
-            k_means = two_stage_k_means(self.embedding_, **options)
+            k_means = self._choose_clusters(X, pairs) if chooses else self._cluster_at_depth(X, pairs)
         self.labels_, self.cluster_centers_ = k_means.labels_.astype(np.intp), k_means.cluster_centers_
         self.inertia_ = float(k_means.inertia_)
         return self
 
-    def _choose_and_embed_documents(self, X: Any, pairs: Any) -> tuple[Array, dict[str, Any]]:
-        """Choose a candidate and embed the documents by it; return the embedding and the options of k-means."""
+    def _cluster_at_depth(self, X: Any, pairs: Any) -> KMeans:
+        """Smooth the documents over their links by the given number of steps, and cluster them."""
+        self.embedding_, options = self._embed_documents(X, pairs)
+        return two_stage_k_means(self.embedding_, **options)
+
+    def _choose_clusters(self, X: Any, pairs: Any) -> KMeans:
+        """Choose a candidate and its clusters, which Lloyd's iterations on all documents complete."""
         rng = check_random_state(self.random_state)
         self.smoother_ = self._new_smoother(depth=DEEPEST, normalization="mean", random_state=rng)
         self.smoother_._check_options()
@@ -207,7 +212,8 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         # A document counts itself like one link of mean weight, so that the unit of the weights does not matter.
         self._link_unit = float(links.data.mean()) if links.nnz else 1.0
         links.data /= self._link_unit
-        self.smoother_._fit_in_memory(X, links, None).n_features_in_ = self.n_features_in_
+        links = links.astype(np.float32 if X.shape[0] > MANY_ROWS else np.float64, copy=False)
+        self.smoother_._fit_in_memory(X, links, None, links.dtype.type).n_features_in_ = self.n_features_in_
         self.smoother_.random_state = self.random_state  # as given: the generator has done its work
         how = {"embedding_dim": dim, "n_init": self.n_init, "rng": rng}
         evidence = gather_evidence(self.smoother_, X, links, self.n_clusters, **how)
@@ -215,17 +221,17 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         finalists = finalists_like(best, evidence)
         steps = list(islice(self.smoother_._steps(), DEEPEST + 1))
         walks = walk_factors(links, rng) if any(one.walks for one in finalists) else None
-        settled = settle(finalists, steps, walks, links, self.n_clusters, **how)
-        candidate = max(finalists, key=lambda one: settled[one.name])
-        self.chosen_, self.links_help_ = candidate.name, candidate.uses_links
+        chosen, settled = settle(finalists, steps, walks, links, self.n_clusters, **how)
+        self.chosen_, self.links_help_ = chosen.candidate.name, chosen.candidate.uses_links
         self.candidates_ = {
             name: {"features": one.features, "links": one.links, "all_data": settled.get(name, np.nan)}
             for name, one in evidence.items()
         }
-        self._walks = walks if candidate.walks else None
-        self._placing = Embedding.fit(candidate, steps, self._walks, dim)
-        self.singular_values_ = self._placing.singular_values
-        return self._placing.place(steps, self._walks), self._k_means_options(rng)
+        self._walks = walks if chosen.candidate.walks else None
+        self._placing = chosen.embedding
+        self.embedding_ = self._placing.place(steps, self._walks)
+        self.singular_values_ = np.linalg.norm(self.embedding_, axis=0)
+        return KMeans(self.n_clusters, init=chosen.centres, n_init=1, random_state=0).fit(self.embedding_)
 
     def _embed_documents(self, X: Any, pairs: Any) -> tuple[Any, dict[str, Any]]:
         """Smooth the documents over their links and embed them; return the embedding and the options of k-means."""

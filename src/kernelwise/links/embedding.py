@@ -25,7 +25,7 @@ def directions_of_gram(gram: Array, count: int) -> tuple[Array, Array]:
     r"""The same from :math:`Z^\top Z` itself."""
     n_columns = gram.shape[0]
     first = max(n_columns - count, 0)
-    squares, vectors = scipy.linalg.eigh(gram, subset_by_index=[first, n_columns - 1])
+    squares, vectors = scipy.linalg.eigh(gram.astype(np.float64), subset_by_index=[first, n_columns - 1])
     return np.sqrt(np.maximum(squares[::-1], 0.0)), with_signs(vectors[:, ::-1])
 
 

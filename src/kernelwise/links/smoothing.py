@@ -44,6 +44,8 @@ Array = NDArray[np.float64]
 DENSEST_TEXT = 0.5
 #: Power iterations of the randomised decomposition; more iterations do not change the figures of the guide.
 POWER_ITERATIONS = 2
+#: More rows than this do not change the leading directions much: a sample of them finds the directions.
+ROWS_FOR_DIRECTIONS = 50_000
 
 
 class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -171,14 +173,17 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         check_magnitude(X, "X")
         return self._fit_in_memory(X, read_links(pairs, X.shape[0]), pairs)
 
-    def _fit_in_memory(self, X: Any, links: Any, pairs: Pairs | None) -> Self:
-        """Fit samples that were read, with symmetric weights of links; negative ``pairs`` teach weights of depths."""
+    def _fit_in_memory(self, X: Any, links: Any, pairs: Pairs | None, dtype: type[np.floating] = np.float64) -> Self:
+        """Fit samples that were read, with symmetric weights of links; negative ``pairs`` teach weights of depths.
+
+        The projected rows have the given precision; the steps have it if ``links`` have it too.
+        """
         self._links = None
         self.adjacency_, self.degrees_ = normalised_adjacency(links, self.normalization)
         self._weighting = self._choose_weighting(X)
         self._tfidf = TfidfTransformer().fit(X) if self._weighting == "tfidf" else None
         self.idf_ = None if self._tfidf is None else self._tfidf.idf_
-        weighted = self._weighted(X)
+        weighted = self._weighted(X).astype(dtype, copy=False)
         rng = check_random_state(self.random_state)
         self.components_ = self._leading_directions(weighted, rng)
         rows = self._projected(weighted)
@@ -304,6 +309,8 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         count = min(self.n_components, X.shape[0])
         if not (in_memory(X) or sp.issparse(X)):
             return randomised_svd(X, count, n_power=POWER_ITERATIONS, random_state=rng).right
+        if X.shape[0] > max(ROWS_FOR_DIRECTIONS, count):
+            X = X[np.sort(rng.permutation(X.shape[0])[: max(ROWS_FOR_DIRECTIONS, count)])]
         return randomized_svd(X, count, n_iter=POWER_ITERATIONS, random_state=rng)[2].T
 
     def _projected(self, X: Any) -> Array:
@@ -382,8 +389,8 @@ def normalised_adjacency(links: Any, normalization: str = "symmetric") -> tuple[
     array([[0.25, 0.75],
            [0.75, 0.25]])
     """
-    looped = sp.csr_array(links + sp.eye_array(links.shape[0], format="csr"))
-    degrees = np.asarray(looped.sum(axis=1), dtype=np.float64)
+    looped = sp.csr_array(links + sp.eye_array(links.shape[0], format="csr", dtype=links.dtype))
+    degrees = np.asarray(looped.sum(axis=1, dtype=np.float64))
     scale = 1.0 / degrees if normalization == "mean" else 1.0 / np.sqrt(degrees)
     looped.data *= np.repeat(scale, np.diff(looped.indptr))
     if normalization != "mean":

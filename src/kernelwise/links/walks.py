@@ -16,6 +16,7 @@ J. Qiu et al. Network embedding as matrix factorization. WSDM 2018.
 J. Qiu et al. NetSMF: large-scale network embedding as sparse matrix factorization. WWW 2019.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -53,23 +54,29 @@ def walk_factors(links: Any, rng: np.random.RandomState) -> Array:
 def _drawn_ends(links: Any, rng: np.random.RandomState) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The first and the last documents of walks of 1, 2, ..., T steps, equally many of each length."""
     n_walks = max(min(DRAWS_PER_LINK * links.nnz // 2, MAX_DRAWS) // WINDOW, 1)
-    ends_of_weight = np.cumsum(links.data)
-    starts_of_weight = np.concatenate([[0.0], ends_of_weight])[links.indptr]
-    first_entry, last_entry = links.indptr[:-1], links.indptr[1:] - 1
-
-    def entries_at(weights: Array, least: Any, most: Any) -> NDArray[np.int64]:
-        return np.clip(np.searchsorted(ends_of_weight, weights, side="right"), least, most)
-
-    entry = entries_at(rng.random_sample(n_walks) * ends_of_weight[-1], 0, links.nnz - 1)
+    draw = _entry_drawer(links)
+    entry = draw(rng.random_sample(n_walks), np.zeros(1, dtype=np.int64), np.array([links.nnz]))
     first = (np.searchsorted(links.indptr, entry, side="right") - 1).astype(np.int32)
     here = links.indices[entry].astype(np.int32)
     visited = [here]
     for _ in range(WINDOW - 1):
-        low, high = starts_of_weight[here], starts_of_weight[here + 1]
-        drawn = low + rng.random_sample(n_walks) * (high - low)
-        here = links.indices[entries_at(drawn, first_entry[here], last_entry[here])].astype(np.int32)
-        visited.append(here)
+        here = links.indices[draw(rng.random_sample(n_walks), links.indptr[here], links.indptr[here + 1])]
+        visited.append(here.astype(np.int32))
     return np.tile(first, WINDOW), np.concatenate(visited)
+
+
+def _entry_drawer(links: Any) -> Callable[[Array, NDArray[Any], NDArray[Any]], NDArray[np.int64]]:
+    """Return a function of numbers in [0, 1) that draws entries between two bounds, in proportion to their weights."""
+    if (links.data == links.data[0]).all():
+        return lambda u, start, stop: start + (u * (stop - start)).astype(np.int64)
+    ends_of_weight = np.cumsum(links.data, dtype=np.float64)
+    before = np.concatenate([[0.0], ends_of_weight])
+
+    def draw(u: Array, start: NDArray[Any], stop: NDArray[Any]) -> NDArray[np.int64]:
+        drawn = before[start] + u * (before[stop] - before[start])
+        return np.clip(np.searchsorted(ends_of_weight, drawn, side="right"), start, stop - 1)
+
+    return draw
 
 
 def _more_than_chance(first: NDArray[np.int32], last: NDArray[np.int32], degrees: Array) -> Any:

@@ -13,6 +13,9 @@ where :math:`\tau_{ab}` is what the triangles of the pair say (:mod:`.transitivi
 log-odds: the quality of an answer is the chance that the pair is as the answer says, and the precisions are the means
 of these qualities.
 
+Where ten pairs or more have both answers, the disagreement tells the rates (:mod:`.repeated`), and takes the place of
+the label noise model.
+
 What is known of a precision is less than its estimate. If classes overlap, the settings of the noise model give a range
 of precisions; if they do not, every label that is not the most probable label at its score is wrong. The interval holds
 both, with the error of counting.
@@ -20,7 +23,7 @@ both, with the error of counting.
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +46,7 @@ from ...supervision.graph import key_pairs, pair_keys
 from ...supervision.verdicts import Verdicts
 from ..checks import CheckedPairs
 from .features import CUT, pair_features
+from .repeated import answers_differ, explain_repeated_answers
 from .transitivity import add_transitivity
 
 __all__ = ["audit_record_pairs"]
@@ -80,7 +84,9 @@ def audit_record_pairs(
         See :func:`pair_features`. Rows of two tables are put below each other.
     pairs : Pairs
         +1: the two records are said to be the same. -1: they are said to differ. Answers of several people are several
-        entries of the same pair; each entry is a vote. Weights are votes too, relative to the mean weight.
+        entries of the same pair; each entry is a vote. Weights are votes too, relative to the mean weight. Give all
+        answers rather than their majority: where answers to the same pair differ, they tell how often answers are
+        wrong, and the share of wrong answers is known far better.
     checked : Verdicts, optional
         What people found who checked some answers: positions in the list of pairs, with 1 or -1. See
         :func:`plan_checks`. The truth of a checked pair is learned from instead of its answers, it is certain, also in
@@ -96,8 +102,9 @@ def audit_record_pairs(
     PairAudit
         ``quality`` of every answer, ``order``, ``suggested`` labels, ``noise`` (a :class:`PairNoise`), ``intervals``,
         and ``diagnostic``: ``kind`` ("records"), ``reliable`` and ``reason`` (whether the figures are an answer, in
-        words), ``separability`` (how well the features tell the given labels apart; 0.5 is chance) and
-        ``n_triangles`` (the number of triples of records whose three pairs are all given).
+        words), ``separability`` (how well the features tell the given labels apart; 0.5 is chance),
+        ``n_triangles`` (the number of triples of records whose three pairs are all given) and ``n_differing`` (the
+        number of pairs with both answers).
 
     Notes
     -----
@@ -136,17 +143,32 @@ def audit_record_pairs(
     scores = _scores(np.clip(StandardScaler().fit_transform(features), -CUT, CUT), learned, rng, tell)
     answered, label = np.nonzero(votes.T > 0)
     weight = votes[label, answered]
-    noise = explain_label_noise(scores[answered], label, weight)
-    own = _log_odds(noise, scores, votes)
+    if answers_differ(votes):
+        noise, own = explain_repeated_answers(scores, votes, rng)
+        most_probable = noise.true_probabilities(scores).argmax(axis=1)
+    else:
+        noise = explain_label_noise(scores[answered], label, weight)
+        own, most_probable = _log_odds(noise, scores, votes), scores.argmax(axis=1)
     known = np.where(found.truth == 0, own, CERTAIN * found.truth)
     log_odds, n_triangles = add_transitivity(known, rows, cols, pairs.n_samples)
     belief = noise.true_probabilities(scores)[:, 1]
     # What a checked pair is compared with in the calibration does not know its own verdict.
     same = found.calibrated(belief, expit(log_odds - known + own), votes[1] > votes[0])[position]
     tell(N_STEPS, N_STEPS)
-    audit = _summary(pairs, same, noise, scores[answered], label, weight, n_triangles)
+    answers = Answers(scores[answered], label, weight, most_probable[answered] == label)
+    counts = {"n_triangles": n_triangles, "n_differing": int((votes.min(axis=0) > 0).sum())}
+    audit = _summary(pairs, same, noise, answers, counts)
     intervals, words = found.guaranteed(audit.noise, dict(audit.intervals)), found.words(WIDE_RANGE)
     return replace(audit, intervals=intervals, diagnostic={**audit.diagnostic, **words}, checked=checked)
+
+
+class Answers(NamedTuple):
+    """The distinct answers: scores and label of each, its votes, and whether the records make it the more probable."""
+
+    scores: Array
+    label: NDArray[np.intp]
+    weight: Array
+    probable: NDArray[np.bool_]
 
 
 #: The features, three views of the pairs, and the noise model with the triangles.
@@ -219,17 +241,15 @@ def _summary(
     pairs: Pairs,
     same: Array,
     noise: ExplainedNoise,
-    scores: Array,
-    label: NDArray[np.intp],
-    weight: Array,
-    n_triangles: int,
+    answers: Answers,
+    counts: dict[str, int],
 ) -> PairAudit:
-    """Return the audit; ``same`` are the chances of all entries, and the last arrays describe the distinct answers."""
+    """Return the audit; ``same`` are the chances of all entries of ``pairs``."""
     positive = pairs.labels > 0
     quality = np.where(positive, same, 1.0 - same)
     d_neg, d_pos = (float(np.average(quality[kind], weights=pairs.weights[kind])) for kind in (~positive, positive))
     share = float(np.average(positive, weights=pairs.weights))
-    ranges = _ranges(noise, scores, label, weight)
+    ranges = _ranges(noise, answers)
     low, high = (
         [min(ranges[0][0], d_neg), min(ranges[1][0], d_pos)],
         [max(ranges[0][1], d_neg), max(ranges[1][1], d_pos)],
@@ -241,8 +261,7 @@ def _summary(
     }
     rate = 1.0 - float(np.average(quality, weights=pairs.weights))
     interval = min(noise.interval[0], rate), max(noise.interval[1], rate)
-    diagnostic = diagnose(noise, rate, interval, scores, label)
-    diagnostic |= {"kind": "records", "n_triangles": n_triangles}
+    diagnostic = diagnose(noise, rate, interval, answers.scores, answers.label) | {"kind": "records"} | counts
     diagnostic |= _verdict(interval, (low[1], high[1]), diagnostic["separability"])
     return PairAudit(
         pairs,
@@ -277,18 +296,19 @@ def _verdict(wrong: Interval, precision: Interval, separability: float) -> dict[
     return {"reliable": True, "reason": shown[0].upper() + shown[1:]}
 
 
-def _ranges(noise: ExplainedNoise, scores: Array, label: NDArray[np.intp], weight: Array) -> list[Interval]:
+def _ranges(noise: ExplainedNoise, answers: Answers) -> list[Interval]:
     """Return the range of the share of right answers among the answers -1 and among the answers +1."""
     overlap, found = noise.overlap, []
     for given in (0, 1):
-        rows, mass = scores[label == given], weight[label == given]
+        mine = answers.label == given
+        rows, mass = answers.scores[mine], answers.weight[mine]
         right = np.empty(len(overlap.weights))
         for setting, (slope, offset, transition) in enumerate(
             zip(overlap.slopes, overlap.offsets, overlap.transitions, strict=True)
         ):
             true = softmax(slope * rows + offset, axis=1) * np.maximum(transition[:, given], FLOOR)
             right[setting] = mass @ (true[:, given] / true.sum(axis=1)) / mass.sum()
-        apart = float(mass @ (rows.argmax(axis=1) == given) / mass.sum())  # if classes do not overlap
+        apart = float(mass @ answers.probable[mine] / mass.sum())  # if classes do not overlap
         # As if there were one more right and one more wrong answer, so that no error is zero.
         error = np.sqrt((apart * (1 - apart) + 1 / mass.sum()) / mass.sum())
         low, high = interval_of(right, overlap.weights, 0.95, float(error))

@@ -1,0 +1,110 @@
+r"""Several answers to the same question: disagreement tells how often answers are wrong.
+
+With one answer per pair, pairs that look alike and answers that are wrong explain the same data. With several answers
+they do not: people who see a hard pair and know the truth agree, and people who err disagree. With the score
+:math:`s_i` of pair i, :math:`n_i^+` answers "the same" and :math:`n_i^-` answers "different", given independently,
+
+.. math::
+   P(n_i^+, n_i^-) = \sigma(\alpha s_i + \beta)\, (1 - e_+)^{n_i^+} e_+^{n_i^-}
+   + \big(1 - \sigma(\alpha s_i + \beta)\big)\, e_-^{n_i^+} (1 - e_-)^{n_i^-},
+
+where :math:`e_+` is the chance that a pair of one entity is called different, and :math:`e_-` that two entities are
+called the same. The posterior of :math:`(\log \alpha, \beta, \operatorname{logit} 2 e_+, \operatorname{logit} 2 e_-)` is
+approximated by a normal distribution around its mode, with a weak normal prior, and settings are drawn from it.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import approx_fprime, minimize
+from scipy.special import expit, log_expit, logit
+
+from ...labels.noise_model.explanations import ExplainedNoise
+from ...labels.noise_model.posterior import NoisePosterior
+
+__all__ = ["answers_differ", "explain_repeated_answers", "fit_repeated_answers"]
+
+Array = NDArray[np.float64]
+
+#: At least this many pairs must have answers that differ: fewer say little, and copies of one answer never differ.
+LEAST_DIFFERING = 10
+#: Settings drawn from the posterior.
+N_SETTINGS = 256
+#: Standard deviation of the prior of each parameter, which only matters where answers say nothing of a parameter.
+PRIOR_SPREAD = 3.0
+#: Chances have this lower bound, as in the noise model.
+FLOOR = 1e-4
+#: Step of the differences that give the curvature.
+STEP = 1e-4
+
+
+def answers_differ(votes: Array) -> bool:
+    """Whether enough pairs have answers of both kinds; ``votes`` are those for -1 and for +1 of every pair."""
+    return int((votes.min(axis=0) > 0).sum()) >= LEAST_DIFFERING
+
+
+def explain_repeated_answers(scores: Array, votes: Array, rng: np.random.RandomState) -> tuple[ExplainedNoise, Array]:
+    """Return the noise and the log-odds of "the same"; the parameters are those of :func:`fit_repeated_answers`.
+
+    The second explanation of the noise is that the records decide and the answers do not: every answer that is not the
+    more probable one by the records is wrong.
+    """
+    posterior = fit_repeated_answers(scores, votes, rng)
+    prior = posterior.true_probabilities(scores)
+    mean = np.maximum(posterior.transitions.mean(axis=0), FLOOR)
+    log_odds = logit(np.clip(prior[:, 1], FLOOR, 1 - FLOOR)) + np.log(mean[1] / mean[0]) @ votes
+    against = float(np.where(prior[:, 1] >= 0.5, votes[0], votes[1]).sum() / votes.sum())
+    error = float(np.sqrt(against * (1 - against) / votes.sum()))
+    return ExplainedNoise(posterior, 0.0, against, error, shape_share=0.0), log_odds
+
+
+def fit_repeated_answers(scores: Array, votes: Array, rng: np.random.RandomState) -> NoisePosterior:
+    """Return settings of the noise model from log-probabilities of -1 and +1, and from votes of the same shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.pairs.records.repeated import fit_repeated_answers
+    >>> rng = np.random.RandomState(0)
+    >>> same = rng.random_sample(2000) < 0.3
+    >>> score = 2.0 * same + rng.normal(size=2000)  # the pairs look alike, but three answers tell them apart
+    >>> yes = rng.binomial(3, np.where(same, 0.7, 0.1))
+    >>> found = fit_repeated_answers(np.column_stack([-score, score]), np.stack([3.0 - yes, yes]), rng)
+    >>> found.transitions.mean(axis=0).round(1).tolist()
+    [[0.9, 0.1], [0.3, 0.7]]
+    """
+    score = scores[:, 1] - scores[:, 0]
+    mean, spread = float(score.mean()), float(score.std()) or 1.0
+    standard = (score - mean) / spread
+
+    def loss(point: Array) -> float:
+        slope, offset = np.exp(point[0]), point[1]
+        called_different, called_same = 0.5 * expit(point[2:])
+        odds = slope * standard + offset
+        if_same = log_expit(odds) + votes[1] * np.log1p(-called_different) + votes[0] * np.log(called_different)
+        if_different = log_expit(-odds) + votes[1] * np.log(called_same) + votes[0] * np.log1p(-called_same)
+        return -float(np.logaddexp(if_same, if_different).sum()) + 0.5 * float(((point / PRIOR_SPREAD) ** 2).sum())
+
+    answered_same = votes[1].sum() / votes.sum()
+    start = np.array([0.0, np.log(answered_same / (1 - answered_same)), -1.0, -1.0])
+    mode = minimize(loss, start, method="L-BFGS-B", bounds=[(-5, 5), (-20, 20), (-12, 12), (-12, 12)]).x
+    curvature = approx_fprime(mode, lambda point: approx_fprime(point, loss, STEP), STEP)
+    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+    deviations = vectors / np.sqrt(np.maximum(values, PRIOR_SPREAD**-2))
+    points = mode + rng.normal(size=(N_SETTINGS, len(mode))) @ deviations.T
+    slopes, offsets = np.exp(points[:, 0]), points[:, 1]
+    called_different, called_same = 0.5 * expit(points[:, 2:]).T
+    same = expit(slopes[:, None] * standard + offsets[:, None]).mean(axis=1)
+    constant = offsets - slopes * mean / spread
+    return NoisePosterior(
+        np.full(N_SETTINGS, 1.0 / N_SETTINGS),
+        slopes / spread,
+        np.column_stack([np.zeros(N_SETTINGS), constant]),
+        np.stack(
+            [
+                np.column_stack([1 - called_same, called_same]),
+                np.column_stack([called_different, 1 - called_different]),
+            ],
+            axis=1,
+        ),
+        np.column_stack([1 - same, same]),
+    )
