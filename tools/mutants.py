@@ -102,7 +102,7 @@ HAND_WRITTEN = (
     ("labels/noise_model/explanations.py", "* self.counting_error", "* 0.0", "the rate is taken as exact"),
     ("labels/noise_model/fading_errors.py", "STEEPEST = 2.0", "STEEPEST = 1.5", "prior of the shape of errors"),
     ("labels/views/pool.py", "_positive_mean(agreement", "(lambda c, e: c)(agreement", "correlations at their word"),
-    ("pairs/audit/wrong_pairs.py", "starts = [factors, smoothed", "starts = [smoothed", "start by factors left out"),
+    ("pairs/audit/by_links.py", "starts = [factors, smoothed", "starts = [smoothed", "start by factors left out"),
     ("pairs/audit/hidden_classes.py", "logs = prior + graph.gather", "logs = graph.gather", "features left out"),
     ("pairs/audit/hidden_classes.py", "MARGIN = 1.5", "MARGIN = 0.0", "only the best number of classes"),
     ("pairs/audit/views.py", "FACTOR_ROUNDS = 4, 3.0, 6", "FACTOR_ROUNDS = 4, 3.0, 5", "one round of factors left out"),

@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelwise import PairKernelLearner, PairNoise, Pairs, audit_pairs
 from kernelwise.datasets import load_citeseer, load_cora
+from kernelwise.pairs.audit.by_links import add_context, soft_logistic
 from kernelwise.pairs.audit.hidden_classes import (
     ClassFit,
     PairGraph,
@@ -22,7 +23,6 @@ from kernelwise.pairs.audit.hidden_classes import (
     with_labels,
 )
 from kernelwise.pairs.audit.views import class_view
-from kernelwise.pairs.audit.wrong_pairs import add_context, soft_logistic
 
 
 def blobs(rng, n=150, k=3, spread=0.5):
@@ -262,10 +262,10 @@ def test_no_link_vouches_for_itself_among_clusters(rng):
 
 
 def test_repetitions_of_a_pair_share_a_fold(rng):
-    from kernelwise.pairs.audit.wrong_pairs import _folds
+    from kernelwise.pairs.audit.by_links import link_folds
 
     pairs = Pairs([0, 1, 2, 0], [1, 0, 3, 1], [1, 1, -1, -1], n_samples=4)
-    fold_of = _folds(pairs, 5, np.random.RandomState(0))
+    fold_of = link_folds(pairs, 5, np.random.RandomState(0))
     assert fold_of[0] == fold_of[1] == fold_of[3] != fold_of[2]
 
 

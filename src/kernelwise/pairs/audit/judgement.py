@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...supervision import Pairs
+
 Array = NDArray[np.float64]
 
 
@@ -20,3 +22,11 @@ class Judgement(NamedTuple):
     low: tuple[float, float]
     high: tuple[float, float]
     diagnostic: Mapping[str, Any]
+
+
+def precisions(same: Array, pairs: Pairs) -> tuple[float, float]:
+    """d_+ and d_-: mean chances of being right among pairs given as + and as -."""
+    positive = pairs.labels > 0
+    right = np.where(positive, same, 1.0 - same)
+    means = [np.average(right[kind], weights=pairs.weights[kind]) for kind in (positive, ~positive)]
+    return float(means[0]), float(means[1])
