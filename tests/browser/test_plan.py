@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from browser.audits import make_labels
+from browser.audits import make_labels, make_pairs
 from kernelwise import guaranteed_share, plan_checks
-from kernelwise.report import label_report, read_corrections, verdicts_of
+from kernelwise.report import label_report, pair_report, read_corrections, verdicts_of
 
 pytestmark = pytest.mark.browser
 
@@ -44,9 +44,42 @@ def test_the_interval_follows_every_verdict_and_equals_that_of_python(page, audi
     assert page.current() == str(plan.rows[0])
     rng = np.random.default_rng(0)
     review(page, audit, plan, rng.choice(list("cwt"), 40, p=[0.7, 0.25, 0.05]))
-    seconds = page.run("return performance.getEntriesByName('kernelwise-guarantee').map(e => e.duration)")
-    assert np.median(seconds) < 50  # in milliseconds; a busy machine may delay single ones
     assert "If you stop now" in page.text("#guarantee")
+
+
+def test_a_verdict_takes_less_than_50_milliseconds_of_processor_time(page):
+    audit = make_labels(8000)  # more rows than there are units in the sums
+    plan = plan_checks(audit, 60, random_state=0)
+    page.open(label_report(audit, plan=plan))
+    page.driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+    times = []
+    for key in "cwtcccwccc" * 3:
+        before = busy(page)
+        page.press(key)
+        assert bounds(page)[1] > 0
+        times.append(busy(page) - before)
+    assert max(times) < 0.05
+
+
+def busy(page):
+    """Seconds of processor time that the scripts of the page have used, whatever else the machine does."""
+    metrics = page.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+    return next(one["value"] for one in metrics if one["name"] == "ScriptDuration")
+
+
+def test_pairs_have_the_same_page(page):
+    pairs = make_pairs()
+    plan = plan_checks(pairs, 20, random_state=0)
+    page.open(pair_report(pairs, plan=plan))
+    labels = []
+    for row, key in zip(plan.rows.tolist(), "cwcctcwccc" * 2, strict=True):
+        page.press(key)
+        given = int(pairs.pairs.labels[row])
+        labels.append({"c": given, "w": -given, "t": None}[key])
+        expected = guaranteed_share(pairs, plan.verdicts(labels))
+        assert bounds(page) == pytest.approx((expected.low, expected.high), abs=1e-9)
+    exported = verdicts_of(read_corrections(exported_by(page)), pairs.pairs.labels)
+    assert guaranteed_share(pairs, exported) == expected
 
 
 def test_reload_undo_and_export_keep_the_plan(page, audit):

@@ -11,6 +11,10 @@ and checked rows can. With ``g`` the given label,
 where all of ``a, b, c, c_g, d_k`` are zero without checks: the model as it was. They have normal priors around zero
 and are fitted to the labels that people found, so ten checks correct the share of wrong labels (``c``), and a hundred
 checks correct much more. A checked row itself is certain.
+
+Rows that were drawn at random tell how many labels are wrong. Rows that were *chosen* because they are suspect are
+wrong more often or less often than the model says, for reasons of their own; they have a further ``e [k = g]``, which
+no other row has. So they tell which labels are wrong, and the share of wrong labels is left to the drawn rows.
 """
 
 from dataclasses import dataclass
@@ -27,7 +31,7 @@ from ..supervision.verdicts import Verdicts
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Standard deviations of the priors: of ``a`` and ``b``, of ``c``, of each ``c_g`` and of each ``d_k``.
+#: Standard deviations of the priors: of ``a`` and ``b``, of ``c`` and ``e``, of each ``c_g`` and of each ``d_k``.
 SLOPES, SHARED, GIVEN, TRUE = 0.35, 1.5, 0.5, 0.25
 #: Probabilities are kept away from zero, so that no checked row is impossible.
 LOWEST = 1e-9
@@ -68,7 +72,13 @@ class Recalibration:
 
 
 def recalibrate(
-    belief: Array, posterior: Array, given: Index, rows: Index, truth: Index, weight: Array | None = None
+    belief: Array,
+    posterior: Array,
+    given: Index,
+    rows: Index,
+    truth: Index,
+    weight: Array | None = None,
+    chosen: NDArray[np.bool_] | None = None,
 ) -> Recalibration:
     """Fit the parameters to the true classes of some rows.
 
@@ -81,26 +91,29 @@ def recalibrate(
         The checked rows, and their true classes.
     weight : array of shape (n_checked,), optional
         How much each checked row counts.
+    chosen : array of bool of shape (n_checked,), optional
+        Which rows were chosen, while others were drawn at random.
     """
     n_classes = belief.shape[1]
     counts = np.ones((len(rows), 1)) if weight is None else weight[:, None]
+    apart = np.zeros(len(rows)) if chosen is None else chosen.astype(np.float64)
     prior, evidence = _log(belief[rows]), _log(posterior[rows]) - _log(belief[rows])
     own, true = np.eye(n_classes)[given[rows]], np.eye(n_classes)[truth]
-    spread = np.concatenate([[SLOPES, SLOPES, SHARED], np.full(n_classes, GIVEN), np.full(n_classes, TRUE)])
+    spread = np.concatenate([[SLOPES, SLOPES, SHARED, SHARED], np.full(n_classes, GIVEN), np.full(n_classes, TRUE)])
+    by_given, by_true = slice(4, 4 + n_classes), slice(4 + n_classes, None)
 
     def loss(z: Array) -> tuple[float, Array]:
-        offset = z[2] + z[3 : 3 + n_classes][given[rows]]
-        logits = (1 + z[0]) * prior + (1 + z[1]) * evidence + offset[:, None] * own + z[3 + n_classes :]
+        offset = z[2] + z[3] * apart + z[by_given][given[rows]]
+        logits = (1 + z[0]) * prior + (1 + z[1]) * evidence + offset[:, None] * own + z[by_true]
         logs = log_softmax(logits, axis=1)
         excess = counts * (np.exp(logs) - true)
         kept = np.sum(excess * own, axis=1)
-        slope = np.concatenate(
-            [[np.sum(excess * prior), np.sum(excess * evidence), kept.sum()], kept @ own, excess.sum(axis=0)]
-        )
+        shared = [np.sum(excess * prior), np.sum(excess * evidence), kept.sum(), kept @ apart]
+        slope = np.concatenate([shared, kept @ own, excess.sum(axis=0)])
         return float(-np.sum(counts * logs * true) + 0.5 * np.sum((z / spread) ** 2)), slope + z / spread**2
 
     z = minimize(loss, np.zeros(len(spread)), jac=True, method="L-BFGS-B").x
-    return Recalibration((1 + z[0], 1 + z[1]), z[2] + z[3 : 3 + n_classes], z[3 + n_classes :])
+    return Recalibration((1 + z[0], 1 + z[1]), z[2] + z[by_given], z[by_true])
 
 
 def calibrated(
@@ -117,15 +130,15 @@ def calibrated(
     weight : array of shape (n_rows,)
         From :func:`weights`.
     bounds : pair of float or None
-        The guaranteed bounds for the share of wrong labels. Rows that the model itself chose to look at need no
-        weights, since the model knows why it looked there. But if the calibrated share is out of bounds, the rows were
-        drawn for other reasons, and each counts as much as the rows it stands for.
+        The guaranteed bounds for the share of wrong labels. Drawn rows need no weights if strata follow the model,
+        since the model knows where it looks closely. But if the calibrated share is out of bounds, each drawn row counts
+        as much as the rows it stands for, and chosen rows do not count.
     """
     rows = np.flatnonzero(truth >= 0)
     if not len(rows):
         return posterior, None
     for counts in (np.ones(len(rows)), weight[rows]):
-        how = recalibrate(belief, posterior, given, rows, truth[rows], counts)
+        how = recalibrate(belief, posterior, given, rows, truth[rows], counts, weight[rows] == 0)
         found = how.posterior(belief, posterior, given)
         found[rows] = np.eye(belief.shape[1])[truth[rows]]
         if bounds is None or bounds[0] <= np.mean(1 - found[np.arange(len(given)), given]) <= bounds[1]:
@@ -159,17 +172,17 @@ def weights(checked: Verdicts | None, n_rows: int) -> Array:
     """Return how much each row counts in the calibration, if it was checked.
 
     A drawn row stands for the rows that it was drawn from, so a plan that looks closely at suspects does not make all
-    rows look suspect. A chosen row stands for itself. The drawn rows together count as many rows as they are; if no row
-    was drawn, each counts one.
+    rows look suspect. A chosen row stands for no other row and has the weight zero. The drawn rows together count as
+    many rows as they are; if no row was drawn, each counts one.
 
     >>> weights(Verdicts([0, 1, 2], ["a", "a", "a"], chance=[0.1, 0.3, 1.0]), 4).round(2).tolist()
-    [1.54, 0.46, 0.15, 0.15]
+    [1.5, 0.5, 0.0, 0.0]
     """
     stands_for = {} if checked is None else rows_stood_for(checked)
     if not stands_for:
         return np.ones(n_rows)
     unit = sum(stands_for.values()) / len(stands_for)
-    counts = np.full(n_rows, 1 / unit)
+    counts = np.zeros(n_rows)
     counts[list(stands_for)] = np.array(list(stands_for.values())) / unit
     return counts
 

@@ -65,7 +65,7 @@ def pair_report(
     if not len(pairs):
         raise ValueError("the audit holds no pairs, so there is nothing to review")
     names, table = read_ids(ids, pairs.n_samples), shown_rows(X, feature_names, pairs.n_samples)
-    given, suggested = ((labels > 0).astype(np.intp) for labels in (pairs.labels, audit.suggested))
+    given = (pairs.labels > 0).astype(np.intp)
     left, right = ([names[row] for row in rows] for rows in (pairs.rows, pairs.cols))
     rates = [
         {"name": name, "n": count, "rate": number(rate), "interval": numbers(interval or (np.nan, np.nan))}
@@ -76,7 +76,7 @@ def pair_report(
         audit,
         settings,
         given=given,
-        suggested=suggested,
+        suggested=1 - given,  # what the label should be if it is wrong
         rates=rates,
         kernel_weights=kernel_weights,
         history=history,

@@ -159,7 +159,9 @@ class PairNoise:
         for sign in (1, -1):
             given = known.labels == sign
             if not given.any():
-                raise ValueError(f"no checked pair is labelled {sign:+d}, so its precision is unknown; check some")
+                raise ValueError(
+                    f"there is no pair labelled {sign:+d} among the checked pairs; check some to know its precision"
+                )
             precision[sign] = right[given].sum() / weight[given].sum()
         given_positive = _positive_fraction(pairs)
         prior = precision[1] * given_positive + (1 - precision[-1]) * (1 - given_positive)

@@ -6,7 +6,7 @@ const tail = 0.025;
 
 /** Probabilities of 0, 1, ... errors among n rows, without a negligible end. */
 function betaBinomial(n, a, b) {
-  if (n === 0 || a === 0) return [1];
+  if (n === 0 || a === 0) return Float64Array.of(1);
   const logs = new Float64Array(n + 1);
   if (b === 0) {
     logs[n] = 1;
@@ -36,16 +36,30 @@ function quantile(cells, unit, level) {
   let most = 0;
   cells.forEach((cell, number) => (most = gain(cell) > gain(cells[most]) ? number : most));
   const enough = cells.length > 2 ? fewest : fewestOfTwo;
-  let total = [1];
-  cells.forEach(({ others, errors, right }, number) => {
+  const parts = cells.map(({ others, errors, right }, number) => {
     const drawn = errors + right;
     const one = number === most || drawn < enough;
     const shape = one ? [errors + 1, right] : [(errors * (drawn - 2)) / drawn, (right * (drawn - 2)) / drawn];
-    total = convolve(total, betaBinomial(Math.ceil(others / unit), ...shape));
+    return betaBinomial(Math.ceil(others / unit), ...shape);
   });
-  let below = 0;
-  for (let count = 0; count < total.length; count++) if ((below += total[count]) >= level - 1e-10) return count;
-  return total.length;
+  // The longest part is not convolved with the others: a few chances of the sum are enough to find the quantile.
+  const longest = parts.sort((one, other) => one.length - other.length).pop();
+  const total = parts.reduce(convolve, Float64Array.of(1));
+  for (let count = 1; count < longest.length; count++) longest[count] += longest[count - 1];
+  const below = (sum) => {
+    let chance = 0;
+    for (let count = Math.min(sum, total.length - 1); count >= 0; count--) {
+      chance += total[count] * longest[Math.min(sum - count, longest.length - 1)];
+    }
+    return chance;
+  };
+  let [low, high] = [0, total.length + longest.length - 2];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (below(middle) >= level - 1e-10) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /** Bounds for the number of errors from batches { known, strata: [{ size, drawn, errors }] }. */
