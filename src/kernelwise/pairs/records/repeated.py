@@ -42,9 +42,7 @@ def answers_differ(votes: Array) -> bool:
     return int((votes.min(axis=0) > 0).sum()) >= LEAST_DIFFERING
 
 
-def explain_repeated_answers(
-    scores: Array, votes: Array, rng: np.random.RandomState
-) -> tuple[ExplainedNoise, Array]:
+def explain_repeated_answers(scores: Array, votes: Array, rng: np.random.RandomState) -> tuple[ExplainedNoise, Array]:
     """Return the noise and the log-odds of "the same"; the parameters are those of :func:`fit_repeated_answers`.
 
     The second explanation of the noise is that the records decide and the answers do not: every answer that is not the
@@ -102,7 +100,10 @@ def fit_repeated_answers(scores: Array, votes: Array, rng: np.random.RandomState
         slopes / spread,
         np.column_stack([np.zeros(N_SETTINGS), constant]),
         np.stack(
-            [np.column_stack([1 - called_same, called_same]), np.column_stack([called_different, 1 - called_different])],
+            [
+                np.column_stack([1 - called_same, called_same]),
+                np.column_stack([called_different, 1 - called_different]),
+            ],
             axis=1,
         ),
         np.column_stack([1 - same, same]),
