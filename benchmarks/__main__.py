@@ -28,6 +28,7 @@ BENCHMARKS = (
     "cluster_completion",
     "pairs_peers",
     "linked_documents",
+    "links_scale",
     "completion",
     "pair_completion",
     "wrong_known_pairs",

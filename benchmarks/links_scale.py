@@ -13,7 +13,7 @@ from kernelwise import LinkedClustering, Pairs
 from kernelwise.metrics import normalized_mutual_info
 
 from .measure import Fresh, in_fresh_process, record
-from .pairs_real import block_links, word_counts
+from .pairs_real import block_links, numbers, word_counts
 
 TITLE = "Linked documents: growth to a million documents with ten million links"
 
@@ -41,10 +41,7 @@ def documents(n: int, *, words: bool) -> tuple[Any, Pairs, Any]:
     """Return features, links and classes."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, N_CLASSES, n)
-    if words:
-        X = word_counts(rng, y, ON_TOPIC, n_words=N_WORDS)
-    else:
-        X = rng.normal(size=(n, N_COLUMNS)) + SPREAD * rng.normal(size=(N_CLASSES, N_COLUMNS))[y]
+    X = word_counts(rng, y, ON_TOPIC, n_words=N_WORDS) if words else numbers(rng, y, SPREAD, N_COLUMNS)
     return X, block_links(rng, y, WITHIN_CLASS, 0, 2 * LINKS_PER_DOCUMENT, TAIL), y
 
 
@@ -61,8 +58,6 @@ def describe(n: int, kind: str, fresh: Fresh) -> list[dict[str, Any]]:
     return [
         record(f"{case}: NMI, {fresh.result['chosen']!r} was chosen", fresh.result["nmi"], "", at_least=0.5),
         record(f"{case}: time", fresh.seconds, "s", at_most=MOST_SECONDS if largest else None),
-        record(
-            f"{case}: peak memory", fresh.peak_bytes / 1e9, "GB", at_most=MOST_GIGABYTES if largest else None
-        ),
+        record(f"{case}: peak memory", fresh.peak_bytes / 1e9, "GB", at_most=MOST_GIGABYTES if largest else None),
         record(f"{case}: of which beyond the data", fresh.extra_bytes / 1e9, "GB"),
     ]

@@ -52,23 +52,42 @@ def helpful():
     return numbers(rng, y, 0.6), y, links(rng, y, 0.85)
 
 
-def test_links_that_agree_with_the_features_are_used(helpful):
-    X, y, pairs = helpful
-    model = fit(X, pairs)
+@pytest.fixture(scope="module")
+def model(helpful):
+    """Features and links together; tests only look at it."""
+    X, _, pairs = helpful
+    return fit(X, pairs)
+
+
+@pytest.fixture(scope="module")
+def alone(helpful):
+    """The features of the same samples, without links."""
+    return fit(helpful[0], None)
+
+
+@pytest.fixture(scope="module")
+def misled():
+    """Features, groups, and a model with random links."""
+    rng = np.random.default_rng(1)
+    y = groups()
+    X = numbers(rng, y, 1.0)
+    return X, y, fit(X, links(rng, y, CHANCE))
+
+
+def test_links_that_agree_with_the_features_are_used(helpful, model, alone):
+    _, y, _ = helpful
     assert model.links_help_
     assert model.diagnostic_["reliable"]
     assert model.diagnostic_["reason"].startswith("The links help.")
     assert model.chosen_ in model.candidates_
-    alone = normalized_mutual_info(y, fit(X, None).labels_)
-    assert normalized_mutual_info(y, model.labels_) > alone + 0.1
+    assert normalized_mutual_info(y, model.labels_) > normalized_mutual_info(y, alone.labels_) + 0.1
 
 
-@pytest.mark.parametrize("shift", [0, 1], ids=["random links", "links to another group"])
-def test_links_that_mislead_are_not_used(shift):
-    rng = np.random.default_rng(1)
-    y = groups()
-    X = numbers(rng, y, 1.0)
-    model = fit(X, links(rng, y, CHANCE if shift == 0 else 0.8, shift=shift))
+@pytest.mark.parametrize("random", [True, False], ids=["random links", "links to another group"])
+def test_links_that_mislead_are_not_used(misled, random):
+    X, y, model = misled
+    if not random:
+        model = fit(X, links(np.random.default_rng(1), y, 0.8, shift=1))
     assert not model.links_help_
     assert "so they are not used" in model.diagnostic_["reason"]
     assert normalized_mutual_info(y, model.labels_) > 0.7
@@ -101,36 +120,33 @@ def test_hubs_do_not_form_a_cluster_of_their_own():
     assert normalized_mutual_info(y, fit(numbers(rng, y, 0.6), pairs).labels_) > 0.7
 
 
-def test_the_unit_of_weights_and_repeated_links_do_not_matter(helpful):
+def test_the_unit_of_weights_and_repeated_links_do_not_matter(helpful, model):
     X, _, pairs = helpful
-    model = fit(X, pairs)
     heavy = Pairs(pairs.rows, pairs.cols, pairs.labels, n_samples=len(X), weights=7.0 * pairs.weights)
-    for same in (heavy, pairs + pairs + pairs + pairs):
-        other = fit(X, same)
-        assert other.chosen_ == model.chosen_
-        np.testing.assert_array_equal(other.labels_, model.labels_)
-        np.testing.assert_allclose(other.embedding_, model.embedding_, atol=1e-9)
+    other = fit(X, heavy + heavy + heavy + heavy)
+    assert other.chosen_ == model.chosen_
+    np.testing.assert_array_equal(other.labels_, model.labels_)
+    np.testing.assert_allclose(other.embedding_, model.embedding_, atol=1e-9)
 
 
-def test_a_link_of_almost_no_weight_changes_little(helpful):
+def test_a_link_of_almost_no_weight_changes_little(helpful, alone):
     X, y, pairs = helpful
     rng = np.random.default_rng(5)
     wrong = links(rng, y, CHANCE, per_sample=6)
     faint = Pairs(wrong.rows, wrong.cols, wrong.labels, n_samples=len(X), weights=np.full(len(wrong), 1e-9))
-    assert normalized_mutual_info(y, fit(X, pairs + faint).labels_) > normalized_mutual_info(y, fit(X, None).labels_)
+    assert normalized_mutual_info(y, fit(X, pairs + faint).labels_) > normalized_mutual_info(y, alone.labels_)
 
 
-def test_samples_in_another_order_get_the_same_clusters(helpful):
+def test_samples_in_another_order_get_the_same_clusters(helpful, model):
     X, _, pairs = helpful
     order = np.random.default_rng(6).permutation(len(X))
     shuffled = fit(X[order], pairs.restrict(order))
     assert shuffled.links_help_
-    assert normalized_mutual_info(fit(X, pairs).labels_[order], shuffled.labels_) > 0.9
+    assert normalized_mutual_info(model.labels_[order], shuffled.labels_) > 0.9
 
 
-def test_the_seed_determines_everything_and_models_can_be_stored(helpful):
+def test_the_seed_determines_everything_and_models_can_be_stored(helpful, model):
     X, _, pairs = helpful
-    model = fit(X, pairs)
     again = clone(model).fit(X, pairs=pairs)
     assert str(again.candidates_) == str(model.candidates_)
     np.testing.assert_array_equal(again.embedding_, model.embedding_)
@@ -138,31 +154,29 @@ def test_the_seed_determines_everything_and_models_can_be_stored(helpful):
     np.testing.assert_array_equal(stored.predict(X), model.predict(X))
 
 
-def test_without_links_the_features_decide(helpful):
+def test_without_links_the_features_decide(helpful, alone):
     X, _, pairs = helpful
-    model = fit(X, None)
-    assert not model.links_help_
-    assert set(model.candidates_) == {"features", "features, unit rows"}
-    assert "no links" in model.diagnostic_["reason"]
+    assert not alone.links_help_
+    assert set(alone.candidates_) == {"features", "features, unit rows"}
+    assert "no links" in alone.diagnostic_["reason"]
     apart = Pairs(pairs.rows, pairs.cols, -pairs.labels, n_samples=len(X))
     with pytest.warns(UserWarning, match="no positive pair"):
         only_negative = fit(X, apart)
-    np.testing.assert_array_equal(only_negative.labels_, model.labels_)
+    np.testing.assert_array_equal(only_negative.labels_, alone.labels_)
 
 
-def test_negative_pairs_change_nothing(helpful):
+def test_negative_pairs_change_nothing(helpful, model):
     X, _, pairs = helpful
     negative = Pairs([0, 1, 2], [1, 2, 3], [-1, -1, -1], n_samples=len(X))
-    np.testing.assert_array_equal(fit(X, pairs + negative).labels_, fit(X, pairs).labels_)
+    np.testing.assert_array_equal(fit(X, pairs + negative).labels_, model.labels_)
 
 
-def test_a_fixed_depth_chooses_nothing(helpful):
+def test_a_fixed_depth_chooses_nothing(helpful, alone):
     X, _, pairs = helpful
-    model = fit(X, pairs)
-    model.set_params(depth=3).fit(X, pairs=pairs)
-    assert not hasattr(model, "chosen_")
+    fixed = pickle.loads(pickle.dumps(alone)).set_params(depth=3).fit(X, pairs=pairs)
+    assert not hasattr(fixed, "chosen_")
     as_before = fit(X, pairs, row_normalize=False)
-    np.testing.assert_array_equal(as_before.labels_, model.labels_)
+    np.testing.assert_array_equal(as_before.labels_, fixed.labels_)
     with pytest.raises(ValueError, match=r"row_normalize must be.*'yes'"):
         fit(X, pairs, row_normalize="yes")
 
@@ -202,12 +216,24 @@ def test_new_documents_are_placed_by_features_and_by_links(helpful):
         model.predict(X[new], links=np.ones((40, 3)))
 
 
-def test_without_use_of_links_a_sample_of_fit_is_predicted_as_in_fit():
-    rng = np.random.default_rng(1)
-    y = groups()
-    X = numbers(rng, y, 1.0)
-    model = fit(X, links(rng, y, CHANCE))
+def test_without_use_of_links_a_sample_of_fit_is_predicted_as_in_fit(misled):
+    X, _, model = misled
     np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_more_samples_are_judged_on_a_sample_in_single_precision(helpful, model, monkeypatch):
+    """Large data: directions, k-means and bits come from some of the rows, and the clusters are much the same."""
+    X, y, pairs = helpful
+    for module in ("choice", "clustering"):
+        monkeypatch.setattr(f"kernelwise.links.{module}.MANY_ROWS", 120)
+    some = fit(X, pairs)
+    assert some.embedding_.dtype == np.float32
+    assert some.links_help_
+    assert some.labels_.shape == y.shape
+    assert normalized_mutual_info(model.labels_, some.labels_) > 0.8
+    np.testing.assert_array_equal(
+        np.argmin(((some.embedding_[:, None] - some.cluster_centers_) ** 2).sum(2), 1), some.labels_
+    )
 
 
 @pytest.mark.parametrize("candidate", CANDIDATES, ids=lambda candidate: candidate.name)

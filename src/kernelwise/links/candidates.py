@@ -65,18 +65,21 @@ class Embedding:
 
     @classmethod
     def fit(cls, candidate: Candidate, steps: Sequence[Array], walks: Array | None, count: int) -> "Embedding":
-        """Find the leading directions; ``steps`` are Z_0, Z_1, ... and ``walks`` the factors of walks."""
-        used = [steps[t] for t in candidate.depths]
+        """Find the leading directions; ``steps`` are Z_0, Z_1, ... and ``walks`` the factors of walks.
+
+        The directions have the precision of the steps.
+        """
+        used, precision = [steps[t] for t in candidate.depths], steps[0].dtype
         centred = candidate.scaling == "centred"
-        centres = tuple(rows.mean(axis=0) if centred else np.zeros(rows.shape[1]) for rows in used)
+        centres = tuple(rows.mean(axis=0) if centred else np.zeros(rows.shape[1], precision) for rows in used)
         parts = tuple(
-            directions_of_gram(rows.T @ rows - len(rows) * np.outer(centre, centre), count)[1]
+            directions_of_gram(rows.T @ rows - len(rows) * np.outer(centre, centre), count)[1].astype(precision)
             for rows, centre in zip(used, centres, strict=True)
         )
         found = cls(candidate, centres, parts, np.zeros(0), np.zeros((0, 0)))
         gram = sum(rows.T @ rows for rows in found._blocks(steps, walks))
         singular_values, directions = directions_of_gram(np.asarray(gram), count)
-        return replace(found, singular_values=singular_values, directions=directions)
+        return replace(found, singular_values=singular_values, directions=directions.astype(precision))
 
     def place(self, steps: Sequence[Array], walks: Array | None) -> Array:
         """Coordinates of documents, of ``fit`` or new ones, from their smoothed features and factors of walks."""
@@ -92,5 +95,5 @@ class Embedding:
                 for t, centre, directions in zip(self.candidate.depths, self.centres, self.parts, strict=True)
             ]
             if self.candidate.walks and walks is not None:
-                rows.append(walks[block])
+                rows.append(walks[block].astype(rows[0].dtype))
             yield np.hstack(rows if self.candidate.scaling == "none" else [normalize(part) for part in rows])

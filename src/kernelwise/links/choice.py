@@ -163,7 +163,7 @@ def gather_evidence(
 def settle(
     finalists: Sequence[Candidate], steps: Sequence[Array], walks: Array | None, links: Any, n_clusters: int, **how: Any
 ) -> tuple[Clusters, dict[str, float]]:
-    """The clusters with the most bits of features and links, where all data find and judge, and the bits by finalist."""
+    """The clusters with the most bits of features and links, where all data find and judge, and all bits."""
     embedding_dim, n_init, rng = how["embedding_dim"], how["n_init"], how["rng"]
     sample = sampled(len(steps[0]), n_clusters, rng)
     judge = FeatureJudge(steps[0][sample])

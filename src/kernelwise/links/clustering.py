@@ -95,7 +95,8 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         between the best candidate with links and the best one without is larger than twice its standard error.
         "margin_bits" and "margin_standard_error" are these two figures, if there are links.
     embedding_ : ndarray of shape (n_samples, embedding_dim)
-        A Dask array where X is on a cluster.
+        A Dask array where X is on a cluster. In single precision for more than 20,000 documents, if something was
+        chosen.
     cluster_centers_ : ndarray of shape (n_clusters, embedding_dim)
         The centres in the embedding.
     singular_values_ : ndarray of shape (embedding_dim,)

@@ -32,8 +32,8 @@ WINDOW = 10
 RANK = 64
 #: Pairs of ends that are drawn for every link, and the most that are drawn, which bounds time and memory.
 DRAWS_PER_LINK, MAX_DRAWS = 100, 5_000_000
-#: Power iterations of the randomised decomposition.
-POWER_ITERATIONS = 3
+#: Power iterations of the randomised decomposition; of many documents, one iteration finds the leading vectors.
+POWER_ITERATIONS, MANY_DOCUMENTS = 3, 20_000
 
 
 def walk_factors(links: Any, rng: np.random.RandomState) -> Array:
@@ -47,7 +47,8 @@ def walk_factors(links: Any, rng: np.random.RandomState) -> Array:
     if not links.nnz:
         return np.zeros((n_samples, rank))
     meetings = _more_than_chance(*_drawn_ends(links, rng), np.asarray(links.sum(axis=1)))
-    left, values, _ = randomized_svd(meetings, rank, n_iter=POWER_ITERATIONS, random_state=rng)
+    n_iter = POWER_ITERATIONS if n_samples <= MANY_DOCUMENTS else 1
+    left, values, _ = randomized_svd(meetings, rank, n_iter=n_iter, random_state=rng)
     return np.asarray(left * np.sqrt(values), dtype=np.float64)
 
 

@@ -9,8 +9,9 @@ they do not: people who see a hard pair and know the truth agree, and people who
    + \big(1 - \sigma(\alpha s_i + \beta)\big)\, e_-^{n_i^+} (1 - e_-)^{n_i^-},
 
 where :math:`e_+` is the chance that a pair of one entity is called different, and :math:`e_-` that two entities are
-called the same. The posterior of :math:`(\log \alpha, \beta, \operatorname{logit} 2 e_+, \operatorname{logit} 2 e_-)` is
-approximated by a normal distribution around its mode, with a weak normal prior, and settings are drawn from it.
+called the same. The posterior of :math:`\log \alpha`, :math:`\beta`, :math:`\operatorname{logit} 2 e_+` and
+:math:`\operatorname{logit} 2 e_-` is approximated by a normal distribution around its mode, with a weak normal prior,
+and settings are drawn from it.
 """
 
 import numpy as np
@@ -92,19 +93,14 @@ def fit_repeated_answers(scores: Array, votes: Array, rng: np.random.RandomState
     deviations = vectors / np.sqrt(np.maximum(values, PRIOR_SPREAD**-2))
     points = mode + rng.normal(size=(N_SETTINGS, len(mode))) @ deviations.T
     slopes, offsets = np.exp(points[:, 0]), points[:, 1]
-    called_different, called_same = 0.5 * expit(points[:, 2:]).T
+    flips = 0.5 * expit(points[:, 2:])  # of pairs that are the same, and of pairs that differ
+    kept = 1.0 - flips
     same = expit(slopes[:, None] * standard + offsets[:, None]).mean(axis=1)
     constant = offsets - slopes * mean / spread
     return NoisePosterior(
         np.full(N_SETTINGS, 1.0 / N_SETTINGS),
         slopes / spread,
         np.column_stack([np.zeros(N_SETTINGS), constant]),
-        np.stack(
-            [
-                np.column_stack([1 - called_same, called_same]),
-                np.column_stack([called_different, 1 - called_different]),
-            ],
-            axis=1,
-        ),
+        np.stack([np.column_stack([kept[:, 1], flips[:, 1]]), np.column_stack([flips[:, 0], kept[:, 0]])], axis=1),
         np.column_stack([1 - same, same]),
     )
