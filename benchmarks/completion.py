@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelwise import complete_matrix
+from kernelwise import Pairs, TransitiveClosure, complete_matrix
 from kernelwise.baselines import singular_value_thresholding, soft_impute
 
 from .measure import in_fresh_process, record
@@ -16,6 +16,8 @@ from .measure import in_fresh_process, record
 TITLE = "Matrix completion (CPU seconds; every row and column of the blocks has a one among its observed entries)"
 
 Array = NDArray[np.float64]
+
+CLOSURE = "closure"
 
 
 def run() -> list[dict[str, Any]]:
@@ -39,6 +41,7 @@ def measure_blocks(*, n: int, n_classes: int = 6, share: float = 0.1) -> list[di
             singular_value_thresholding(*observed, threshold=1.25 * n, tol=1e-3, max_iter=60).matrix
         ),
         "soft-impute": lambda: soft_impute(*observed, penalty=0.2, n_penalties=5, tol=1e-3, max_iter=200).matrix,
+        CLOSURE: lambda: closed_blocks(rows, cols, values, n),
     }
     size, rows_of_table, seconds = f"{n} x {n}, rank {n_classes}, {share:.0%} observed", [], {}
     for name, method in methods.items():
@@ -55,7 +58,7 @@ def measure_blocks(*, n: int, n_classes: int = 6, share: float = 0.1) -> list[di
     ratios = [
         record(f"{size}: times faster than {name}", spent / seconds["factors"], "", at_least=10)
         for name, spent in seconds.items()
-        if name != "factors"
+        if name not in ("factors", CLOSURE)
     ]
     return rows_of_table + ratios
 
@@ -64,6 +67,7 @@ def measure_pairs(*, n: int, n_classes: int = 2, share: float = 0.1) -> list[dic
     """Complete who shares a class with whom, in a process of its own."""
     fresh = in_fresh_process(complete_pairs, prepare=partial(pair_entries, n, n_classes, share))
     gap, wrong, rank = fresh.result
+    logic = in_fresh_process(close_pairs, prepare=partial(pair_entries, n, n_classes, share))
     size = f"{n:,} samples, {n_classes} classes, {share:.0%} of the pairs"
     return [
         record(f"{size}: seconds", fresh.seconds, "s", at_most=60),
@@ -71,6 +75,8 @@ def measure_pairs(*, n: int, n_classes: int = 2, share: float = 0.1) -> list[dic
         record(f"{size}: relative duality gap", gap, "", at_most=1e-4),
         record(f"{size}: wrong among 100,000 pairs", wrong, "", at_most=0),
         record(f"{size}: rank found", rank, ""),
+        record(f"{size}: {CLOSURE}, seconds", logic.seconds, "s"),
+        record(f"{size}: {CLOSURE}, wrong among 100,000 pairs", logic.result, ""),
     ]
 
 
@@ -90,11 +96,32 @@ def measure_growth(*, sizes: tuple[int, ...], n_classes: int = 2, share: float =
 
 def complete_pairs(rows: Array, cols: Array, same: Array, labels: Array) -> tuple[float, int, int]:
     """Return the gap, the errors among random pairs, and the rank."""
-    n, rng = len(labels), np.random.default_rng(1)
+    n = len(labels)
     completion = complete_matrix(rows, cols, same, (n, n), symmetric=True, random_state=0)
-    left, right = rng.integers(0, n, 100_000), rng.integers(0, n, 100_000)
+    left, right = questions(n)
     wrong = (completion.entries(left, right) > 0.5) != (labels[left] == labels[right])
     return completion.certificate.relative_gap, int(wrong.sum()), completion.rank
+
+
+def close_pairs(rows: Array, cols: Array, same: Array, labels: Array) -> int:
+    """Return the errors of what the pairs imply by logic among the same pairs; where nothing follows: different."""
+    known = Pairs(rows, cols, np.where(same > 0, 1, -1), n_samples=len(labels))
+    left, right = questions(len(labels))
+    answers = TransitiveClosure().fit(pairs=known).predict_pairs(left, right)
+    return int(np.sum((answers > 0) != (labels[left] == labels[right])))
+
+
+def closed_blocks(rows: Array, cols: Array, values: Array, n: int) -> Array:
+    """Return what the entries imply by logic, each a pair of a row and a column; 0 where nothing follows."""
+    known = Pairs(rows, n + cols, np.where(values > 0, 1, -1), n_samples=2 * n)
+    group = TransitiveClosure().fit(pairs=known).groups_
+    return (group[:n, None] == group[None, n:]).astype(float)
+
+
+def questions(n: int) -> tuple[Array, Array]:
+    """Return the two ends of 100,000 random pairs."""
+    rng = np.random.default_rng(1)
+    return rng.integers(0, n, 100_000), rng.integers(0, n, 100_000)
 
 
 def block_entries(n: int, n_classes: int, share: float, seed: int) -> tuple[Array, Array, Array, Array]:

@@ -74,7 +74,7 @@ def test_an_exact_block_in_the_span_gives_back_the_whole_matrix(rng):
 def random_problem(rng, m=15, k=4, n_known=50, penalty=0.3):
     left = np.linalg.qr(rng.normal(size=(m, k)))[0]
     rows, cols = np.triu_indices(m, 1)
-    chosen = rng.permutation(len(rows))[:n_known]
+    chosen = np.sort(rng.permutation(len(rows))[:n_known])
     values, weights = rng.random(n_known), rng.uniform(0.5, 2.0, n_known)
     return CoreProblem(left, KnownBlock(np.arange(m), rows[chosen], cols[chosen], values, weights), penalty)
 

@@ -3,9 +3,13 @@
 Nothing here calls the code that computed the certificate: the formulas are those of the docstrings.
 """
 
+import re
+from pathlib import Path
+
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.linalg
 
 import kernelwise as kw
 from kernelwise import PairCompleter, Pairs, complete_matrix
@@ -106,16 +110,54 @@ def test_completion_certifies_the_matrix_that_it_returns(options, penalty, max_i
     assert norm <= completion.certificate.primal <= norm + both * np.abs(error).sum() * (1 + 1e-9)
 
 
-def test_a_debiased_matrix_has_its_own_certificate():
+@pytest.mark.parametrize(("share", "recovered"), [(0.4, True), (0.15, False)])
+def test_a_debiased_matrix_has_its_own_certificate_and_status(share, recovered):
     rng = np.random.default_rng(1)
     y = rng.permutation(60) % 3
-    seen = rng.random((60, 60)) < 0.25
-    rows, cols = np.nonzero(seen)
+    rows, cols = np.nonzero(rng.random((60, 60)) < share)
     values = (y[rows] == y[cols]).astype(float)
     found = complete_matrix(rows, cols, values, (60, 60), debias=True, tol=1e-2, random_state=0)
     norm = np.linalg.svd(found.to_dense(), compute_uv=False).sum()
     error = np.abs(found.entries(rows, cols) - values)
     assert norm <= found.certificate.primal <= norm + error.sum() + 1e-9
+    assert found.converged == (found.certificate.relative_gap <= 1e-2) == recovered
+    assert found.status == ("converged" if recovered else "refitted")
+    before = found.history[-1]
+    assert before.primal - before.dual <= 1e-2 * before.primal
+
+
+def test_a_basis_that_is_zero_at_the_known_pairs_certifies_the_loss_of_nothing():
+    S = np.zeros((8, 8))
+    S[:3, :3] = 1.0
+    known = Pairs([4, 5, 6], [5, 6, 7], [1, 1, -1], n_samples=8)
+    with pytest.warns(UserWarning, match="determine only 0"):
+        model = PairCompleter(1, random_state=0).fit(S, pairs=known)
+    assert direct_objective(model, known, model.core_) == model.certificate_.primal == model.certificate_.dual == 2.0
+    assert not model.factor_.any()
+
+
+def test_the_readme_says_the_gaps_that_its_public_attributes_give():
+    """The lower bound is made anew as well: a multiple of the residuals of the solution, feasible for the dual."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (code,) = (
+        block for block in re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL) if "PairCompleter" in block
+    )
+    names = {}
+    exec(code, names)
+    model, known = names["model"], names["known"]
+    printed = [float(text) for text in re.findall(r"relative_gap\)  # ([\d.e-]+):", code)]
+    U, c = model.basis_[model.labelled_], model.penalty_
+    rows, cols, values, weights = values_of(known, model.labelled_, model.noise_rate_)
+    multipliers = 2.0 * weights * (values - np.einsum("tk,tk->t", U[rows] @ model.penalised_core_, U[cols]))
+    sums = np.einsum("t,tk,tl->kl", multipliers, U[rows], U[cols])
+    largest = scipy.linalg.eigh(0.5 * (sums + sums.T), U.T @ U, eigvals_only=True)[-1]
+    feasible = multipliers * min(1.0, c / largest)
+    bound = feasible @ values - 0.25 * feasible @ (feasible / weights)
+    for core, gap in zip((model.core_, model.penalised_core_), printed, strict=True):
+        value = direct_objective(model, known, core)
+        assert (value - model.certificate_.dual) / value == pytest.approx(gap, rel=0.15)
+    assert model.certificate_.dual <= direct_objective(model, known, model.penalised_core_)
+    assert bound == pytest.approx(model.certificate_.dual, rel=1e-3)
 
 
 # Weights of kernels.
@@ -164,16 +206,19 @@ def test_classifiers_certify_the_function_that_they_return(name):
     assert not model.converged_ or model.dual_gap_ <= model.get_params()["tol"] * model.objective_ * (1 + 1e-9)
 
 
-def test_the_best_case_certifies_the_function_for_the_labels_that_it_trusts():
-    """The trust is what the losses of the function ask for, so the objective is at most the certified one."""
+@pytest.mark.parametrize("tol", [0.1, 1e-2, 1e-4, 1e-8])
+@pytest.mark.parametrize("alpha", [0.05, 0.005])
+def test_the_best_case_certifies_the_function_for_the_labels_that_it_trusts(alpha, tol):
+    """The trust is what the losses of the function ask for, so the objective is the certified one to ``tol``."""
     grams, y = heart_grams()
-    model = kw.BestCaseMKLClassifier("precomputed", alpha=0.05, noise_rate=0.2, probability=False, random_state=0)
+    model = kw.BestCaseMKLClassifier(
+        "precomputed", alpha=alpha, noise_rate=0.2, tol=tol, probability=False, random_state=0
+    )
     model.fit(grams, y)
     losses = np.sort(np.maximum(0.0, 1.0 - np.where(y == model.classes_[1], 1, -1) * model.decision_function(grams)))
     trust = np.clip(model.budget_ * len(y) - np.arange(len(y)), 0.0, 1.0) * (losses < 1)
-    value = 0.5 * 0.05 * norms_of_parts(model, grams).sum() ** 2 + np.mean(trust * losses + 1.0 - trust)
-    assert value <= model.objective_ * (1 + 1e-9)
-    assert value == pytest.approx(model.objective_, rel=1e-2)
+    value = 0.5 * alpha * norms_of_parts(model, grams).sum() ** 2 + np.mean(trust * losses + 1.0 - trust)
+    assert model.objective_ * (1 - tol - 1e-9) <= value <= model.objective_ * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("options", [{}, {"fit_intercept": True}, {"alpha": 0.01}])

@@ -1,5 +1,6 @@
 """SC with constraints: spectral clustering of a similarity whose entries of known pairs are replaced."""
 
+from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,12 +11,15 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags, check_random_state
 
 from ..checks import check_choice, check_count
+from ..completion.core import MANY_KNOWN
 from ..completion.known_block import known_block
+from ..completion.matrix.observed import ENTRIES_AT_ONCE, sample_product
 from ..completion.similarity import is_operator, n_samples_of, symmetric_part
 from ..kernels import build_bank, resolve_kernels
 from ..kernels.precomputed import is_precomputed
 from ..samples import read_samples
 from ..spectral import GramFactor, assign_clusters, spectral_basis
+from ..spectral.eigenpairs import as_float
 from ..spectral.embedding import possible_normalization
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
@@ -25,7 +29,7 @@ __all__ = ["ConstrainedSpectralClustering"]
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-#: Entries of an operator are read this many columns at a time.
+#: Where whole columns are computed, this many are computed at a time.
 COLUMNS = 64
 
 
@@ -203,26 +207,35 @@ def entries(similarity: Any, rows: IntArray, cols: IntArray) -> Array:
     >>> entries(GramFactor(np.array([[1.0], [2.0]])), np.array([0, 1]), np.array([1, 1]))
     array([2., 4.])
     """
+    n_samples = n_samples_of(similarity)
     if isinstance(similarity, LinearOperator):
-        return _operator_entries(similarity, rows, cols)
+
+        def columns(block: IntArray, n_rows: int) -> Array:
+            units = np.zeros((n_samples, len(block)))
+            units[block, np.arange(len(block))] = 1.0
+            return (similarity @ units)[:n_rows]
+
+        return _entries_by_columns(columns, rows, cols)
     if isinstance(similarity, GramFactor):
-        left: Any = similarity.factor[rows]
-        right: Any = similarity.factor[cols]
-        product = left.multiply(right).sum(axis=1) if sp.issparse(left) else np.einsum("tk,tk->t", left, right)
-        return np.asarray(product).ravel()
+        factor = as_float(similarity.factor)
+        if not sp.issparse(factor):
+            return sample_product(factor, factor, rows, cols)
+        if len(rows) >= MANY_KNOWN * n_samples * len(np.unique(cols)):  # then whole columns cost less
+            return _entries_by_columns(lambda block, n_rows: factor[:n_rows] @ factor[block].toarray().T, rows, cols)
+        pieces = (slice(start, start + ENTRIES_AT_ONCE) for start in range(0, len(rows), ENTRIES_AT_ONCE))
+        products = [factor[rows[piece]].multiply(factor[cols[piece]]).sum(axis=1) for piece in pieces]
+        return np.concatenate([np.zeros(0), *products])
     found: Any = similarity[rows, cols]
     return np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64).ravel()
 
 
-def _operator_entries(operator: LinearOperator, rows: IntArray, cols: IntArray) -> Array:
-    """Return single entries of an operator, with one product per column."""
+def _entries_by_columns(columns: Callable[[IntArray, int], Array], rows: IntArray, cols: IntArray) -> Array:
+    """Return single entries of a matrix of which ``columns(block, n_rows)`` computes the first rows of some columns."""
     needed, position = np.unique(cols, return_inverse=True)
+    order = np.argsort(position, kind="stable")
     found = np.empty(len(rows))
     for start in range(0, len(needed), COLUMNS):
-        block = needed[start : start + COLUMNS]
-        units = np.zeros((operator.shape[0], len(block)))
-        units[block, np.arange(len(block))] = 1.0
-        columns = operator @ units
-        wanted = (position >= start) & (position < start + len(block))
-        found[wanted] = columns[rows[wanted], position[wanted] - start]
+        wanted = order[slice(*np.searchsorted(position, [start, start + COLUMNS], sorter=order))]
+        part = columns(needed[start : start + COLUMNS], int(rows[wanted].max()) + 1)
+        found[wanted] = part[rows[wanted], position[wanted] - start]
     return found

@@ -44,7 +44,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..optim import Certificate, HistoryRow, SolverResult, Status
@@ -161,29 +160,27 @@ class CoreProblem:
     def entries(self, core: Array) -> Array:
         """The values of ``V C V^T`` on the known entries."""
         rows, cols, moved = self.block.rows, self.block.cols, self.left @ core
-        if self._many_per_row:  # then products of whole rows cost less than gathering single entries
+        if self.block.share >= MANY_KNOWN:  # then products of whole rows cost less than gathering single entries
             found, size = np.empty(len(rows)), max(1, CHUNK_VALUES // len(self.left))
             for first in range(0, len(self.left), size):
-                part = slice(*np.searchsorted(rows, [first, first + size]))
-                found[part] = (moved[first : first + size] @ self.left.T)[rows[part] - first, cols[part]]
+                last = min(first + size, len(self.left))
+                part = slice(*self.block.row_starts[[first, last]])
+                later = self.left[first:]  # no known entry is below the diagonal
+                flat = (rows[part] - first) * len(later) + (cols[part] - first)
+                np.take(moved[first:last] @ later.T, flat, out=found[part])
             return found
         return sample_product(moved, self.left, rows, cols)
 
-    @cached_property
-    def _many_per_row(self) -> bool:
-        return self.block.share >= MANY_KNOWN and bool(np.all(np.diff(self.block.rows) >= 0))
-
     def with_penalty(self, penalty: float) -> "CoreProblem":
-        """The same problem with another penalty; values that do not depend on the penalty are not computed again."""
+        """The same problem with another penalty; the curvature, which does not depend on it, is not computed again."""
         other = replace(self, penalty=penalty)
-        vars(other).update({name: vars(self)[name] for name in ("curvature", "_many_per_row") if name in vars(self)})
+        if "curvature" in vars(self):
+            vars(other)["curvature"] = self.curvature
         return other
 
     def adjoint(self, multipliers: Array) -> Array:
         """``A*(y)``."""
-        n_labelled = len(self.left)
-        sparse = sp.csr_array((multipliers, (self.block.rows, self.block.cols)), shape=(n_labelled, n_labelled))
-        moved: Array = self.left.T @ np.asarray(sparse @ self.left)
+        moved: Array = self.left.T @ np.asarray(self.block.matrix(multipliers) @ self.left)
         return 0.5 * (moved + moved.T)
 
     def value(self, core: Array, residual: Array) -> float:

@@ -71,11 +71,13 @@ class CoreFitter:
         (5) gives if the completed block is not, the positive part is kept: no label matrix has a negative eigenvalue.
         """
         coordinates = labelled_basis(labelled)
-        if coordinates.rank == 0:  # the basis is zero on all labelled samples: they determine nothing
-            s, zero = labelled.shape[1], Certificate(0.0, 0.0)
-            nothing = np.zeros((s, 0)), np.zeros((len(block.index), 0))
-            return FittedCore(*nothing, 0, 0.0, zero, zero, np.zeros((s, s)), 0, True)
         corrected = block.corrected(self.noise_rate)
+        if coordinates.rank == 0:  # the basis is zero on all labelled samples, so that all cores fit alike
+            loss = float(corrected.weights @ corrected.values**2)
+            bounds = Certificate(loss, loss) if completion is None else completion.certificate
+            solution = np.zeros((labelled.shape[1],) * 2) if completion is None else None
+            nothing = np.zeros((labelled.shape[1], 0)), np.zeros((len(block.index), 0)), 0, 0.0
+            return FittedCore(*nothing, bounds, bounds, solution, 0, completion is None or completion.converged)
         if completion is not None:
             penalty = noise_penalty(block, self.noise_rate) if self.penalty is None else float(self.penalty)
             core = reconstruct_core(coordinates, *unshrunk_factors(completion, penalty, block.share))

@@ -1,8 +1,10 @@
 """The entries of the label matrix that known pairs give, with or without flipped labels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..supervision import Pairs
@@ -22,7 +24,8 @@ class KnownBlock:
     index : int array of shape (m,)
         The labelled samples, which are the samples that occur in a pair, in ascending order.
     rows, cols : int array of shape (n_known,)
-        Positions of the known entries in ``index``, ``rows < cols``, each entry once; the diagonal is known to be one.
+        Positions of the known entries in ``index``, ``rows < cols``, each entry once and row after row; the diagonal is
+        known to be one.
     values : array of shape (n_known,)
         1 for the same class, 0 for different classes, a number in between where pairs contradict each other.
     weights : array of shape (n_known,)
@@ -45,10 +48,20 @@ class KnownBlock:
         m = len(self.index)
         return 2.0 * len(self.rows) / (m * (m - 1))
 
+    @cached_property
+    def row_starts(self) -> IntArray:
+        """Where the entries of each row begin, and the number of entries at the end."""
+        return np.searchsorted(self.rows, np.arange(len(self.index) + 1))
+
+    def matrix(self, entries: Array) -> sp.csr_array:
+        """The m x m matrix with these numbers at the known entries, which are above the diagonal."""
+        m = len(self.index)
+        return sp.csr_array((entries, self.cols, self.row_starts), shape=(m, m))
+
     def corrected(self, noise_rate: float) -> "KnownBlock":
         r"""Values :math:`(z - e) / (1 - 2 e)`, which are right in the mean if a fraction e of the labels is flipped."""
         values = (self.values - noise_rate) / (1.0 - 2.0 * noise_rate)
-        return KnownBlock(self.index, self.rows, self.cols, values, self.weights)
+        return replace(self, values=values)
 
     def among(self, kept: NDArray[np.bool_]) -> "KnownBlock":
         """The block of some entries; samples that occur in none of these entries are left out."""

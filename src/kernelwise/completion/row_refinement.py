@@ -118,7 +118,5 @@ def _missing_direction(rows: Array, block: KnownBlock) -> Array | None:
 
 def _symmetric(block: KnownBlock, known: Array, diagonal: Array) -> sp.csr_array:
     """The symmetric sparse matrix with the given entries at the known pairs and on the diagonal."""
-    m = len(diagonal)
-    left = np.concatenate([block.rows, block.cols, np.arange(m)])
-    right = np.concatenate([block.cols, block.rows, np.arange(m)])
-    return sp.csr_array((np.concatenate([known, known, diagonal]), (left, right)), shape=(m, m))
+    upper = block.matrix(known)
+    return sp.csr_array(upper + upper.T + sp.diags_array(diagonal))

@@ -49,7 +49,7 @@ def alternate(
     budget: float,
     tol: float,
 ) -> SolverResult[MKLPoint]:
-    """Alternate from a first trust p until the objective falls by less than ``tol``, relatively.
+    """Alternate from a first trust p until a new p would lower the objective by at most ``tol``, relatively.
 
     ``problem_given(p)`` is the convex problem for a given p, and ``solve`` may start from the kernels that the previous
     solution used. ``budget`` is in the units of ``weight``. The certificate of the result bounds the convex problem for
@@ -58,22 +58,23 @@ def alternate(
     started = time.perf_counter()
     history: list[HistoryRow] = []
     active: NDArray[np.intp] | None = None
-    previous = np.inf
     while True:
         problem = problem_given(trust)
         result = solve(problem, active)
         active = result.point.active
-        # Samples that are not trusted cost one each, whatever f is.
+        # Samples that are not trusted cost one each, for every f.
         cost = float(weight @ (1.0 - trust)) / problem.mass
         bounds = Certificate(result.certificate.primal + cost, result.certificate.dual + cost)
         history.append(HistoryRow(len(history) + 1, time.perf_counter() - started, bounds.primal, bounds.dual))
         losses = np.maximum(0.0, 1.0 - problem.y * problem.decisions(result.point))
         update = trusted_share(losses, weight, budget)
-        settled = previous - bounds.primal <= tol * bounds.primal or not (update > 0).any()
+        gain = float(weight @ ((update - trust) * (1.0 - losses))) / problem.mass
+        allowed = weight @ trust <= budget * (1.0 + 1e-12)  # the first trust may be above the budget
+        settled = (allowed and gain <= tol * bounds.primal) or not (update > 0).any()
         if settled or len(history) == MAX_ALTERNATIONS:
             status = result.status if settled else Status.MAX_ITER
             return SolverResult(result.point, bounds, status, len(history), tuple(history))
-        trust, previous = update, bounds.primal
+        trust = update
 
 
 class BestCaseMKLClassifier(MKLClassifier):
@@ -84,8 +85,9 @@ class BestCaseMKLClassifier(MKLClassifier):
         \quad p \in [0, 1]^n, \; \sum_i p_i \le \rho
 
     The baseline of [1]_, after [2]_. The problem is not convex: the method alternates between f and p from several
-    starts, and keeps the best local minimum. ``dual_gap_`` certifies the functions for the final p; a better p may
-    exist.
+    starts, and keeps the best local minimum. ``objective_`` is the objective for the final p, which is within ``tol``
+    of the objective for the best p given f: one for the smallest losses below one, until the budget is spent.
+    ``dual_gap_`` bounds how much a better f could gain for the final p; another f and p together may gain more.
 
     Parameters
     ----------

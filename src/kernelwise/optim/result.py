@@ -27,6 +27,7 @@ class Status(StrEnum):
     MAX_ITER = "max_iter"  #: The iterations ran out first.
     ESTIMATED = "estimated"  #: The gap is reached by an estimate of a bound; the estimate is not proven.
     STALLED = "stalled"  #: Rounding, or an inexact sub-solver, keeps the gap from closing further.
+    REFITTED = "refitted"  #: The gap was reached, and the point was then moved away from the optimum, as asked.
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ __all__ = ["Completion", "complete_matrix"]
 DENSE_BYTES = 2**31
 #: The relative error of a debiased matrix on exact observations may be this large, or as large as the error before.
 GOOD_FIT = 1e-5
+#: The gap ``tol`` is reached, with proof or by an estimate.
+CLOSED = (Status.CONVERGED, Status.ESTIMATED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,8 @@ class Completion:
     status : Status
         Why the solver stopped. "estimated" instead of "converged": the bounds rest on eigenvalues that Lanczos
         iteration has estimated, because the matrix is too large for a proof (more than 500 rows and columns), or
-        there is no upper bound, because a part of the diagonal of a definite matrix is observed.
+        there is no upper bound, because a part of the diagonal of a definite matrix is observed. "refitted": the
+        solution of the convex problem had the gap ``tol``, and the debiased matrix, which is returned, has not.
     n_iter : int
         Iterations done.
     history : tuple of HistoryRow
@@ -83,8 +86,8 @@ class Completion:
 
     @property
     def converged(self) -> bool:
-        """Whether the solver reached the gap ``tol``; never without two finite bounds."""
-        return self.status in (Status.CONVERGED, Status.ESTIMATED) and math.isfinite(self.certificate.gap)
+        """Whether the matrix that is returned has a finite gap of at most ``tol``."""
+        return self.status in CLOSED and math.isfinite(self.certificate.gap)
 
     @property
     def nuclear_norm(self) -> float:
@@ -162,8 +165,9 @@ def complete_matrix(
     debias : bool, default=False
         Fit exact observations once more without the norm, at a rank where the spectrum falls sharply. This recovers
         matrices of low rank from slightly fewer entries than the nuclear norm needs. The new fit is kept only if it is
-        as good. The certificate belongs to the new fit; ``status`` and ``converged`` are about the convex problem, and
-        the new fit leaves its optimum on purpose.
+        as good. Certificate and status belong to the new fit. Where the convex problem recovers the matrix, its gap
+        is small as well; elsewhere it leaves the optimum on purpose, and the status is "refitted". The last row of
+        ``history`` has the bounds of the solution before.
     tol : float, default=1e-4
         Relative duality gap to reach and, for exact observations, relative residual.
     max_iter : int, default=200
@@ -211,11 +215,13 @@ def complete_matrix(
             f" {result.certificate.primal:g} and at least {result.certificate.dual:g}; pass a penalty for noisy"
             " observations, or symmetric=False"
         )
-    factors, certificate = result.point, result.certificate
+    factors, certificate, status = result.point, result.certificate, result.status
     residual = problem.misfit(observed.sample(factors.left, factors.right))
     if debias and factors.rank > 0:
         factors = refit(problem, factors, min(tol, max(residual, GOOD_FIT)))
         entries = observed.sample(factors.left, factors.right)
         residual = problem.misfit(entries)
         certificate = Certificate(problem.primal_bound(factors, entries, rng, prove=True)[0], certificate.dual)
-    return Completion(factors.left, factors.right, certificate, result.status, result.n_iter, result.history, residual)
+        if status in CLOSED and certificate.relative_gap > tol:
+            status = Status.REFITTED
+    return Completion(factors.left, factors.right, certificate, status, result.n_iter, result.history, residual)
