@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..memory import require
-from ..tables.columns import Column, Table
+from ..tables.columns import Column, Table, habits_of
 from ..tables.kinds import as_words, is_number
 from .errors import FileError, place
 from .limits import MAX_COLUMNS, MAX_TEXT_BYTES, check_size
@@ -70,11 +70,13 @@ def read_delimited(path: Path, *, as_written: Collection[str] = ()) -> Table:
     if not text.rows:
         raise FileError(f"{path} has a header but no rows; give a file with at least one row below the header")
     columns = []
-    for name, cells in zip(text.names, zip(*text.rows, strict=True), strict=True):
+    cells = [list(column) for column in zip(*text.rows, strict=True)]
+    habits = habits_of(cells)
+    for name, column in zip(text.names, cells, strict=True):
         if name in as_written:
-            columns.append(Column(name, "categorical", as_words(list(cells))))
+            columns.append(Column(name, "categorical", as_words(column)))
         else:
-            columns.append(Column.of(name, list(cells)))
+            columns.append(Column.of(name, column, habits))
     return Table.of(path, columns, lines=text.lines)
 
 

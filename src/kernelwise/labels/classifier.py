@@ -22,7 +22,7 @@ from ..samples import (
     tidy,
 )
 from ..supervision.verdicts import Verdicts
-from ..tables.columns import is_table
+from ..tables.frames import is_table, native_frame
 from ..tables.preparation import TableFeatures
 from .checks import calibrated, found_labels, weights
 from .noise_model.explanations import ExplainedNoise, explain_label_noise
