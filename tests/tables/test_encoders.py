@@ -156,7 +156,7 @@ def test_columns_of_one_name_are_told_apart_as_pandas_does():
 
 def test_a_model_of_a_frame_takes_the_array_and_a_model_of_an_array_with_words(rng):
     frame = pd.DataFrame({"size": rng.normal(size=40), "kind": ["a", "b"] * 20})
-    y = np.resize([0, 1], 40)
+    y = np.resize([0, 1, 1], 40)
     framed = NoisyLabelClassifier(random_state=0).fit(frame, y)
     array = frame.to_numpy(dtype=object)
     assert is_table(array)

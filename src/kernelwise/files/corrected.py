@@ -1,6 +1,6 @@
 """A copy of a data file in which some cells are corrected and all others stay as they are."""
 
-import codecs
+import gzip
 import io
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from .arrays import arrays_in
-from .delimited import csv_line, cut, decode, read_bytes, records
+from .delimited import csv_line, cut, decode, encoding, read_bytes, records
 from .errors import FileError, choices, explain
 from .parquet import load_parquet
-from .reading import EDGES, TEXTS, existing, link_delimiter, link_records
+from .reading import ARROW, EDGES, PARQUET, TEXTS, WORKBOOKS, ending, existing, link_delimiter, link_records
+from .spreadsheet import corrected_workbook
 
 __all__ = ["corrected_file", "corrected_links"]
 
@@ -25,7 +26,7 @@ def corrected_file(path: str | Path, column: str, corrections: Mapping[int, str]
     Parameters
     ----------
     path : path
-        CSV, TSV, Parquet or .npz.
+        CSV, TSV, Excel, Parquet, Feather or .npz.
     column : str
     corrections : mapping of int to str
         New values by row, counted from zero.
@@ -42,13 +43,17 @@ def corrected_file(path: str | Path, column: str, corrections: Mapping[int, str]
     b'"id", label\r\n"1",ham\r\n2,spam\r\n'
     """
     path = existing(path)
-    if path.suffix.lower() in TEXTS:
+    if ending(path) in TEXTS:
         return _corrected_text(path, column, corrections)
-    if path.suffix.lower() in {".parquet", ".pq"}:
+    if ending(path) in PARQUET + ARROW:
         return _corrected_parquet(path, column, corrections)
-    if path.suffix.lower() == ".npz":
+    if ending(path) in WORKBOOKS:
+        return corrected_workbook(path, column, corrections)
+    if ending(path) == ".npz":
         return _corrected_arrays(path, column, corrections)
-    raise FileError(f"{path} cannot be corrected: only CSV, TSV, Parquet and .npz files have columns to write to")
+    raise FileError(
+        f"{path} cannot be corrected: only CSV, TSV, Excel, Parquet, Feather and .npz files have columns to write to"
+    )
 
 
 def corrected_links(path: str | Path, corrections: Mapping[frozenset[str], bool]) -> bytes:
@@ -74,7 +79,7 @@ def corrected_links(path: str | Path, corrections: Mapping[frozenset[str], bool]
     b'from,to\na,b\n'
     """
     path = existing(path)
-    if path.suffix.lower() not in (*TEXTS, *EDGES):
+    if ending(path) not in (*TEXTS, *EDGES):
         raise FileError(f"{path} cannot be corrected: links are corrected in text files only; write them as CSV")
     content = decode(path, read_bytes(path))
     delimiter = link_delimiter(path, content)
@@ -104,8 +109,7 @@ def _rewritten(
     path: Path, rows: Iterable[tuple[int, int, list[str]]], replaced: Mapping[int, list[str] | None], delimiter: str
 ) -> bytes:
     """The file in which the rows that start at some lines are replaced, or left out where the new row is None."""
-    content = path.read_bytes()
-    mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
+    content = read_bytes(path)
     lines = list(io.StringIO(decode(path, content), newline=""))
     kept: list[str] = []
     end = 0
@@ -116,13 +120,15 @@ def _rewritten(
             cells = replaced[first]
             kept += [] if cells is None else [csv_line(cells, delimiter) + ending]
             end = last
-    return mark + "".join(kept + lines[end:]).encode()
+    written = "".join(kept + lines[end:]).encode(encoding(content))
+    return gzip.compress(written, mtime=0) if path.suffix.lower() == ".gz" else written
 
 
 def _corrected_parquet(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:
     table = load_parquet(path)
 
     import pyarrow as pa
+    import pyarrow.feather as feather
     import pyarrow.parquet as pq
 
     _check_fit(path, column, table.column_names, corrections, table.num_rows)
@@ -136,7 +142,11 @@ def _corrected_parquet(path: Path, column: str, corrections: Mapping[int, str]) 
     except (pa.ArrowException, ValueError) as error:
         raise FileError(f"{path}, column {column!r} holds {plain}: {explain(error)}") from error
     stream = io.BytesIO()
-    pq.write_table(table.set_column(table.column_names.index(column), column, new), stream)
+    corrected = table.set_column(table.column_names.index(column), column, new)
+    if ending(path) in ARROW:
+        feather.write_feather(corrected, stream)
+    else:
+        pq.write_table(corrected, stream)
     return stream.getvalue()
 
 
@@ -152,8 +162,8 @@ def _corrected_arrays(path: Path, column: str, corrections: Mapping[int, str]) -
     except ValueError as error:
         raise FileError(f"{path}, column {column!r} holds {kind}: {explain(error)}") from error
     stream = io.BytesIO()
-    corrected: dict[str, Any] = arrays | {column: np.array(values, dtype=None if kind.kind == "U" else kind)}
-    np.savez(stream, **corrected)
+    replaced: dict[str, Any] = arrays | {column: np.array(values, dtype=None if kind.kind == "U" else kind)}
+    np.savez(stream, **replaced)
     return stream.getvalue()
 
 

@@ -14,9 +14,11 @@ from ..supervision import Pairs
 from ..tables.columns import Table
 from ..tables.kinds import Kind
 from .arrays import read_matrix_market, read_npy, read_npz, read_svmlight
-from .delimited import decode, find_delimiter, is_header, read_bytes, read_delimited, records
+from .delimited import STANDARD_INPUT, decode, find_delimiter, is_header, read_bytes, read_delimited, records
 from .errors import FileError, choices, place, reading_a_table
+from .identify import what_is
 from .parquet import read_parquet
+from .spreadsheet import read_workbook
 
 __all__ = ["file_hash", "read_links", "read_similarity", "read_table"]
 
@@ -29,6 +31,9 @@ MATRICES: dict[str, Callable[[Path], Table]] = {
     ".libsvm": read_svmlight,
 }
 TEXTS = (".csv", ".tsv", ".tab", ".txt")
+PARQUET, ARROW, WORKBOOKS = (".parquet", ".pq"), (".feather", ".arrow", ".ipc"), (".xlsx", ".xlsm")
+#: The endings that gzip may have packed.
+PACKED = (*TEXTS, ".mtx", ".svm", ".svmlight", ".libsvm")
 EDGES = (".edges", ".edgelist")
 #: Reading a similarity and comparing it with its transpose takes the memory of so many matrices of its size.
 SIMILARITIES = 3
@@ -39,14 +44,15 @@ DIFFERENT = frozenset({"-1", "0", "-1.0", "0.0", "different", "cannot-link", "ca
 
 @reading_a_table()
 def read_table(path: str | Path, *, as_written: Collection[str] = (), kinds: Mapping[str, Kind] | None = None) -> Table:
-    """Read a table: CSV, TSV, Parquet, .npy, .npz, Matrix Market or svmlight, by the ending of its name.
+    """Read a table: CSV, TSV, Excel, Parquet, Feather, .npy, .npz, Matrix Market or svmlight, by the ending of its name.
 
     Parameters
     ----------
     path : path
+        Text may be packed by gzip (.csv.gz). "-" is the standard input, as text.
     as_written : collection of str
         Columns that must exist and are kept as text, such as labels and ids.
-    kinds : mapping of str to {"numeric", "categorical", "text", "date", "id"}, optional
+    kinds : mapping of str to {"numeric", "categorical", "name", "text", "date", "id"}, optional
         Columns whose kind is not the one that the cells suggest.
 
     Returns
@@ -73,16 +79,19 @@ def read_table(path: str | Path, *, as_written: Collection[str] = (), kinds: Map
     (['01', '02'], {'age': [3]})
     """
     path = existing(path)
-    suffix = path.suffix.lower()
+    suffix = ending(path)
     if suffix in MATRICES:
         table = MATRICES[suffix](path)
-    elif suffix in {".parquet", ".pq"}:
+    elif suffix in PARQUET + ARROW:
         table = read_parquet(path, as_written=as_written)
+    elif suffix in WORKBOOKS:
+        table = read_workbook(path, as_written=as_written)
     elif suffix in TEXTS:
         table = read_delimited(path, as_written=as_written)
     else:
         raise FileError(
-            f"{path} has an ending that is not known; use .csv, .tsv, .parquet, .npz, .npy, .mtx or .svmlight"
+            f"{path} has an ending that is not known; it is {what_is(path)}. Use .csv, .tsv, .xlsx, .parquet, .feather,"
+            " .npz, .npy, .mtx or .svmlight"
         )
     for name in as_written:
         table[name]  # a missing column is found before anything else is done
@@ -174,7 +183,7 @@ def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the no
     (array([0, 1]), array([1, 2]))
     """
     path = existing(path)
-    if path.suffix.lower() in MATRICES:
+    if ending(path) in MATRICES:
         return _links_of_matrix(path, len(ids))
     rows = _cells_of_links(path, ids)
     ends = np.empty((len(rows), 2), dtype=np.int64)
@@ -220,7 +229,7 @@ def link_delimiter(path: Path, text: str) -> str | None:
     >>> link_delimiter(Path("a.edges"), "1 2"), link_delimiter(Path("a.txt"), "1,2")
     (None, ',')
     """
-    if path.suffix.lower() in EDGES or (path.suffix.lower() == ".txt" and not any(mark in text for mark in ",;|\t")):
+    if ending(path) in EDGES or (ending(path) == ".txt" and not any(mark in text for mark in ",;|\t")):
         return None
     return find_delimiter(path, text)
 
@@ -241,10 +250,22 @@ def link_records(path: Path, text: str, delimiter: str | None = None) -> Iterato
             yield number, number, cells
 
 
+def ending(path: Path) -> str:
+    """The ending of a name, without that of gzip; the standard input is text.
+
+    >>> ending(Path("a.CSV")), ending(Path("a.csv.gz")), ending(Path("-"))
+    ('.csv', '.csv', '.csv')
+    """
+    if path == STANDARD_INPUT:
+        return ".csv"
+    inner = path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else ""
+    return inner if inner in PACKED else path.suffix.lower()
+
+
 def _links_of_matrix(path: Path, n_nodes: int) -> Pairs:
     import scipy.sparse as sp
 
-    block: Any = MATRICES[path.suffix.lower()](path).block
+    block: Any = MATRICES[ending(path)](path).block
     if block is None or block.shape != (n_nodes, n_nodes):
         shape = "no matrix" if block is None else f"{block.shape[0]} x {block.shape[1]}"
         raise FileError(f"{path} is {shape}; an adjacency matrix of {n_nodes} nodes must be {n_nodes} x {n_nodes}")
@@ -263,6 +284,8 @@ def existing(path: str | Path) -> Path:
     kernelwise.files.errors.FileError: there is no file nowhere.csv
     """
     path = Path(path)
+    if path == STANDARD_INPUT:
+        return path
     if path.is_dir():
         raise FileError(f"{path} is a folder; name a file in it")
     if path.exists() and not path.is_file():
@@ -276,5 +299,8 @@ def existing(path: str | Path) -> Path:
 
 def file_hash(path: str | Path) -> str:
     """The SHA-256 of a file: in the card of a model it says which data the model was made from."""
-    with existing(path).open("rb") as stream:
+    path = existing(path)
+    if path == STANDARD_INPUT:
+        return hashlib.sha256(read_bytes(path)).hexdigest()
+    with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -78,6 +78,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         label.
     label_probabilities_ : ndarray of shape (n_samples, n_classes)
         The probability of each true class for the training rows, which takes the given label into account.
+    out_of_sample_probabilities_ : ndarray of shape (n_samples, n_classes)
+        The probability of each true class for the training rows, by models that did not see the label of the row.
     kernel_names_, kernel_weights_ : list of str, ndarray
         The views and their weights in the mixture.
     diagnostic_ : dict
@@ -196,7 +198,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         posterior, self._recalibration = calibrated(
             belief, posterior, column, known, weights(checked, len(y))[used], bounds
         )
-        self._audit(X, y, labelled, weight, used, posterior, truth)
+        blind = belief if self._recalibration is None else self._recalibration.true_probabilities(belief)
+        self._audit(X, y, labelled, weight, used, blind, posterior, truth)
         self.noise_interval_ = range_of(self._posterior, self.noise_rate_, guarantee)
         self.diagnostic_ = diagnose(
             self._posterior, self.noise_rate_, self.noise_interval_, scores, given, len(found), guarantee
@@ -253,6 +256,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         labelled: NDArray[np.bool_],
         weight: Array,
         used: NDArray[np.intp],
+        belief: Array,
         posterior: Array,
         truth: NDArray[np.intp],
     ) -> None:
@@ -268,6 +272,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         known = self.classes_[column] == y
         quality = np.where(known, probabilities[np.arange(len(y)), column], 0.0)
         self.label_probabilities_ = probabilities
+        self.out_of_sample_probabilities_ = probabilities.copy()
+        self.out_of_sample_probabilities_[np.ix_(used, self._learned)] = belief
         self.label_quality_ = np.where(labelled, quality, np.nan)
         counted = np.flatnonzero(labelled & (weight > 0))
         self.noise_rate_ = float(weight[counted] @ (1 - quality[counted]) / weight[counted].sum())

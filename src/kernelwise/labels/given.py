@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
 
 from ..checks import is_missing
 from ..tables.kinds import is_number
@@ -50,6 +51,13 @@ def read_labels(y: Any) -> Any:
                 "of classes the position of the one: indicators.argmax(axis=1)"
             )
         cells = np.asarray(y).ravel()
+        if isinstance(y, np.ndarray):
+            warnings.warn(
+                f"A column-vector y was passed: the labels have shape {shape}, and (n_samples,) is expected; its only "
+                "column is taken. Give y.ravel()",
+                DataConversionWarning,
+                stacklevel=4,
+            )
         return np.array([None if is_missing(cell) else cell for cell in cells], dtype=object) if _worded(cells) else cells
     if type(y).__module__.partition(".")[0] in ("polars", "pyarrow"):
         return np.array(y.to_list(), dtype=object) if any(value is None for value in y.to_list()) else np.asarray(y)
@@ -140,7 +148,7 @@ class NumberGroups:
         return np.where(np.isnan(numbers), None, groups)
 
 
-def group_numbers(labels: Sequence[str | None]) -> tuple[NumberGroups, NDArray[Any]] | None:
+def group_numbers(labels: Sequence[str | None], habits: Habits = Habits()) -> tuple[NumberGroups, NDArray[Any]] | None:  # noqa: B008  # immutable
     """Groups of labels that are amounts rather than classes, and the group of every label; None if they are classes.
 
     >>> groups, names = group_numbers([str(i / 8) for i in range(40)])
@@ -148,7 +156,7 @@ def group_numbers(labels: Sequence[str | None]) -> tuple[NumberGroups, NDArray[A
     ((1.125, 2.375, 3.625), '4: above 3.625')
     """
     present = [label for label in labels if label is not None]
-    notation = find_amounts(present, Habits()) if present else None
+    notation = find_amounts(present, habits) if present else None
     if notation is None:
         return None
     numbers = np.array([np.nan if label is None else notation.read(label) for label in labels])

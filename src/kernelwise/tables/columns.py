@@ -23,7 +23,7 @@ from .kinds import (
     kind_of_words,
     missing_code,
 )
-from .notation import Amounts, Habits, Notation, find_amounts, find_times, find_truth, shows_decimal_comma
+from .notation import Amounts, Habits, Notation, find_amounts, find_times, find_truth, points_group_thousands, shows_decimal_comma
 
 __all__ = ["Column", "Table", "habits_of"]
 
@@ -71,7 +71,8 @@ class Column:
         present = [word for word in words if word is not None]
         numbers = as_numbers(cells)
         if numbers is not None and not are_codes(cells):
-            grouped = find_amounts(present, habits) if habits.decimal_comma and present else None
+            points = habits.decimal_comma or (habits.decimal_comma is None and points_group_thousands(present))
+            grouped = find_amounts(present, habits) if points and present else None
             if grouped is not None and grouped.thousands == ".":
                 return cls._written(name, words, grouped)
             found = cls.of_numbers(name, numbers)
@@ -136,7 +137,9 @@ class Table:
     block : ndarray or sparse matrix of shape (n_rows, n_features), optional
         Numbers without names, from a file of a matrix. Among the features they come before the columns.
     lines : ndarray of int, optional
-        The line of the file at which each row starts. Without lines, messages count rows from 1.
+        The row of a spreadsheet in which each row stands. Without lines, messages count rows from 1.
+    habits : Habits
+        How people write numbers and dates in this table.
 
     Examples
     --------
@@ -154,6 +157,7 @@ class Table:
     columns: dict[str, Column]
     block: Any = None
     lines: NDArray[np.int64] | None = None
+    habits: Habits = Habits()
 
     @classmethod
     def of(cls, source: Path | str, columns: Iterable[Column], **others: Any) -> Self:
@@ -205,9 +209,9 @@ class Table:
             column = self[name]
             words = as_words(column.labels()) if column.values.dtype.kind == "f" else column.values
             if kind == "numeric":
-                columns[name] = Column(name, kind, self.numbers(name), column.notation or _amounts(words))
+                columns[name] = Column(name, kind, self.numbers(name), column.notation or _amounts(words, self.habits))
             elif kind == "date":
-                dated = Column(name, kind, words, column.notation or _dates(words))
+                dated = Column(name, kind, words, column.notation or _dates(words, self.habits))
                 _parsed(self, dated, dated.notation or DateOrder(), DATE)  # raises an error for a cell that is no date
                 columns[name] = dated
             else:
@@ -224,7 +228,7 @@ class Table:
             return column.values
         present = [word for word in column.values if word is not None]
         if notation is None or not _reads(notation, present):
-            notation = column.notation or find_truth(present) or _amounts(present) or find_times(present) or Amounts()
+            notation = column.notation or find_truth(present) or _amounts(present, self.habits) or find_times(present) or Amounts()
         return _parsed(self, column, notation, "a number")
 
     def seconds(self, name: str, notation: Notation | None = None) -> Array:
@@ -232,7 +236,7 @@ class Table:
         column = self[name]
         words = [word for word in column.labels() if word]
         if notation is None or not _reads(notation, words):
-            notation = column.notation or _dates(words) or DateOrder()
+            notation = column.notation or _dates(words, self.habits) or DateOrder()
         return _parsed(self, column, notation, DATE)
 
     def required(self, name: str) -> list[str]:
@@ -269,14 +273,14 @@ class Table:
 DATE = "a date such as 2024-05-31, 31.05.2024 or 2024-05-31T17:30"
 
 
-def _amounts(words: Iterable[str | None]) -> Notation | None:
+def _amounts(words: Iterable[str | None], habits: Habits) -> Notation | None:
     present = [word for word in words if word is not None]
-    found = find_amounts(present, Habits()) or find_amounts(present, Habits(), share=MOSTLY)
+    found = find_amounts(present, habits) or find_amounts(present, habits, share=MOSTLY)
     return None if found == Amounts() else found
 
 
-def _dates(words: Iterable[str | None]) -> Notation | None:
-    return find_dates([word for word in words if word], Habits())
+def _dates(words: Iterable[str | None], habits: Habits) -> Notation | None:
+    return find_dates([word for word in words if word], habits)
 
 
 def _reads(notation: Notation, words: Iterable[str]) -> bool:

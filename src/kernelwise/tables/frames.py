@@ -90,7 +90,7 @@ def as_table(X: Any, names: Sequence[str] | None = None, *, as_written: Collecti
             made.append(Column(name, "categorical", as_words(values)))
         else:
             made.append(Column.of(name, values, habits))
-    return Table.of("X", made)
+    return Table.of("X", made, habits=habits)
 
 
 #: The values of a column, as numbers or as the cells of a file; and whether its type says that it is categorical.

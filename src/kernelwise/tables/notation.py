@@ -19,6 +19,7 @@ __all__ = [
     "find_amounts",
     "find_times",
     "find_truth",
+    "points_group_thousands",
     "shows_decimal_comma",
 ]
 
@@ -69,6 +70,8 @@ def _number_form(decimal: str, thousands: str) -> re.Pattern[str]:
 
 
 _NUMBERS = {marks: _number_form(*marks) for marks in MARKS}
+#: So many numbers with three digits behind the point, beside numbers without a point, have points between thousands.
+MANY_POINTS = 8
 NAMES_OF_MARKS = {",": "commas", ".": "points", " ": "blanks", "'": "apostrophes"}
 
 
@@ -83,7 +86,7 @@ class Amounts:
     unit : str
         A currency, a percent sign (the number is divided by 100) or another unit, which every cell has; or empty.
     doubtful : bool
-        Whether the cells could also be read with the two marks exchanged.
+        Whether the thousands mark could also be a decimal mark.
 
     Examples
     --------
@@ -122,10 +125,10 @@ class Amounts:
         marks += [f"{NAMES_OF_MARKS[self.thousands]} between thousands"] if self.thousands else []
         marks += ["percent"] if self.unit in PERCENT else [f"in {self.unit}"] if self.unit else []
         said = ", ".join(marks)
-        if not self.doubtful:
+        mark = {",": "comma", ".": "point"}.get(self.thousands)
+        if not self.doubtful or mark is None:
             return said
-        other = "thousands" if self.decimal == "," else "a decimal comma"
-        return f"{said} (every comma has three digits behind it, so that it could also be {other})"
+        return f"{said} (every {mark} has three digits behind it; if it is a decimal {mark}, write decimal points)"
 
 
 def _cut(cell: str) -> tuple[float, str, str] | None:
@@ -170,7 +173,28 @@ def find_amounts(cells: Iterable[str], habits: Habits, *, share: float = 1.0) ->
         )
         if read >= share * len(distinct):
             fitting.append(notation)
+    if habits.decimal_comma is None and points_group_thousands([digits for _, digits, _ in known], money=unit in CURRENCIES):
+        return Amounts(",", ".", unit, doubtful=True)
     return _preferred(fitting, habits)
+
+
+def points_group_thousands(numbers: Sequence[str], *, money: bool = False) -> bool:
+    """Whether points stand between thousands, as in 1.065 beside 735.
+
+    Numbers that are rounded to three digits behind a decimal point either all have a point, or lose their last zeros,
+    so that some have fewer digits behind it. Amounts of money do not have three such digits.
+
+    >>> points_group_thousands(["735", *(f"1.{i}" for i in range(101, 120))]), points_group_thousands(["1.065", "2.5"])
+    (True, False)
+    """
+    pointed = [number for number in numbers if "." in number]
+    plain = len(pointed) < len(numbers)
+    if len(pointed) < (1 if money else MANY_POINTS) or not (plain or money):
+        return False
+    form = _NUMBERS[",", "."]
+    return all("," in number or len(number) <= 3 for number in numbers if "." not in number) and all(
+        form.fullmatch(number) for number in pointed
+    )
 
 
 def _preferred(fitting: Sequence[Amounts], habits: Habits) -> Amounts | None:
@@ -225,7 +249,7 @@ class TruthWords:
 
     @property
     def said(self) -> str:
-        return f"{self.no} is 0 and {self.yes} is 1"
+        return "" if self.no == "false" else f"{self.no} is 0 and {self.yes} is 1"
 
 
 def find_truth(cells: Iterable[str]) -> TruthWords | None:
