@@ -1,5 +1,7 @@
 """Links and constraints that may be wrong: audit them, cluster with them."""
 
+from collections.abc import Callable
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,12 +12,22 @@ from rich.console import Console
 
 from .. import files
 from ..files.errors import FileError
-from .inputs import Data, IdOption, KindOption, OutputOption, ReportOption, check_files, load
+from .inputs import Data, IdOption, IgnoreOption, KindOption, OutputOption, ReportOption, check_files, load
+from .record_pairs import audit_two_records
 from .review import link_review
 from .session import Session
 from .show import SHOWN, csv_text, percent, print_features, print_list, print_next, print_suspects, print_written
 
 __all__ = ["audit_pairs", "cluster"]
+
+class About(StrEnum):
+    """What pairs tell of."""
+
+    auto = "auto"
+    links = "links"
+    classes = "classes"
+    records = "records"
+
 
 NodesArgument = Annotated[Path, typer.Argument(help="What is linked, with its features: CSV, Parquet, .npz, .mtx ...")]
 
@@ -23,21 +35,40 @@ NodesArgument = Annotated[Path, typer.Argument(help="What is linked, with its fe
 def audit_pairs(
     session: Session,
     nodes: NodesArgument,
-    links: Annotated[Path, typer.Argument(help="Two ids per line, and perhaps 1 (same) or -1 (different).")],
+    links: Annotated[
+        Path | None,
+        typer.Argument(help="Two ids per line, and perhaps an answer: 1 and -1, or two words for same and different."),
+    ] = None,
+    answer: Annotated[
+        str | None, typer.Option("--answer", metavar="COLUMN", help="The answers, where a row holds two records.")
+    ] = None,
+    same: Annotated[
+        str | None, typer.Option("--same", metavar="WORD", help="The answer that means the same, if it is not clear.")
+    ] = None,
+    about: Annotated[
+        About, typer.Option("--about", help="What the pairs tell of; the data show it, as a rule.")
+    ] = About.auto,
     row_id: IdOption = None,
     output: OutputOption = None,
     report: ReportOption = None,
     kind: KindOption = None,
+    ignore: IgnoreOption = None,
 ) -> None:
-    """Which links, or which "same" and "different" pairs, are probably wrong: their share, the most suspect first."""
-    from .. import audit_pairs as find_suspects
+    """Which links, or which "same" and "different" pairs, are probably wrong: their share, the most suspect first.
+
+    Without a file of links, every row of the data must hold two records, in columns such as left_name and right_name,
+    and an answer: are the two the same?
+    """
     from ..report.pairs import wrong_shares
 
     check_files(session, read=[nodes, links], write=[output, report])
-    loaded = load(session, nodes, label=None, row_id=row_id, kinds=kind)
-    pairs = files.read_links(links, loaded.rows, nodes=str(nodes))
-    with session.step(f"auditing {len(pairs)} pairs"):
-        audit = find_suspects(loaded.matrix, pairs, random_state=session.seed)
+    if links is None:
+        audit_two_records(session, nodes, answer=answer, same=same, output=output, report=report)
+        return
+    loaded = load(session, nodes, label=None, row_id=row_id, kinds=kind, ignore=ignore)
+    pairs = files.read_links(links, loaded.rows, nodes=str(nodes), same=same)
+    with session.step(f"auditing {len(pairs)} pairs", total=100) as shown:
+        audit = _audit(loaded, pairs, about, session.seed, lambda done, total: shown(round(100 * done / total)))
     review, page = partial(link_review, audit, loaded.ids), partial(_page, session, loaded, links, audit)
     written, wrong = session.write({output: review, report: page}), wrong_shares(audit)
     result = {
@@ -55,6 +86,18 @@ def audit_pairs(
         print_next(console, links, output, report)
 
     session.show(result, text)
+
+
+def _audit(loaded: Data, pairs: Any, about: About, seed: int, progress: Callable[[int, int], None]) -> Any:
+    """Audit pairs; records are compared cell by cell, all other rows by their features."""
+    from .. import audit_pairs as find_suspects
+    from .. import audit_record_pairs
+    from ..pairs.records.recognition import looks_like_records
+
+    records = loaded.table.without([*loaded.features.leave_out, loaded.id_name])
+    if about is About.records or (about is About.auto and looks_like_records(pairs, records)[0]):
+        return audit_record_pairs(records, pairs, random_state=seed, progress=progress)
+    return find_suspects(loaded.matrix, pairs, kind=about.value, random_state=seed, progress=progress)
 
 
 def cluster(

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from .arrays import arrays_in
 from .delimited import csv_line, cut, decode, encoding, read_bytes, records
 from .errors import FileError, choices, explain
 from .parquet import load_parquet
-from .reading import ARROW, EDGES, PARQUET, TEXTS, WORKBOOKS, ending, existing, link_delimiter, link_records
+from .reading import ARROW, DIFFERENT, EDGES, PARQUET, SAME, TEXTS, WORKBOOKS, ending, existing, link_delimiter, link_records
 from .spreadsheet import corrected_workbook
 
 __all__ = ["corrected_file", "corrected_links"]
@@ -59,7 +60,7 @@ def corrected_file(path: str | Path, column: str, corrections: Mapping[int, str]
 def corrected_links(path: str | Path, corrections: Mapping[frozenset[str], bool]) -> bytes:
     r"""The content of a file of links after corrections: a pair is of the same class (True) or not (False).
 
-    The third column gets the new label, 1 or -1. Without a third column, a link between different classes is left out.
+    The third column gets the new answer, in the words of the file. Without a third column, a link between different classes is left out.
 
     Parameters
     ----------
@@ -84,13 +85,24 @@ def corrected_links(path: str | Path, corrections: Mapping[frozenset[str], bool]
     content = decode(path, read_bytes(path))
     delimiter = link_delimiter(path, content)
     replaced: dict[int, list[str] | None] = {}
+    words = Counter(cells[2].strip() for _, _, cells in link_records(path, content, delimiter) if len(cells) == 3)
     for first, _, cells in link_records(path, content, delimiter):
         same = corrections.get(frozenset(cell.strip() for cell in cells[:2]))
         if same is not None and len(cells) == 3:
-            replaced[first] = [*cells[:2], "1" if same else "-1"]
+            replaced[first] = [*cells[:2], _answer(same, cells[2].strip(), words)]
         elif same is False:
             replaced[first] = None
     return _rewritten(path, link_records(path, content, delimiter), replaced, delimiter or " ")
+
+
+def _answer(same: bool, given: str, words: Mapping[str, int]) -> str:
+    """The answer "same" or "different" in the words of the file; of two words that mean nothing, the other one."""
+    known = {word: word.casefold() in SAME for word in words if word.casefold() in SAME | DIFFERENT}
+    fitting = [word for word, means_same in known.items() if means_same == same]
+    if fitting:
+        return max(fitting, key=words.__getitem__)
+    others = [word for word in words if word != given and word not in known]
+    return others[0] if len(others) == 1 and len(words) <= 3 else ("1" if same else "-1")
 
 
 def _corrected_text(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:

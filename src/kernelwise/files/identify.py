@@ -42,7 +42,8 @@ def what_is(path: Path) -> str:
     ...     what_is(path)
     "a text table whose first line is 'height,label'"
     """
-    beginning = path.read_bytes()[:4096] if path.stat().st_size < 2**20 else path.open("rb").read(4096)
+    with path.open("rb") as stream:
+        beginning = stream.read(4096)
     if not beginning:
         return "an empty file"
     for mark, what in BEGINNINGS:

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,9 +38,15 @@ PACKED = (*TEXTS, ".mtx", ".svm", ".svmlight", ".libsvm")
 EDGES = (".edges", ".edgelist")
 #: Reading a similarity and comparing it with its transpose takes the memory of so many matrices of its size.
 SIMILARITIES = 3
-#: The words that the third column of a file of links may hold.
-SAME = frozenset({"1", "+1", "1.0", "same", "must-link", "must", "yes", "true"})
-DIFFERENT = frozenset({"-1", "0", "-1.0", "0.0", "different", "cannot-link", "cannot", "no", "false"})
+#: The usual words for "the same" and "different"; of any two words, it is enough to know one.
+SAME = frozenset(
+    ["1", "+1", "1.0", "same", "must-link", "must", "yes", "y", "true", "match", "matched", "duplicate", "dup"]
+    + ["duplicates", "identical", "equal", "linked", "link"]
+)
+DIFFERENT = frozenset(
+    ["-1", "0", "-1.0", "0.0", "different", "cannot-link", "cannot", "no", "n", "false", "non-match", "nonmatch"]
+    + ["no match", "unmatched", "mismatch", "distinct", "unique", "not a duplicate", "other", "unlinked"]
+)
 
 
 @reading_a_table()
@@ -153,8 +160,10 @@ def _matrix_of(table: Table) -> tuple[NDArray[np.float64], list[str] | None]:
     return np.column_stack([table.numbers(column.name) for column in columns]), names
 
 
-def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the nodes") -> Pairs:
-    """Read pairs of ids: two columns for links, a third one for whether they say "same" (1) or "different" (-1 or 0).
+def read_links(
+    path: str | Path, ids: Mapping[str, int], *, nodes: str = "the nodes", same: str | None = None
+) -> Pairs:
+    """Read pairs of ids: two columns for links, a third one for whether they say "same" or "different".
 
     Parameters
     ----------
@@ -164,6 +173,8 @@ def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the no
         The row of every id.
     nodes : str
         What the ids belong to, for messages.
+    same : str, optional
+        The word of the third column for "the same", if it is not a usual one such as 1, yes, match or duplicate.
 
     Returns
     -------
@@ -187,7 +198,6 @@ def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the no
         return _links_of_matrix(path, len(ids))
     rows = _cells_of_links(path, ids)
     ends = np.empty((len(rows), 2), dtype=np.int64)
-    labels = np.ones(len(rows), dtype=np.int64)
     for position, (line, row) in enumerate(rows):
         for end in (0, 1):
             if row[end] not in ids:
@@ -197,15 +207,60 @@ def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the no
             ends[position, end] = ids[row[end]]
         if ends[position, 0] == ends[position, 1]:
             raise FileError(f"{place(path, line=line)}: {row[0]!r} is linked to itself; leave the line out")
-        if len(row) == 3:
-            said = row[2].casefold()
-            if said not in SAME | DIFFERENT:
+    labels = np.ones(len(rows), dtype=np.int64)
+    if any(len(row) == 3 for _, row in rows):
+        words = {position: row[2] for position, (_, row) in enumerate(rows) if len(row) == 3}
+        meaning = meanings(set(words.values()), str(path), same)
+        for position, word in words.items():
+            labels[position] = meaning.get(word.casefold(), 0)
+            if not labels[position]:
                 raise FileError(
-                    f"{place(path, line=line)}: {row[2]!r} must be 1 (same) or -1 (different); links have no other"
-                    " weight"
+                    f"{place(path, line=rows[position][0])}: {word!r} must be 1 (same) or -1 (different), or one of two"
+                    " words; links have no other weight"
                 )
-            labels[position] = 1 if said in SAME else -1
     return Pairs(ends[:, 0], ends[:, 1], labels, n_samples=len(ids))
+
+
+def meanings(words: Collection[str], source: str, same: str | None = None) -> dict[str, int]:
+    """What answers mean, in lower case: +1 for "the same" and -1 for "different".
+
+    Of two words one must be known, or be the word ``same``; then the other one means the opposite.
+
+    >>> meanings({"Duplicate", "kept apart"}, "a.csv")
+    {'duplicate': 1, 'kept apart': -1}
+    """
+    folded = sorted({word.casefold() for word in words})
+    if same is not None and same.casefold() not in folded:
+        raise FileError(f"{source} has no answer {same!r}; it has {', '.join(map(repr, folded[:5]))}")
+    known = {word: 1 if word in SAME else -1 for word in folded if word in SAME | DIFFERENT}
+    known = {same.casefold(): 1} if same is not None else known
+    if len(folded) == 2 and len(known) == 1:
+        other = next(word for word in folded if word not in known)
+        known[other] = -next(iter(known.values()))
+    if len(folded) == 2 and not known:
+        raise FileError(
+            f"{source} has the answers {folded[0]!r} and {folded[1]!r}; say which of them means that the two are the"
+            f" same: --same {folded[0]!r}"
+        )
+    return known
+
+
+def answer_labels(table: Table, column: str, same: str | None = None) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """The answers in a column as +1 and -1, and as words in the most frequent spelling of each."""
+    words = table.required(column)
+    meaning = meanings(set(words), f"{table.source}, column {column!r}", same)
+    labels = np.array([meaning.get(word.casefold(), 0) for word in words], dtype=np.int64)
+    if not labels.all():
+        row = int(np.argmin(np.abs(labels)))
+        raise FileError(
+            f"{table.where(row, column)}: {words[row]!r} is neither the word for the same nor that for different; an"
+            " answer is one of two words"
+        )
+    usual = {
+        label: Counter(word for word, of in zip(words, labels, strict=True) if of == label).most_common(1)[0][0]
+        for label in set(labels.tolist())
+    }
+    return labels, np.array([usual[label] for label in labels.tolist()])
 
 
 def _cells_of_links(path: Path, ids: Mapping[str, int]) -> list[tuple[int, list[str]]]:

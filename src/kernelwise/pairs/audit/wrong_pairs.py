@@ -1,5 +1,6 @@
 """Find wrong pairs and estimate how many pairs are wrong, without any checked pair."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -78,6 +79,7 @@ def audit_pairs(
     kind: Literal["auto", "classes", "links", "records"] = "auto",
     n_folds: int = 10,
     random_state: Any = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> PairAudit:
     r"""Find wrong pairs among given pairs, and estimate how many pairs are wrong, without any checked pair.
 
@@ -111,6 +113,8 @@ def audit_pairs(
     n_folds : int, default=10
         Folds of links that are left out in turn.
     random_state : int, RandomState or None, default=None
+    progress : callable, optional
+        Called with the number of steps that are done, and the number of all steps.
 
     Returns
     -------
@@ -150,9 +154,10 @@ def audit_pairs(
     given = resolve_pairs(pairs, None, n_samples, random_state=None, both_kinds=False)
     assert given is not None
     rng = check_random_state(random_state)
+    tell = progress or (lambda done, total: None)
     recognised = kind == "auto" and metric == "features" and looks_like_records(given, X)[0]
     if kind == "records" or recognised:
-        return audit_record_pairs(X, given, random_state=rng)
+        return audit_record_pairs(X, given, random_state=rng, progress=progress)
     if (given.labels < 0).all():
         raise ValueError("all pairs are negative (-1), so nothing tells what pairs of one class look like; add some")
     learned = with_both_kinds(given, rng)
@@ -162,7 +167,7 @@ def audit_pairs(
     if kind == "classes" or samples is None:
         return _summary(judge_by_classes(samples, metric, learned, rng), given, learned)
     rows, fold_of = _rows(samples, metric, rng), _folds(learned, n_folds, rng)
-    fits = _fits(rows, learned, fold_of, rng)
+    fits = _fits(rows, learned, fold_of, rng, tell)
     if kind == "auto" and not _are_links(likely_fits(fits)[0], rows, activity(learned, fold_of), learned):
         return _summary(judge_by_classes(samples, metric, learned, rng), given, learned)
     return _summary(_judge_links(rows, learned, fold_of, fits, rng), given, learned)
@@ -207,14 +212,26 @@ def _told_by_features(rows: Array, classes: Array, rng: np.random.RandomState) -
     return float(np.mean((classes * told).sum(axis=1)) / max(entropy, 1e-12))
 
 
-def _fits(rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.random.RandomState) -> list[ClassFit]:
+#: The share of the numbers of classes that are tried, as a rule, and the steps of judging the pairs that follow.
+USUAL_SHARE, JUDGING = 0.6, 2
+
+
+def _fits(
+    rows: Array,
+    pairs: Pairs,
+    fold_of: NDArray[np.intp],
+    rng: np.random.RandomState,
+    tell: Callable[[int, int], None],
+) -> list[ClassFit]:
     """Models with several numbers of classes, each from several clusterings."""
     graph = PairGraph(pairs)
     features = scaled_features(rows @ leading_directions(rows, CORE_DIM)[1])
     factors = pair_factors(core_embedding(rows, pairs, fold_of), pairs)
     starts = [factors, smoothed_embedding(rows, pairs)]
     fits: list[ClassFit] = []
-    for count in CLASS_COUNTS:
+    n_steps = round(USUAL_SHARE * len(CLASS_COUNTS)) + JUDGING
+    for step, count in enumerate(CLASS_COUNTS, start=1):
+        tell(min(step, n_steps - JUDGING), n_steps)
         clusters = [nearest_clusters(start[:, : 2 * count], count, rng) for start in starts]
         fits += [fit_classes(graph, pairs.labels, start, features, rng) for start in clusters]
         # Stop when three numbers of classes above the best number predict the labels worse.
