@@ -79,10 +79,9 @@ def _as_labels(audit: Any, answers: Any) -> Any:
     found = np.empty((len(answers), 2))
     rows = np.arange(len(answers))
     found[rows, column], found[rows, 1 - column] = audit.quality, 1 - audit.quality
-    share = float(np.mean(audit.pairs.labels > 0))
-    right = [audit.intervals[f"precision_{sign}"] for sign in ("positive", "negative")]
-    low, high = (share * (1 - right[0][end]) + (1 - share) * (1 - right[1][end]) for end in (1, 0))
     rate = float(np.mean(1 - audit.quality))
+    ranges = [ends for name, ends in audit.diagnostic["explanations"].items() if name != "errors follow the features"]
+    low, high = min(ends[0] for ends in ranges), max(ends[1] for ends in ranges)
     return LabelAudit(
         answers,
         audit.quality,

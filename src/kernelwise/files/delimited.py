@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..memory import require
 from ..tables.columns import Column, Table, habits_of
 from ..tables.kinds import as_words, is_number
-from .errors import FileError, place
+from .errors import FileError, place, reading_a_table
 from .limits import MAX_COLUMNS, MAX_TEXT_BYTES, check_size, unpacking
 
 __all__ = [
@@ -93,10 +93,11 @@ def table_of(path: Path, text: TextTable, as_written: Collection[str] = ()) -> T
         raise FileError(f"{path} has a header but no rows; give a file with at least one row below the header")
     cells = [list(column) for column in zip(*text.rows, strict=True)]
     habits = habits_of(cells)
-    columns = [
-        Column(name, "categorical", as_words(column)) if name in as_written else Column.of(name, column, habits)
-        for name, column in zip(text.names, cells, strict=True)
-    ]
+    with reading_a_table(f"{path}, "):
+        columns = [
+            Column(name, "categorical", as_words(column)) if name in as_written else Column.of(name, column, habits)
+            for name, column in zip(text.names, cells, strict=True)
+        ]
     return Table.of(path, columns, lines=text.sheet_rows, habits=habits)
 
 

@@ -23,7 +23,7 @@ from .kinds import (
     kind_of_words,
     missing_code,
 )
-from .notation import Amounts, Habits, Notation, find_amounts, find_times, find_truth, points_group_thousands, shows_decimal_comma
+from .notation import Amounts, Habits, Notation, find_amounts, find_times, find_truth, points_group_thousands, several_notations, shows_decimal_comma
 
 __all__ = ["Column", "Table", "habits_of"]
 
@@ -84,10 +84,29 @@ class Column:
                 return cls._written(name, words, notation)
             if (order := find_dates(present, habits)) is not None:
                 return cls(name, "date", words, order)
-            mostly = len(set(present)) > MANY_NUMBERS and find_amounts(present, habits, share=MOSTLY)
-            if mostly:  # the other cells are mistakes, which are reported when the numbers are read
-                return cls(name, "numeric", words, mostly)
+            mistaken = cls._with_mistakes(name, words, present, habits)
+            if mistaken is not None:
+                return mistaken
         return cls(name, kind_of_words(present, len(words)), words)
+
+    @classmethod
+    def _with_mistakes(cls, name: str, words: NDArray[Any], present: list[str], habits: Habits) -> Self | None:
+        """A column in which most cells are numbers or dates: the others are reported when the column is read.
+
+        Cells in several notations cannot be compared, and are refused.
+        """
+        if len(set(present)) <= MANY_NUMBERS:
+            return None
+        if (differ := several_notations(present)) is not None:
+            raise TableError(
+                f"column {name!r} holds numbers that differ in {differ}; write them all in one way, or call the column "
+                f"categorical (--kind {name!r}=categorical for a file, dtype 'category' in a data frame)"
+            )
+        if (amounts := find_amounts(present, habits, share=MOSTLY)) is not None:
+            return cls(name, "numeric", words, amounts)
+        if (order := find_dates(present, habits, share=MOSTLY)) is not None:
+            return cls(name, "date", words, order)
+        return None
 
     @classmethod
     def _written(cls, name: str, words: NDArray[Any], notation: Notation) -> Self:

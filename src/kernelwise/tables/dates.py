@@ -145,13 +145,18 @@ def iso_seconds(word: str) -> float:
     return ((date if date.tzinfo else date.replace(tzinfo=UTC)) - EPOCH) / timedelta(seconds=1)
 
 
-def find_dates(cells: Iterable[str], habits: Habits) -> DateOrder | None:
-    """The order in which all cells are dates; None if some are not.
+def find_dates(cells: Iterable[str], habits: Habits, *, share: float = 1.0) -> DateOrder | None:
+    """The order in which all cells, or at least a ``share`` of them, are dates; None if there is none.
 
     >>> find_dates(["05/06/2024", "31/05/2024"], Habits()), find_dates(["2024-02-30"], Habits())
     (DateOrder(day_first=True, doubtful=False), None)
     """
     distinct = list(dict.fromkeys(cells))
+    if share < 1.0:
+        orders = {order: sum(_reads_all(order, [cell]) for cell in distinct) for order in (DateOrder(), DateOrder(False))}
+        best = max(orders, key=orders.__getitem__)
+        either = sum(any(_reads_all(order, [cell]) for order in orders) for cell in distinct)
+        return best if either >= share * len(distinct) else None
     fitting = [order for order in (DateOrder(True), DateOrder(False)) if _reads_all(order, distinct)]
     if not fitting:
         return None

@@ -20,6 +20,7 @@ __all__ = [
     "find_times",
     "find_truth",
     "points_group_thousands",
+    "several_notations",
     "shows_decimal_comma",
 ]
 
@@ -176,6 +177,23 @@ def find_amounts(cells: Iterable[str], habits: Habits, *, share: float = 1.0) ->
     if habits.decimal_comma is None and points_group_thousands([digits for _, digits, _ in known], money=unit in CURRENCIES):
         return Amounts(",", ".", unit, doubtful=True)
     return _preferred(fitting, habits)
+
+
+def several_notations(cells: Iterable[str]) -> str | None:
+    """What differs where every cell is a number, but no notation reads them all; None where the cells are no numbers.
+
+    >>> several_notations(["39,1", "38.5"]), several_notations(["12 kg", "300 g"]), several_notations(["1.2.3", "4.5"])
+    ("the decimal marks '.' and ','", "the units 'g' and 'kg'", None)
+    """
+    known = [_cut(cell) for cell in dict.fromkeys(cells) if cell.strip() not in DASHES]
+    if not known or any(
+        parts is None or not any(form.fullmatch(parts[1]) for form in _NUMBERS.values()) for parts in known
+    ):
+        return None
+    units = sorted({parts[2] for parts in known if parts is not None and parts[2]})
+    if len(units) > 1:
+        return f"the units {', '.join(map(repr, units[:-1]))} and {units[-1]!r}"
+    return "the decimal marks '.' and ','" if units or find_amounts(cells, Habits()) is None else None
 
 
 def points_group_thousands(numbers: Sequence[str], *, money: bool = False) -> bool:
