@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from .rows import map_rows, persist
+from .rows import is_dask, map_rows, persist
 
 Array = NDArray[np.float64]
 
@@ -34,7 +34,32 @@ def read_samples(estimator: Any, X: Any, **options: Any) -> Any:
     >>> read_samples(UniformKernel(), twice).data.tolist()
     [3.0]
     """
+    refuse_collections(estimator, X=X)
     return tidy(validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, **options))
+
+
+def refuse_collections(estimator: Any, **given: Any) -> None:
+    """Raise a TypeError for a Dask collection: reading it would pull all rows into the memory of this process.
+
+    The arguments are named as in ``fit``.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from kernelwise import ITML
+    >>> from kernelwise.samples import refuse_collections
+    >>> refuse_collections(ITML(), X=da.ones((4, 2)))
+    Traceback (most recent call last):
+        ...
+    TypeError: ITML works in memory and takes no Dask collection, but X is one (dask.array); give X.compute(), or ...
+    """
+    for name, collection in given.items():
+        if is_dask(collection):
+            kind = ".".join(type(collection).__module__.split(".")[:2])
+            raise TypeError(
+                f"{type(estimator).__name__} works in memory and takes no Dask collection, but {name} is one ({kind}); "
+                f"give {name}.compute(), or use an estimator that works on a cluster (docs/cluster.md lists them)"
+            )
 
 
 def tidy(X: Any) -> Any:

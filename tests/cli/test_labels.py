@@ -199,7 +199,7 @@ def test_rows_that_the_model_cannot_read(model, call, content, message):
 
 def test_a_file_that_is_no_model(people, call):
     (people / "m.skops").write_bytes(b"\x80\x04cos\nsystem\n")
-    refused(call("predict", "m.skops", "people.csv"), "m.skops is not a zip archive")
+    refused(call("predict", "m.skops", "people.csv"), "m.skops is not a model: it is a pickle of Python")
 
 
 BAD = {

@@ -160,17 +160,30 @@ def test_sparse_indices_that_lead_outside_are_refused(saved, tmp_path):
         load_model(path)
 
 
-@pytest.mark.parametrize("content", [b"", b"not a zip", b"\x80\x04N."])
-def test_other_files_are_refused(tmp_path, content):
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"", "an empty file"),
+        (b"not a zip", "a text file"),
+        (b"x,label\n1,a\n", "a text table whose first line is 'x,label'"),
+        (b"\x80\x04N.", "a pickle of Python"),
+        (b"PAR1....", "a Parquet table"),
+        (b"PK\x03\x04....", "a damaged zip archive"),
+        (b"\x00\x01\x02", "a binary file"),
+        (b"<!DOCTYPE html>", "a page of HTML"),
+        (b'{"a": 1}', "a JSON document"),
+    ],
+)
+def test_other_files_are_refused_and_named(tmp_path, content, what):
     path = tmp_path / "m.skops"
     path.write_bytes(content)
-    with pytest.raises(FileError, match="not a zip archive"):
+    with pytest.raises(FileError, match=f"m.skops is not a model: it is {what}"):
         load_model(path)
 
 
 def test_a_skops_file_of_somebody_else_is_refused(tmp_path):
     skops_io.dump({"a": 1}, tmp_path / "m.skops")
-    with pytest.raises(FileError, match=r"not a model of kernelwise.*card.json"):
+    with pytest.raises(FileError, match="it is a model of skops that was not made by kernelwise"):
         load_model(tmp_path / "m.skops")
 
 

@@ -95,7 +95,7 @@ FRAMES = {
         "note": [f"{WORDS[i % 4]} {WORDS[i % 3]} {i}" for i in range(3 * N_SAMPLES)],
         "hole": [np.nan, 1.0, 2.0] * N_SAMPLES,
     }),
-    "numbers for names": pd.DataFrame({0: ["a", "b"] * (N_SAMPLES // 2), 1: make_features()[:, 0]}),
+    "numbers for names": pd.DataFrame({0: ["a", "b", "b"] * (N_SAMPLES // 3), 1: make_features()[:, 0]}),
 }  # fmt: skip
 
 
@@ -193,9 +193,9 @@ def test_the_format_of_features_stays_as_it_is(tmp_path):
     encoders = [encoder for step in steps for encoder in step["content"][2:]]
     found = {f"{part['__module__']}.{part['__class__']}": sorted(state(part)) for part in encoders}
     assert found == {
-        "kernelwise.tables.encoders.Numbers": ["mean", "median", "n_filled", "scale"],
-        "kernelwise.tables.encoders.Categories": ["categories", "n_rare"],
-        "kernelwise.tables.encoders.Dates": ["mean", "median", "n_filled", "scale"],
+        "kernelwise.tables.encoders.Numbers": ["mean", "median", "missing_code", "n_filled", "notation", "scale"],
+        "kernelwise.tables.encoders.Categories": ["categories", "n_rare", "n_spellings"],
+        "kernelwise.tables.encoders.Dates": ["cycles", "mean", "median", "missing_code", "n_filled", "notation", "scale"],
         "kernelwise.tables.encoders.Words": ["idf", "words"],
     }
 

@@ -63,10 +63,10 @@ def test_cells_kept_as_written_are_those_that_a_csv_writer_wrote(tmp_path_factor
     assert table.required("second") == [b.strip() for _, b in rows]
 
 
-def test_line_numbers_count_lines_within_quoted_cells(tmp_path):
+def test_row_numbers_are_those_of_a_spreadsheet(tmp_path):
     table = read_table(put(tmp_path, "a.csv", 'note,x\n"two\nlines",1\n\nlast,\n'))
-    assert table.lines.tolist() == [2, 5]
-    assert table.missing() == {"x": [5]}
+    assert table.lines.tolist() == [2, 4]  # as a spreadsheet numbers the rows
+    assert table.missing() == {"x": [4]}
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ BAD_TABLES = {
     "ragged": (b"a,b\n1,2\n3\n", r"a.csv, line 3: 1 cell where the header has 2"),
     "too long": (b"a,b\n1,2\n3,4,5\n", r"line 3: 3 cells where the header has 2; quote cells that hold a comma"),
     "latin-1": ("a,b\n1,é\n".encode("latin-1"), r"a.csv, line 2: byte 0xe9 is not UTF-8; save the file as UTF-8"),
-    "utf-16": ("a,b\n1,2\n".encode("utf-16"), "is in UTF-16; save it as UTF-8"),
+    "utf-16": ("a,b\n1,2\n".encode("utf-16")[:-1], "is in UTF-16 and damaged; save it as UTF-8"),
     "binary": (bytes(range(256)), "is a binary file"),
     "open quote": (b'a,b\n1,"2\n3,4\n', r'line 2: a quoted cell that starts here has no closing "'),
     "quote within": (b'a,b\n1,"2"x\n', "line 2: the row cannot be cut into cells"),
@@ -185,7 +185,7 @@ def test_kinds_given_by_the_user(tmp_path):
     path = put(tmp_path, "a.csv", "code,x\n" + "".join(f"{i % 3},{i}.5\n" for i in range(9)))
     assert read_table(path, kinds={"code": "categorical"})["code"].values.tolist()[:3] == ["0", "1", "2"]
     with pytest.raises(
-        FileError, match="'colour' is not a kind of column; use one of numeric, categorical, text, date"
+        FileError, match="'colour' is not a kind of column; use one of numeric, categorical, name, text, date"
     ):
         read_table(path, kinds={"code": "colour"})
     with pytest.raises(FileError, match="no column 'cod'; did you mean 'code'"):

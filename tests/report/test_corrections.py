@@ -31,8 +31,9 @@ class TestCorrections:
     @given(st.lists(st.tuples(cell_text, cell_text, cell_text, cell_text, cell_text), max_size=5))
     def test_round_trip(self, tmp_path_factory, values):
         corrections = [
-            Correction(row, given=a, corrected=b, decision="wrong", id=c, other_id=d, column=e, reviewed_at="now")
+            Correction(row, given=a, corrected=b, decision=kind, id=c, other_id=d, column=e, reviewed_at="now")
             for row, (a, b, c, d, e) in enumerate(values)
+            for kind in ["skip" if b.strip() in ("", a.strip()) else "wrong"]
         ]
         path = tmp_path_factory.mktemp("corrections") / "corrections.csv"
         assert read_corrections(write_corrections(corrections, path)) == corrections

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from kernelwise import NoisyLabelClassifier
-from kernelwise.tables.columns import Column, Table, as_table, is_table
+from kernelwise.tables.columns import Column, Table
 from kernelwise.tables.encoders import MAX_CATEGORIES, Categories, Numbers, Words
 from kernelwise.tables.errors import TableError
-from kernelwise.tables.kinds import kind_of_words
+from kernelwise.tables.frames import as_table, is_table
 from kernelwise.tables.preparation import TableFeatures
 
 numbers = st.lists(st.one_of(st.just(np.nan), st.floats(-1e6, 1e6)), min_size=1, max_size=30).map(np.array)
@@ -126,7 +126,7 @@ def test_whole_numbers_that_are_categories_have_no_decimal_point():
     ],
 )
 def test_kinds_of_words(words, kind):
-    assert kind_of_words(words, len(words)) == kind
+    assert Column.of("x", words).kind == kind
 
 
 def test_columns_that_say_nothing_are_left_out_and_new_rows_need_not_have_them():
@@ -156,7 +156,7 @@ def test_columns_of_one_name_are_told_apart_as_pandas_does():
 
 def test_a_model_of_a_frame_takes_the_array_and_a_model_of_an_array_with_words(rng):
     frame = pd.DataFrame({"size": rng.normal(size=40), "kind": ["a", "b"] * 20})
-    y = np.resize([0, 1], 40)
+    y = np.resize([0, 1, 1], 40)
     framed = NoisyLabelClassifier(random_state=0).fit(frame, y)
     array = frame.to_numpy(dtype=object)
     assert is_table(array)

@@ -17,7 +17,7 @@ import typer
 
 from .. import __version__
 from ..files.errors import explain
-from . import completion, data, experiments, labels, pairs
+from . import classifier, completion, data, experiments, labels, pairs
 from .session import command
 
 __all__ = ["app", "run"]
@@ -41,8 +41,8 @@ app.add_typer(audit, name="audit")
 
 for group, function, example in (
     (audit, labels.audit_labels, "audit labels people.csv --label approved --report review.html"),
-    (app, labels.classify, "classify people.csv --label approved --model people.skops"),
-    (app, labels.predict, "predict people.skops new-people.csv -o predictions.csv"),
+    (app, classifier.classify, "classify people.csv --label approved --model people.skops"),
+    (app, classifier.predict, "predict people.skops new-people.csv -o predictions.csv"),
     (audit, pairs.audit_pairs, "audit pairs papers.csv citations.csv --report review.html"),
     (app, pairs.cluster, "cluster papers.csv --links citations.csv -k 7 -o topics.csv"),
     (app, completion.complete, "complete S.npy known.csv --query asked.csv -o answers.csv"),

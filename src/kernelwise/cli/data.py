@@ -33,7 +33,7 @@ def apply(
     """
     from ..report import Correction, read_corrections, write_corrections
 
-    target = output or data.with_name(f"{data.stem}-corrected{data.suffix}")
+    target = output or _beside(data)
     check_files(session, read=[data, corrections], write=[target, verified])
     made = read_corrections(corrections)
     decided = [correction for correction in made if correction.decision in ("correct", "wrong")]
@@ -62,14 +62,24 @@ def apply(
     session.show(result, lambda console: console.print(said, markup=False))
 
 
+def _beside(data: Path) -> Path:
+    """The name of the corrected copy: the ending of a packed file (.csv.gz) stays whole."""
+    if str(data) == "-":
+        raise FileError("the data come from the standard input, so that the copy has no name; use --output FILE")
+    endings = "".join(data.suffixes[-2:]) if data.suffix.lower() == ".gz" else data.suffix
+    return data.with_name(f"{data.name.removesuffix(endings)}-corrected{endings}")
+
+
 def _check_given(data: Path, column: str, given: dict[int, str]) -> None:
     """Refuse corrections that were made for labels which are not those of the data."""
+    from ..labels.given import same_label
+
     table = files.read_table(data, as_written=[column])
     labels = table[column].labels()
     for row, label in given.items():
         if row >= len(labels):
-            raise FileError(f"{data} has {len(labels)} rows, none of which is number {row}; these are other data")
-        if labels[row] != label:
+            raise FileError(f"{data} has {len(labels)} rows, and the corrections name row {row} (from 0); these are other data")
+        if not same_label(labels[row], label):
             raise FileError(
                 f"{table.where(row, column)}: the label is {labels[row]!r}, but the correction was made for {label!r};"
                 " these corrections are of other data, or were applied already"

@@ -14,14 +14,30 @@ from .session import Session
 if TYPE_CHECKING:
     from ..files import Kind, Table, TableFeatures
 
-__all__ = ["Data", "IdOption", "KindOption", "OutputOption", "ReportOption", "check_files", "load"]
+__all__ = [
+    "Data",
+    "IdOption",
+    "IgnoreOption",
+    "KindOption",
+    "OutputOption",
+    "ReportOption",
+    "check_files",
+    "load",
+    "named_rows",
+]
 
 IdOption = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column that names the rows.")]
 KindOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--kind", metavar="COLUMN=KIND", help="What a column holds: numeric, categorical, text, date, or id (not used)."
+        "--kind",
+        metavar="COLUMN=KIND",
+        help="What a column holds: numeric, categorical, name, text, date, or id (not used). May be given again.",
     ),
+]
+IgnoreOption = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", metavar="COLUMN", help="A column that is not to be learned from. May be given again."),
 ]
 OutputOption = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write the result.")]
 ReportOption = Annotated[
@@ -31,18 +47,24 @@ ReportOption = Annotated[
 
 @dataclass(frozen=True)
 class Data:
-    """A table, the features made of it, and the names of the rows: the cells of the id column, or numbers from 0."""
+    """A table, the features made of it, and the names of the rows: see :func:`named_rows`."""
 
     table: "Table"
     features: "TableFeatures"
     matrix: Any
     ids: list[str]
     id_name: str
+    ignored: Sequence[str] = ()
 
     @property
     def rows(self) -> dict[str, int]:
         """Row numbers by id."""
         return {name: row for row, name in enumerate(self.ids)}
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether a column names the rows."""
+        return self.id_name in self.table.columns
 
     def shown(self) -> Any:
         """The rows as the reader knows them: the matrix, or the columns that are neither label nor id."""
@@ -50,36 +72,70 @@ class Data:
             return self.table.block
         return self.table.without([*self.features.leave_out, self.id_name])
 
+    def columns(self) -> list[dict[str, str]]:
+        """What each column became, in words."""
+        return [*self.features.describe(), *({"column": name, "becomes": LEFT_OUT} for name in self.ignored)]
+
     def report(self) -> dict[str, Any]:
         """A description of the data, for the result of a command."""
         return {
             "file": str(self.table.source),
             "rows": self.table.n_rows,
             "id": self.id_name,
-            "columns": self.features.describe(),
+            "columns": self.columns(),
             "missing": self.table.missing(),
         }
 
 
-def load(session: Session, path: Path, *, label: str | None, row_id: str | None, kinds: Sequence[str] | None) -> Data:
+LEFT_OUT = "not used: --ignore leaves it out"
+
+
+def load(
+    session: Session,
+    path: Path,
+    *,
+    label: str | None,
+    row_id: str | None,
+    kinds: Sequence[str] | None,
+    ignore: Sequence[str] | None = None,
+) -> Data:
     """Read a table, find the names of its rows, and make features of the columns that are neither label nor id."""
     given = [name for name in (label, row_id) if name is not None]
     chosen = parse_kinds(kinds or [])
     worded = [name for name, kind in chosen.items() if kind != "numeric"]
     with session.step(f"reading {path}"):
         table = files.read_table(path, as_written=[*given, *worded], kinds=chosen)
+    for name in ignore or ():
+        if table[name].name in given:
+            raise FileError(f"--ignore {name} is also named by {'--label' if name == label else '--id'}; name it once")
+    id_name, ids = named_rows(table, row_id, counted=label is not None)
+    with session.step("making features"):
+        # The classifier of labels scales numbers itself, other estimators do not.
+        left_out = [*given, *(ignore or ())]
+        features = files.TableFeatures(leave_out=left_out, scaled=label is None).fit(table)
+        matrix = features.transform(table)
+    return Data(table, features, matrix, ids, id_name, tuple(ignore or ()))
+
+
+def named_rows(table: "Table", row_id: str | None, *, counted: bool = True) -> tuple[str, list[str]]:
+    """The name of the column of ids, and the id of every row; without such a column, the rows are counted.
+
+    Rows of a text file or workbook are counted as a spreadsheet counts them, with the header ("line"); other rows from
+    1. Links between rows that have no names are indices: then nothing is ``counted``, and the ids are positions from 0.
+    """
     naming = (
         column.name
         for column in table.columns.values()
         if column.kind == "id" and len({*column.labels()} - {""}) == table.n_rows
     )
-    id_name = row_id or next(naming, "row")
-    ids = list(table.distinct(id_name)) if id_name in table.columns else [str(row) for row in range(table.n_rows)]
-    with session.step("making features"):
-        # The classifier of labels scales numbers itself, other estimators do not.
-        features = files.TableFeatures(leave_out=given, scaled=label is None).fit(table)
-        matrix = features.transform(table)
-    return Data(table, features, matrix, ids, id_name)
+    name = row_id or next(naming, None)
+    if name is not None:
+        return name, list(table.distinct(name))
+    if not counted:
+        return "row", [str(row) for row in range(table.n_rows)]
+    if table.lines is not None:
+        return "line", [str(line) for line in table.lines.tolist()]
+    return "row", [str(row) for row in range(1, table.n_rows + 1)]
 
 
 def parse_kinds(options: Sequence[str]) -> "dict[str, Kind]":
@@ -102,9 +158,11 @@ def check_files(session: Session, *, read: Sequence[Path | None], write: Sequenc
     for path in read:
         if path is not None:
             files.existing(path)
+    if sum(str(path) == "-" for path in read) > 1:
+        raise FileError("the standard input (-) is named twice; write one of the two to a file")
     named = [files.check_output(path, force=session.force) for path in write if path is not None]
     if len({path.resolve() for path in named}) < len(named):
         raise FileError(f"{named[0]} is named twice as a file to write; use two names")
     for path in named:
-        if any(given is not None and path.exists() and path.samefile(given) for given in read):
+        if any(given is not None and given.exists() and path.exists() and path.samefile(given) for given in read):
             raise FileError(f"{path} would be written over the file that is read; choose another name")

@@ -1,6 +1,6 @@
-"""Labels that may be wrong: audit them, learn from them all the same, predict."""
+"""Labels that may be wrong: audit them."""
 
-from collections import Counter
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,6 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from .. import files
 from ..files.errors import FileError
 from .checks import (
     CheckedOption,
@@ -22,34 +21,27 @@ from .checks import (
     planned_rows,
     print_checks,
 )
+from .given import read_given
 from .importance import column_importances
-from .inputs import Data, IdOption, KindOption, OutputOption, ReportOption, check_files, load
+from .inputs import Data, IdOption, IgnoreOption, KindOption, OutputOption, ReportOption, check_files, load
 from .review import label_review
 from .session import Session
-from .show import (
-    SHOWN,
-    csv_text,
-    print_columns,
-    print_features,
-    print_list,
-    print_next,
-    print_written,
-    table,
-)
+from .show import SHOWN, print_features, print_next, print_written, table
 
-__all__ = ["audit_labels", "classify", "predict"]
+__all__ = ["LabelOption", "audit_labels", "fit_labels", "headline", "print_what_tells", "warn_of_giveaways", "what_tells"]
 
 LabelOption = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
 
 
 def audit_labels(
     session: Session,
-    data: Annotated[Path, typer.Argument(help="The data set: CSV, TSV, Parquet, .npz, .svmlight.")],
+    data: Annotated[Path, typer.Argument(help="The data set: CSV, TSV, Excel, Parquet, .npz, .svmlight; - is the input.")],
     label: LabelOption,
     row_id: IdOption = None,
     output: OutputOption = None,
     report: ReportOption = None,
     kind: KindOption = None,
+    ignore: IgnoreOption = None,
     checked: CheckedOption = None,
     checks: ChecksOption = None,
     suspects: SuspectsOption = None,
@@ -64,14 +56,21 @@ def audit_labels(
     from ..labels.audit import audit_by
 
     check_files(session, read=[data, *([checked] if checked else [])], write=[output, report])
-    loaded = load(session, data, label=label, row_id=row_id, kinds=kind)
-    labels = _labels(loaded, label)
+    loaded = load(session, data, label=label, row_id=row_id, kinds=kind, ignore=ignore)
+    given = read_given(loaded, label, kind or ())
+    labels = given.labels
+    if given.grouped and (report or checked or checks):
+        raise FileError(
+            f"{data}, column {label!r} holds numbers, and --report, --checks and --checked need classes; use --output,"
+            f" or make a column of classes, or say --kind {label}=categorical"
+        )
+    found = warn_of_giveaways(loaded, labels)
     verdicts = None if checked is None else _verdicts(checked, labels, loaded)
-    estimator = _fit(session, loaded, labels, verdicts)
+    estimator = fit_labels(session, loaded, labels, verdicts)
     audit = audit_by(estimator, labels, verdicts)
-    told = _what_tells(session, estimator, loaded)
+    told = what_tells(session, estimator, loaded)
     plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
-    review = partial(label_review, audit, loaded.ids, label, plan)
+    review = partial(label_review, audit, loaded.ids, label, plan, given=given)
     page = partial(_page, session, loaded, label, audit, told, plan)
     written = session.write({output: review, report: page})
     worth = _open_suspects(audit)
@@ -79,6 +78,8 @@ def audit_labels(
     result = {
         "data": loaded.report(),
         "label": label,
+        "notes": given.notes,
+        "giveaways": [{"column": one.column, "how": one.how} for one in found],
         "classes": audit.classes,
         "noise_rate": audit.noise_rate,
         "noise_interval": audit.noise_interval,
@@ -100,102 +101,36 @@ def audit_labels(
     session.show(result, text)
 
 
-def classify(
-    session: Session,
-    train: Annotated[Path, typer.Argument(help="The labelled data set: CSV, TSV, Parquet, .npz, .svmlight.")],
-    label: LabelOption,
-    model: Annotated[Path, typer.Option("--model", "-m", metavar="FILE", help="Where to write the model.")],
-    row_id: IdOption = None,
-    kind: KindOption = None,
-) -> None:
-    """Learn a classifier from labels that may be wrong, and save it with a card that says how it was made."""
-    check_files(session, read=[train], write=[model])
-    loaded = load(session, train, label=label, row_id=row_id, kinds=kind)
-    labels = _labels(loaded, label)
-    estimator = _fit(session, loaded, labels)
-    card = files.make_card(
-        data={"sha256": files.file_hash(train), **loaded.report()},
-        label=label,
-        classes=estimator.classes_,
-        noise={"rate": estimator.noise_rate_, "interval": estimator.noise_interval_},
-        diagnostic=estimator.diagnostic_,
-        certificate=None,  # of several kinds of views there is no one objective
-        **_what_tells(session, estimator, loaded),
-        seed=session.seed,
-    )
-    files.save_model(model, files.SavedModel(estimator, loaded.features, card), force=session.force)
-    result = {"model": str(model), "card": card}
-    session.show(result, lambda console: _print_model(console, model, card))
-
-
-def predict(
-    session: Session,
-    model: Annotated[Path, typer.Argument(help="A model of kernelwise classify.")],
-    data: Annotated[Path, typer.Argument(help="Rows with the columns that the model was made from.")],
-    row_id: IdOption = None,
-    output: OutputOption = None,
-) -> None:
-    """Predict labels, with the probability of each, for the rows of a file."""
-    check_files(session, read=[model, data], write=[output])
-    loaded = files.load_model(model)
-    with session.step(f"reading {data}"):
-        rows = files.read_table(data, as_written=[*loaded.features.worded, *([row_id] if row_id else [])])
-        ids = rows.required(row_id) if row_id else [str(row) for row in range(rows.n_rows)]
-    with session.step(f"predicting {len(ids)} rows"):
-        chances = loaded.predict_proba(rows)
-    best = chances.argmax(axis=1)
-    predicted = [str(label) for label in loaded.estimator.classes_[best]]
-    certain = chances[np.arange(len(best)), best]
-    lines = [[name, label, f"{chance:.4f}"] for name, label, chance in zip(ids, predicted, certain, strict=True)]
-    header = [row_id or "row", str(loaded.card.get("label", "label")), "probability"]
-    written = session.write({output: partial(csv_text, header, lines)})
-    counts = dict(Counter(predicted).most_common())
-    result: dict[str, Any] = {"rows": len(ids), "counts": counts, "written": written}
-    if output is None:
-        result["predictions"] = [dict(zip(("id", "label", "probability"), line, strict=True)) for line in lines]
-
-    def text(console: Console) -> None:
-        said = ", ".join(f"{label} {count}" for label, count in counts.items())
-        console.print(f"{len(ids)} rows: {said}", markup=False)
-        print_list(console, header, lines, written)
-
-    session.show(result, text)
-
-
 def _verdicts(path: Path, labels: NDArray[Any], loaded: Data) -> Any:
     from ..report import read_corrections, verdicts_of
 
-    ids = None if loaded.id_name == "row" else loaded.ids
+    ids = loaded.ids if loaded.has_ids else None
     return verdicts_of(read_corrections(path), labels, ids)
 
 
-def _labels(loaded: Data, label: str) -> NDArray[Any]:
-    """The labels of all rows, None where the cell is empty; a column that cannot hold labels is refused."""
-    column = loaded.table[label]
-    labels = np.array(column.labels(), dtype=object)
-    labels[column.missing] = None
-    counts = Counter(labels[~column.missing].tolist())
-    if len(counts) < 2:
-        said = f"has one label only, {next(iter(counts))!r}" if counts else "is empty"
-        raise FileError(f"{loaded.table.source}, column {label!r} {said}; two labels are needed")
-    if len(counts) > max(2, counts.total() // 2):
-        raise FileError(
-            f"{loaded.table.source}, column {label!r} has {len(counts)} different labels in {counts.total()} rows;"
-            " name the column of the classes"
-        )
-    return labels if column.missing.any() else np.array(labels.tolist())
-
-
-def _fit(session: Session, loaded: Data, labels: NDArray[Any], checked: Any = None) -> Any:
+def fit_labels(session: Session, loaded: Data, labels: NDArray[Any], checked: Any = None) -> Any:
+    """Fit the classifier of noisy labels."""
     from .. import NoisyLabelClassifier
 
     with session.step(f"learning from {np.count_nonzero(labels != None)} labels", total=100) as shown:  # noqa: E711
-        return NoisyLabelClassifier(random_state=session.seed).fit(
-            loaded.matrix, labels, checked=checked, progress=lambda done, total: shown(round(100 * done / total))
-        )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "column '.*' gives the label away")  # said of the columns of the table
+            return NoisyLabelClassifier(random_state=session.seed).fit(
+                loaded.matrix, labels, checked=checked, progress=lambda done, total: shown(round(100 * done / total))
+            )
 
 
-def _what_tells(session: Session, estimator: Any, loaded: Data) -> dict[str, dict[str, float]]:
+def warn_of_giveaways(loaded: Data, labels: NDArray[Any]) -> Any:
+    """Name the columns that give the label away on the standard error, and return them."""
+    from ..labels.giveaways import giveaways
+
+    found = giveaways(loaded.table.without(loaded.features.leave_out), labels)
+    for one in found:
+        warnings.warn(f"{one}: --ignore {one.column!r}", stacklevel=2)
+    return found
+
+
+def what_tells(session: Session, estimator: Any, loaded: Data) -> dict[str, dict[str, float]]:
     """The weights of the kernels and the importances of the columns, the largest first."""
     with session.step("finding the columns that matter"):
         columns = column_importances(estimator.predict_proba, loaded.matrix, loaded.features.feature_columns)
@@ -258,7 +193,9 @@ def _page(
 def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None:
     rows = loaded.table.n_rows - len(result["without_label"])
     console.print(f"{loaded.table.source}: {rows} rows, {len(result['classes'])} classes", markup=False)
-    console.print(_headline(rows, result["noise_rate"], result["noise_interval"], result["diagnostic"]))
+    for note in result["notes"]:
+        console.print(note, markup=False)
+    console.print(headline(rows, result["noise_rate"], result["noise_interval"], result["diagnostic"]))
     console.print(result["diagnostic"]["claim"])
     print_checks(console, result)
     worth = result["worth_checking"]
@@ -278,11 +215,11 @@ def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None
         if len(lines) > SHOWN:
             console.print(f"... and {len(lines) - SHOWN} more; use --json for all")
     print_features(console, loaded)
-    _print_what_tells(console, result)
+    print_what_tells(console, result)
     print_written(console, result["written"])
 
 
-def _headline(rows: int, rate: float, interval: Sequence[float], diagnostic: dict[str, Any]) -> str:
+def headline(rows: int, rate: float, interval: Sequence[float], diagnostic: dict[str, Any]) -> str:
     """How many labels are wrong: a number with its range, or only the range where explanations disagree."""
     low, high = interval
     if diagnostic["reliable"]:
@@ -290,18 +227,9 @@ def _headline(rows: int, rate: float, interval: Sequence[float], diagnostic: dic
     return f"Labels that look wrong: {round(low * rows)} to {round(high * rows)} of {rows}. {diagnostic['reason']}"
 
 
-def _print_what_tells(console: Console, result: dict[str, Any]) -> None:
+def print_what_tells(console: Console, result: dict[str, Any]) -> None:
+    """Print the columns and the kernels that matter."""
     for title, key in (("Columns that matter", "columns"), ("Kernels that matter", "kernels")):
         if shares := [[name, f"{share:.1%}"] for name, share in result[key].items()]:
             console.print()
             console.print(table(title, [key.rstrip("s"), "share"], shares[:SHOWN]))
-
-
-def _print_model(console: Console, path: Path, card: dict[str, Any]) -> None:
-    console.print(f"Model for {card['label']!r} ({', '.join(map(str, card['classes']))})", markup=False)
-    noise, diagnostic = card["noise"], card["diagnostic"]
-    console.print(_headline(card["data"]["rows"], noise["rate"], noise["interval"], diagnostic))
-    console.print(f"{diagnostic['claim']}\n")
-    print_columns(console, card["data"]["columns"])
-    _print_what_tells(console, card)
-    print_written(console, [str(path)])

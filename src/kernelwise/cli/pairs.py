@@ -1,5 +1,7 @@
 """Links and constraints that may be wrong: audit them, cluster with them."""
 
+from collections.abc import Callable
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,12 +21,22 @@ from .checks import (
     planned_rows,
     print_checks,
 )
-from .inputs import Data, IdOption, KindOption, OutputOption, ReportOption, check_files, load
+from .inputs import Data, IdOption, IgnoreOption, KindOption, OutputOption, ReportOption, check_files, load
+from .record_pairs import audit_two_records
 from .review import link_review
 from .session import Session
 from .show import SHOWN, csv_text, percent, print_features, print_list, print_next, print_suspects, print_written
 
 __all__ = ["audit_pairs", "cluster"]
+
+class About(StrEnum):
+    """What pairs tell of."""
+
+    auto = "auto"
+    links = "links"
+    classes = "classes"
+    records = "records"
+
 
 NodesArgument = Annotated[Path, typer.Argument(help="What is linked, with its features: CSV, Parquet, .npz, .mtx ...")]
 
@@ -32,7 +44,19 @@ NodesArgument = Annotated[Path, typer.Argument(help="What is linked, with its fe
 def audit_pairs(
     session: Session,
     nodes: NodesArgument,
-    links: Annotated[Path, typer.Argument(help="Two ids per line, and perhaps 1 (same) or -1 (different).")],
+    links: Annotated[
+        Path | None,
+        typer.Argument(help="Two ids per line, and perhaps an answer: 1 and -1, or two words for same and different."),
+    ] = None,
+    answer: Annotated[
+        str | None, typer.Option("--answer", metavar="COLUMN", help="The answers, where a row holds two records.")
+    ] = None,
+    same: Annotated[
+        str | None, typer.Option("--same", metavar="WORD", help="The answer that means the same, if it is not clear.")
+    ] = None,
+    about: Annotated[
+        About, typer.Option("--about", help="What the pairs tell of; the data show it, as a rule.")
+    ] = About.auto,
     row_id: IdOption = None,
     output: OutputOption = None,
     report: ReportOption = None,
@@ -40,22 +64,29 @@ def audit_pairs(
     checked: CheckedOption = None,
     checks: ChecksOption = None,
     suspects: SuspectsOption = None,
+    ignore: IgnoreOption = None,
 ) -> None:
     """Which links, or which "same" and "different" pairs, are probably wrong: their share, the most suspect first.
+
+    Without a file of links, every row of the data must hold two records, in columns such as left_name and right_name,
+    and an answer: are the two the same?
 
     --checks plans which pairs to check first; from what is found there follows a guarantee. --checked takes what was
     found, and continues.
     """
-    from .. import audit_pairs as find_suspects
     from .. import plan_checks
     from ..report.pairs import wrong_shares
 
     check_files(session, read=[nodes, links, *([checked] if checked else [])], write=[output, report])
-    loaded = load(session, nodes, label=None, row_id=row_id, kinds=kind)
-    pairs = files.read_links(links, loaded.rows, nodes=str(nodes))
+    if links is None:
+        audit_two_records(session, nodes, answer=answer, same=same, output=output, report=report)
+        return
+    loaded = load(session, nodes, label=None, row_id=row_id, kinds=kind, ignore=ignore)
+    pairs = files.read_links(links, loaded.rows, nodes=str(nodes), same=same)
     verdicts = None if checked is None else _verdicts(checked, pairs, loaded)
-    with session.step(f"auditing {len(pairs)} pairs"):
-        audit = find_suspects(loaded.matrix, pairs, checked=verdicts, random_state=session.seed)
+    with session.step(f"auditing {len(pairs)} pairs", total=100) as shown:
+        options = {"checked": verdicts, "random_state": session.seed}
+        audit = _audit(loaded, pairs, about, progress=lambda done, total: shown(round(100 * done / total)), **options)
     plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
     names = [f"{loaded.ids[row]} - {loaded.ids[col]}" for row, col in zip(pairs.rows, pairs.cols, strict=True)]
     review, page = partial(link_review, audit, loaded.ids, plan), partial(_page, session, loaded, links, audit, plan)
@@ -77,6 +108,18 @@ def audit_pairs(
         print_next(console, links, output, report)
 
     session.show(result, text)
+
+
+def _audit(loaded: Data, pairs: Any, about: About, **options: Any) -> Any:
+    """Audit pairs; records are compared cell by cell, all other rows by their features."""
+    from .. import audit_pairs as find_suspects
+    from .. import audit_record_pairs
+    from ..pairs.records.recognition import looks_like_records
+
+    records = loaded.table.without([*loaded.features.leave_out, loaded.id_name])
+    if about is About.records or (about is About.auto and looks_like_records(pairs, records)[0]):
+        return audit_record_pairs(records, pairs, **options)
+    return find_suspects(loaded.matrix, pairs, kind=about.value, **options)
 
 
 def cluster(

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..supervision import CheckPlan, LabelAudit, PairAudit
+    from .given import GivenLabels
 
 __all__ = ["label_review", "link_review"]
 
@@ -18,11 +19,19 @@ __all__ = ["label_review", "link_review"]
 DRAWN = ["chance", "draw", "drawn_from"]
 
 
-def label_review(audit: "LabelAudit", ids: Sequence[str], column: str, plan: "CheckPlan | None" = None) -> str:
+def label_review(
+    audit: "LabelAudit",
+    ids: Sequence[str],
+    column: str,
+    plan: "CheckPlan | None" = None,
+    *,
+    given: "GivenLabels | None" = None,
+) -> str:
     """All labels, the most suspect first; each suggested label is a correction that is not decided yet.
 
     With a plan, its rows come first, with their draws. Rows that were checked come last, with what was found, so that
-    no verdict is lost.
+    no verdict is lost. ``given`` are the labels as they are written; for a number no correction is suggested, because
+    only its group is known.
 
     Examples
     --------
@@ -39,7 +48,9 @@ def label_review(audit: "LabelAudit", ids: Sequence[str], column: str, plan: "Ch
     1,'=b,kind,spam,ham,skip,0.2000
     0,a,kind,ham,spam,skip,0.9000
     """
-    return _csv(["id", "column"], audit, [[name, column] for name in ids], audit.labels, audit.alternative, plan)
+    labels = audit.labels if given is None else np.array(given.written, dtype=object)
+    other = audit.alternative if given is None or not given.grouped else np.full(len(labels), "", dtype=object)
+    return _csv(["id", "column"], audit, [[name, column] for name in ids], labels, other, plan)
 
 
 def link_review(audit: "PairAudit", ids: Sequence[str], plan: "CheckPlan | None" = None) -> str:

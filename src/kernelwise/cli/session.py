@@ -13,7 +13,15 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from .. import files
 from ..json_values import plain
@@ -22,6 +30,22 @@ __all__ = ["Session", "command"]
 
 #: Where there is no terminal to draw on, a step that takes longer gets a line.
 SLOW_SECONDS = 1.0
+#: Where there is no terminal, a line says how much is done after so many seconds, and again after twice as many ...
+NEWS_SECONDS = 10.0
+
+
+class _News:
+    """Says on the standard error how much of a long step is done, and how long the rest will take."""
+
+    def __init__(self, what: str, total: int, started: float):
+        self.what, self.total, self.started, self.next = what, total, started, NEWS_SECONDS
+
+    def __call__(self, done: int) -> None:
+        passed = time.perf_counter() - self.started
+        if passed >= self.next and 0 < done < self.total:
+            left = passed * (self.total - done) / done
+            print(f"{self.what}: {done / self.total:.0%} done, about {left:.0f} s left", file=sys.stderr)
+            self.next = 2 * passed
 
 
 @dataclass(frozen=True)
@@ -42,13 +66,13 @@ class Session:
         console = Console(stderr=True)
         started = time.perf_counter()
         if console.is_terminal and not self.quiet:
-            bar = [] if total is None else [BarColumn(), MofNCompleteColumn()]
+            bar = [] if total is None else [BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
             name = TextColumn("{task.description}", markup=False)
             with Progress(SpinnerColumn(), name, *bar, TimeElapsedColumn(), console=console, transient=True) as shown:
                 task = shown.add_task(what, total=total)
                 yield lambda done: shown.update(task, completed=done)
         else:
-            yield lambda done: None
+            yield _News(what, total, started) if total is not None and not self.quiet else lambda done: None
             seconds = time.perf_counter() - started
             if seconds > SLOW_SECONDS and not self.quiet:
                 print(f"{what}: {seconds:.1f} s", file=sys.stderr)

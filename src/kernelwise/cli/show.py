@@ -83,7 +83,7 @@ def print_next(console: Console, data: object, review: object, page: object) -> 
 def print_features(console: Console, data: Data) -> None:
     """Print what the columns became, and where values are missing."""
     console.print()
-    print_columns(console, data.features.describe())
+    print_columns(console, data.columns())
     for name, lines in data.table.missing().items():
         more = f" and {len(lines) - 5} more" if len(lines) > 5 else ""
         unit = "line" if data.table.lines is not None else "row"

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .reading import read_links as read_links
     from .reading import read_similarity as read_similarity
     from .reading import read_table as read_table
+    from .two_records import TwoRecords as TwoRecords
+    from .two_records import read_two_records as read_two_records
     from .writing import check_output as check_output
     from .writing import write_file as write_file
     from .writing import write_files as write_files
@@ -39,6 +41,7 @@ _HOME = {
         "errors": ["FileError"],
         "models": ["SavedModel", "load_model", "make_card", "read_card", "save_model"],
         "reading": ["existing", "file_hash", "read_links", "read_similarity", "read_table"],
+        "two_records": ["TwoRecords", "read_two_records"],
         "writing": ["check_output", "write_file", "write_files"],
     }.items()
     for name in names

@@ -1,7 +1,8 @@
 """A copy of a data file in which some cells are corrected and all others stay as they are."""
 
-import codecs
+import gzip
 import io
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from .arrays import arrays_in
-from .delimited import csv_line, cut, decode, read_bytes, records
+from .delimited import csv_line, cut, decode, encoding, read_bytes, records
 from .errors import FileError, choices, explain
 from .parquet import load_parquet
-from .reading import EDGES, TEXTS, existing, link_delimiter, link_records
+from .reading import ARROW, DIFFERENT, EDGES, PARQUET, SAME, TEXTS, WORKBOOKS, ending, existing, link_delimiter, link_records
+from .spreadsheet import corrected_workbook
 
 __all__ = ["corrected_file", "corrected_links"]
 
@@ -25,7 +27,7 @@ def corrected_file(path: str | Path, column: str, corrections: Mapping[int, str]
     Parameters
     ----------
     path : path
-        CSV, TSV, Parquet or .npz.
+        CSV, TSV, Excel, Parquet, Feather or .npz.
     column : str
     corrections : mapping of int to str
         New values by row, counted from zero.
@@ -42,19 +44,23 @@ def corrected_file(path: str | Path, column: str, corrections: Mapping[int, str]
     b'"id", label\r\n"1",ham\r\n2,spam\r\n'
     """
     path = existing(path)
-    if path.suffix.lower() in TEXTS:
+    if ending(path) in TEXTS:
         return _corrected_text(path, column, corrections)
-    if path.suffix.lower() in {".parquet", ".pq"}:
+    if ending(path) in PARQUET + ARROW:
         return _corrected_parquet(path, column, corrections)
-    if path.suffix.lower() == ".npz":
+    if ending(path) in WORKBOOKS:
+        return corrected_workbook(path, column, corrections)
+    if ending(path) == ".npz":
         return _corrected_arrays(path, column, corrections)
-    raise FileError(f"{path} cannot be corrected: only CSV, TSV, Parquet and .npz files have columns to write to")
+    raise FileError(
+        f"{path} cannot be corrected: only CSV, TSV, Excel, Parquet, Feather and .npz files have columns to write to"
+    )
 
 
 def corrected_links(path: str | Path, corrections: Mapping[frozenset[str], bool]) -> bytes:
     r"""The content of a file of links after corrections: a pair is of the same class (True) or not (False).
 
-    The third column gets the new label, 1 or -1. Without a third column, a link between different classes is left out.
+    The third column gets the new answer, in the words of the file. Without a third column, a link between different classes is left out.
 
     Parameters
     ----------
@@ -74,18 +80,29 @@ def corrected_links(path: str | Path, corrections: Mapping[frozenset[str], bool]
     b'from,to\na,b\n'
     """
     path = existing(path)
-    if path.suffix.lower() not in (*TEXTS, *EDGES):
+    if ending(path) not in (*TEXTS, *EDGES):
         raise FileError(f"{path} cannot be corrected: links are corrected in text files only; write them as CSV")
     content = decode(path, read_bytes(path))
     delimiter = link_delimiter(path, content)
     replaced: dict[int, list[str] | None] = {}
+    words = Counter(cells[2].strip() for _, _, cells in link_records(path, content, delimiter) if len(cells) == 3)
     for first, _, cells in link_records(path, content, delimiter):
         same = corrections.get(frozenset(cell.strip() for cell in cells[:2]))
         if same is not None and len(cells) == 3:
-            replaced[first] = [*cells[:2], "1" if same else "-1"]
+            replaced[first] = [*cells[:2], _answer(same, cells[2].strip(), words)]
         elif same is False:
             replaced[first] = None
     return _rewritten(path, link_records(path, content, delimiter), replaced, delimiter or " ")
+
+
+def _answer(same: bool, given: str, words: Mapping[str, int]) -> str:
+    """The answer "same" or "different" in the words of the file; of two words that mean nothing, the other one."""
+    known = {word: word.casefold() in SAME for word in words if word.casefold() in SAME | DIFFERENT}
+    fitting = [word for word, means_same in known.items() if means_same == same]
+    if fitting:
+        return max(fitting, key=words.__getitem__)
+    others = [word for word in words if word != given and word not in known]
+    return others[0] if len(others) == 1 and len(words) <= 3 else ("1" if same else "-1")
 
 
 def _corrected_text(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:
@@ -104,8 +121,7 @@ def _rewritten(
     path: Path, rows: Iterable[tuple[int, int, list[str]]], replaced: Mapping[int, list[str] | None], delimiter: str
 ) -> bytes:
     """The file in which the rows that start at some lines are replaced, or left out where the new row is None."""
-    content = path.read_bytes()
-    mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
+    content = read_bytes(path)
     lines = list(io.StringIO(decode(path, content), newline=""))
     kept: list[str] = []
     end = 0
@@ -116,13 +132,15 @@ def _rewritten(
             cells = replaced[first]
             kept += [] if cells is None else [csv_line(cells, delimiter) + ending]
             end = last
-    return mark + "".join(kept + lines[end:]).encode()
+    written = "".join(kept + lines[end:]).encode(encoding(content))
+    return gzip.compress(written, mtime=0) if path.suffix.lower() == ".gz" else written
 
 
 def _corrected_parquet(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:
     table = load_parquet(path)
 
     import pyarrow as pa
+    import pyarrow.feather as feather
     import pyarrow.parquet as pq
 
     _check_fit(path, column, table.column_names, corrections, table.num_rows)
@@ -136,7 +154,11 @@ def _corrected_parquet(path: Path, column: str, corrections: Mapping[int, str]) 
     except (pa.ArrowException, ValueError) as error:
         raise FileError(f"{path}, column {column!r} holds {plain}: {explain(error)}") from error
     stream = io.BytesIO()
-    pq.write_table(table.set_column(table.column_names.index(column), column, new), stream)
+    corrected = table.set_column(table.column_names.index(column), column, new)
+    if ending(path) in ARROW:
+        feather.write_feather(corrected, stream)
+    else:
+        pq.write_table(corrected, stream)
     return stream.getvalue()
 
 
@@ -152,8 +174,8 @@ def _corrected_arrays(path: Path, column: str, corrections: Mapping[int, str]) -
     except ValueError as error:
         raise FileError(f"{path}, column {column!r} holds {kind}: {explain(error)}") from error
     stream = io.BytesIO()
-    corrected: dict[str, Any] = arrays | {column: np.array(values, dtype=None if kind.kind == "U" else kind)}
-    np.savez(stream, **corrected)
+    replaced: dict[str, Any] = arrays | {column: np.array(values, dtype=None if kind.kind == "U" else kind)}
+    np.savez(stream, **replaced)
     return stream.getvalue()
 
 

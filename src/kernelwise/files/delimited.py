@@ -1,11 +1,16 @@
 """Tables as text: comma, tab, semicolon or bar between cells, quoted where needed, with or without a header."""
 
+import codecs
 import csv
+import gzip
 import io
+import re
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -13,21 +18,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..memory import require
-from ..tables.columns import Column, Table
+from ..tables.columns import Column, Table, habits_of
 from ..tables.kinds import as_words, is_number
-from .errors import FileError, place
-from .limits import MAX_COLUMNS, MAX_TEXT_BYTES, check_size
+from .errors import FileError, place, reading_a_table
+from .limits import MAX_COLUMNS, MAX_TEXT_BYTES, check_size, unpacking
 
 __all__ = [
     "TextTable",
     "csv_line",
     "cut",
+    "cut_rows",
     "decode",
+    "encoding",
     "find_delimiter",
     "is_header",
     "read_bytes",
     "read_delimited",
     "records",
+    "table_of",
 ]
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
@@ -35,13 +43,22 @@ DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 SAMPLE_ROWS = 100
 #: The cells of a text take so many times the memory of the text.
 MEMORY_PER_BYTE = 10
+#: Rows above the header, such as titles, are left out if they are so many at most.
+TITLE_ROWS = 20
+#: The line with which a spreadsheet program says which character stands between cells.
+NAMES_DELIMITER = re.compile('"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)
+STANDARD_INPUT = Path("-")
+GZIP = b"\x1f\x8b"
 #: The most characters of a cell; a longer cell is a quote that was never closed.
 MAX_CELL = 10_000_000
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """A text file cut into cells. ``lines`` are the lines at which the rows start, counted from 1.
+    """A text file cut into cells.
+
+    ``lines`` are the lines at which the rows start, counted from 1; ``sheet_rows`` are the rows of a spreadsheet, which
+    does not count line ends inside of cells.
 
     >>> text = cut(Path("a.csv"), 'age;job\\n31;"cook; baker"\\n')
     >>> text.header, text.rows, text.lines
@@ -52,6 +69,7 @@ class TextTable:
     header: list[str] | None
     rows: list[list[str]]
     lines: NDArray[np.int64]
+    sheet_rows: NDArray[np.int64]
 
     @property
     def names(self) -> list[str]:
@@ -66,38 +84,66 @@ def read_delimited(path: Path, *, as_written: Collection[str] = ()) -> Table:
     The columns ``as_written``, such as labels and ids, stay text, so that 01 and 1.50 do not become 1 and 1.5. A first
     row that holds one of their names is a header, whatever its other cells are.
     """
-    text = cut(path, decode(path, read_bytes(path)), names=as_written)
+    return table_of(path, cut(path, decode(path, read_bytes(path)), names=as_written), as_written)
+
+
+def table_of(path: Path, text: TextTable, as_written: Collection[str] = ()) -> Table:
+    """The table that cells make up."""
     if not text.rows:
         raise FileError(f"{path} has a header but no rows; give a file with at least one row below the header")
-    columns = []
-    for name, cells in zip(text.names, zip(*text.rows, strict=True), strict=True):
-        if name in as_written:
-            columns.append(Column(name, "categorical", as_words(list(cells))))
-        else:
-            columns.append(Column.of(name, list(cells)))
-    return Table.of(path, columns, lines=text.lines)
+    cells = [list(column) for column in zip(*text.rows, strict=True)]
+    habits = habits_of(cells)
+    with reading_a_table(f"{path}, "):
+        columns = [
+            Column(name, "categorical", as_words(column)) if name in as_written else Column.of(name, column, habits)
+            for name, column in zip(text.names, cells, strict=True)
+        ]
+    return Table.of(path, columns, lines=text.sheet_rows, habits=habits)
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a text file; an empty file and a file that is too large are refused."""
-    size = path.stat().st_size
+    """The content of a text file, unpacked if gzip packed it; an empty or too large file is refused.
+
+    "-" is the standard input, which is read once.
+    """
+    content = _standard_input() if path == STANDARD_INPUT else None
+    size = path.stat().st_size if content is None else len(content)
     check_size(path, size, limit=MAX_TEXT_BYTES)
     if not size:
         raise FileError(f"{path} is empty; give a file with a header and at least one row")
     require(MEMORY_PER_BYTE * size, f"reading {path}", "take a sample of its rows, or write it as .parquet or .npz")
-    return path.read_bytes()
+    content = path.read_bytes() if content is None else content
+    return _unpacked(path, content) if content.startswith(GZIP) else content
+
+
+@cache
+def _standard_input() -> bytes:
+    return sys.stdin.buffer.read(MAX_TEXT_BYTES + 1)
+
+
+def _unpacked(path: Path, content: bytes) -> bytes:
+    """The content of a file that gzip has packed; a file that unpacks beyond the limit is refused."""
+    with unpacking(f"{path} is packed by gzip and damaged"):
+        packed = gzip.GzipFile(fileobj=io.BytesIO(content))
+        text = packed.read(MAX_TEXT_BYTES + 1)
+    check_size(path, len(text), what="unpacks to", limit=MAX_TEXT_BYTES)
+    require(MEMORY_PER_BYTE * len(text), f"reading {path}", "take a sample of its rows")
+    return text
 
 
 def decode(path: Path, content: bytes) -> str:
-    """Text from bytes in UTF-8, with or without a byte order mark.
+    """Text from bytes in UTF-8, with or without a byte order mark, or in UTF-16 with one.
 
     >>> decode(Path("a.csv"), b"caf\\xe9\\n")
     Traceback (most recent call last):
     ...
     kernelwise.files.errors.FileError: a.csv, line 1: byte 0xe9 is not UTF-8; save the file as UTF-8 ...
     """
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise FileError(f"{path} is in UTF-16; save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')")
+    if encoding(content) == "utf-16":
+        try:
+            return content.decode("utf-16")
+        except UnicodeDecodeError as error:
+            raise FileError(f"{path} is in UTF-16 and damaged; save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')") from error
     if b"\0" in content[:65536] or b"\0" in content:
         raise FileError(f"{path} is a binary file, not text; export it as CSV, or use the ending that says what it is")
     try:
@@ -110,18 +156,53 @@ def decode(path: Path, content: bytes) -> str:
         ) from error
 
 
+def encoding(content: bytes) -> str:
+    """The encoding of a text, by its byte order mark.
+
+    >>> encoding(b"a"), encoding("a".encode("utf-8-sig")), encoding("a".encode("utf-16"))
+    ('utf-8', 'utf-8-sig', 'utf-16')
+    """
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    return "utf-8-sig" if content.startswith(codecs.BOM_UTF8) else "utf-8"
+
+
 def cut(path: Path, text: str, *, names: Collection[str] = ()) -> TextTable:
     """Find the delimiter and the header, and cut the text into rows of equal length."""
     delimiter = find_delimiter(path, text)
     rows: list[list[str]] = []
     lines: list[int] = []
-    for line, _, row in records(path, text, delimiter):
+    sheet_rows: list[int] = []
+    inside = 0  # line ends inside of quoted cells, which a spreadsheet does not count
+    for line, last, row in records(path, text, delimiter):
         rows.append(row)
         lines.append(line)
+        sheet_rows.append(line - inside)
+        inside += last - line
+    if NAMES_DELIMITER.match(text):
+        del rows[0], lines[0], sheet_rows[0]
     while rows and not any(cell.strip() for cell in rows[-1]):
-        rows.pop(), lines.pop()
+        rows.pop(), lines.pop(), sheet_rows.pop()
+    return cut_rows(path, rows, lines, sheet_rows, names=names, delimiter=delimiter)
+
+
+def cut_rows(
+    path: Path,
+    rows: list[list[str]],
+    lines: list[int],
+    sheet_rows: list[int] | None = None,
+    *,
+    names: Collection[str] = (),
+    delimiter: str = ",",
+) -> TextTable:
+    """Find the header, and check that all rows below it are of one length.
+
+    Titles above the header are left out, if ``names`` tell which row is the header.
+    """
     if not rows:
         raise FileError(f"{path} holds only blank lines; give a file with a header and at least one row")
+    above = _rows_above_header(rows, names)
+    rows, lines, sheet_rows = rows[above:], lines[above:], (sheet_rows or lines)[above:]
     width = len(rows[0])
     if width > MAX_COLUMNS:
         raise FileError(f"{path} has {width} columns, and {MAX_COLUMNS} is the most that is read")
@@ -133,7 +214,16 @@ def cut(path: Path, text: str, *, names: Collection[str] = ()) -> TextTable:
                 f" {'header' if start else 'first row'} has {width}; quote cells that hold a {DELIMITERS[delimiter]},"
                 " and write nothing between delimiters for a missing value"
             )
-    return TextTable(delimiter, rows[0] if start else None, rows[start:], np.array(lines[start:], dtype=np.int64))
+    numbers = [np.array(counted[start:], dtype=np.int64) for counted in (lines, sheet_rows)]
+    return TextTable(delimiter, rows[0] if start else None, rows[start:], *numbers)
+
+
+def _rows_above_header(rows: Sequence[Sequence[str]], names: Collection[str]) -> int:
+    """The number of rows above the first row that holds all ``names``; 0 if there is no such row near the top."""
+    for position, row in enumerate(rows[:TITLE_ROWS]):
+        if names and {*names} <= {cell.strip() for cell in row}:
+            return position
+    return 0
 
 
 def find_delimiter(path: Path, text: str) -> str:
@@ -142,6 +232,8 @@ def find_delimiter(path: Path, text: str) -> str:
     >>> find_delimiter(Path("a.csv"), "a;b\\n1,5;2\\n"), find_delimiter(Path("a.csv"), "a\\n1\\n")
     (';', ',')
     """
+    if named := NAMES_DELIMITER.match(text):
+        return named[1]
     scores = {}
     for delimiter in DELIMITERS:
         lengths: Counter[int] = Counter()

@@ -31,11 +31,11 @@ def explain(error: BaseException) -> str:
 
 
 @contextmanager
-def reading_a_table() -> Iterator[None]:
-    """Turn the error of a table into the error of the file that holds the table."""
+def reading_a_table(where: str = "") -> Iterator[None]:
+    """Turn the error of a table into the error of the file that holds the table; its message begins with ``where``."""
     try:
         yield
     except FileError:
         raise
     except TableError as error:
-        raise FileError(str(error)) from error
+        raise FileError(f"{where}{error}") from error

@@ -21,6 +21,7 @@ from ..tables.errors import TableError
 from ..tables.preparation import TableFeatures
 from .arrays import arrays_in, check_array, check_characters, sparse_from
 from .errors import FileError, explain
+from .identify import MODEL, what_is
 from .limits import check_size, open_archive, unpacking
 from .native_checks import check_native_parts
 from .reading import existing
@@ -30,7 +31,7 @@ __all__ = ["SavedModel", "load_model", "make_card", "read_card", "save_model"]
 
 CARD = "card.json"
 #: Format 1 was written by development versions, whose classes stood in other modules.
-FORMAT = "kernelwise-model/4"
+FORMAT = "kernelwise-model/5"
 #: The most bytes of the card of a model, or of the list of its parts.
 MAX_JSON = 2**26
 
@@ -96,7 +97,9 @@ TRUSTED = frozenset(
         "kernelwise.supervision.audit": "PairAudit",
         "kernelwise.supervision.noise": "PairNoise",
         "kernelwise.supervision.pairs": "Pairs",
-        "kernelwise.tables.encoders": "Categories Dates Numbers Words",
+        "kernelwise.tables.dates": "DateOrder",
+        "kernelwise.tables.encoders": "Categories Dates Names Numbers Words",
+        "kernelwise.tables.notation": "Amounts Times TruthWords",
         "kernelwise.tables.preparation": "TableFeatures",
     }.items()
     for name in names.split()
@@ -147,7 +150,7 @@ def make_card(**facts: Any) -> dict[str, Any]:
     >>> from kernelwise.files.models import make_card
     >>> card = make_card(label="approved", noise_rate=0.1)
     >>> card["format"], card["label"], sorted(card["versions"])
-    ('kernelwise-model/4', 'approved', ['kernelwise', 'numpy', 'python', 'scipy', 'sklearn'])
+    ('kernelwise-model/5', 'approved', ['kernelwise', 'numpy', 'python', 'scipy', 'sklearn'])
     """
     created = datetime.now(UTC).isoformat(timespec="seconds")
     return {"format": FORMAT, "created": created, "versions": versions(), **plain(facts)}
@@ -199,6 +202,8 @@ def load_model(path: str | Path) -> SavedModel:
 def read_card(path: str | Path) -> dict[str, Any]:
     """The card of a model, without loading the model."""
     path = existing(path)
+    if (what := what_is(path)) != MODEL:
+        raise FileError(f"{path} is not a model: it is {what}. A model is a file that kernelwise classify has written")
     with open_archive(path) as archive:
         card = _json(path, archive, CARD)
     if not isinstance(card, dict) or card.get("format") != FORMAT:

@@ -1,4 +1,4 @@
-"""Parquet files, where pyarrow is installed."""
+"""Parquet, Feather and Arrow files, where pyarrow is installed."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..memory import require
-from ..tables.columns import Column, Table
+from ..tables.columns import CELLS_FOR_HABITS, Column, Table, habits_of
 from ..tables.kinds import as_words
+from ..tables.notation import Habits
 from .errors import FileError, explain
 from .limits import MAX_COLUMNS, check_size
 
@@ -20,24 +21,32 @@ CELL = 64
 
 
 def read_parquet(path: Path, *, as_written: Collection[str] = ()) -> Table:
-    """Read a Parquet file of numbers, truth values, text, dates and dictionaries; columns ``as_written`` stay text."""
+    """Read a file of numbers, truth values, text, dates and dictionaries; columns ``as_written`` stay text."""
     content = load_parquet(path)
     if not content.num_rows:
         raise FileError(f"{path} has no rows; give a file with at least one")
     columns = []
+    habits = _habits(path, content)
     for position, name in enumerate(content.column_names):
         with _reading(f"{path}, column {name!r}"):
-            columns.append(_column(name, content.column(position), as_text=name in as_written))
-    return Table.of(path, columns)
+            columns.append(_column(name, content.column(position), habits, as_text=name in as_written))
+    return Table.of(path, columns, habits=habits)
+
+
+def _habits(path: Path, content: Any) -> Habits:
+    with _reading(f"{path}"):
+        return habits_of(_cells(column.slice(0, CELLS_FOR_HABITS)) for column in content.columns)
 
 
 def load_parquet(path: Path) -> Any:
-    """The content of a Parquet file as a table of pyarrow; a file that unpacks beyond the limits is refused."""
+    """The content of a file as a table of pyarrow; a file that unpacks beyond the limits is refused."""
     try:
         import pyarrow.parquet as pq
         import pyarrow.types as types
     except ImportError as error:
         raise FileError(f"{path} needs pyarrow: pip install pyarrow, or convert the file to CSV") from error
+    if path.suffix.lower() not in (".parquet", ".pq"):
+        return _load_feather(path)
     with _reading(f"{path} is not a Parquet file or is damaged:"):
         metadata, schema = pq.read_metadata(path), pq.read_schema(path)
         groups = [metadata.row_group(position) for position in range(metadata.num_row_groups)]
@@ -45,11 +54,7 @@ def load_parquet(path: Path) -> Any:
     check_size(path, 8 * metadata.num_rows * metadata.num_columns, what="declares")
     if metadata.num_columns > MAX_COLUMNS:
         raise FileError(f"{path} has {metadata.num_columns} columns, and {MAX_COLUMNS} is the most that is read")
-    for field in schema:
-        if not _is_read(field.type):
-            raise FileError(
-                f"{path}, column {field.name!r}: values of type {field.type} are not read; leave the column out"
-            )
+    _check_types(path, schema)
     texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
     with _reading(f"{path}"):
         # A text that occurs a million times is stored once: its size is checked before the text is repeated.
@@ -59,6 +64,28 @@ def load_parquet(path: Path) -> Any:
         remedy = "take a sample of its rows, or leave columns of text out"
         require(CELL * content.num_rows * content.num_columns, f"reading {path}", remedy)
         return content.cast(schema)
+
+
+def _load_feather(path: Path) -> Any:
+    """The content of a Feather or Arrow file, which is unpacked in memory: the size of its buffers is checked."""
+    import pyarrow.feather as feather
+
+    check_size(path, path.stat().st_size)
+    with _reading(f"{path} is not a Feather or Arrow file or is damaged:"):
+        content = feather.read_table(path)
+        content.validate(full=True)
+    check_size(path, content.nbytes, what="unpacks to")
+    _check_types(path, content.schema)
+    require(CELL * content.num_rows * content.num_columns, f"reading {path}", "take a sample of its rows")
+    return content
+
+
+def _check_types(path: Path, schema: Any) -> None:
+    for field in schema:
+        if not _is_read(field.type):
+            raise FileError(
+                f"{path}, column {field.name!r}: values of type {field.type} are not read; leave the column out"
+            )
 
 
 @contextmanager
@@ -98,7 +125,7 @@ def _unpacked(texts: Any) -> int:
     return total
 
 
-def _column(name: str, values: Any, *, as_text: bool) -> Column:
+def _column(name: str, values: Any, habits: Habits, *, as_text: bool) -> Column:
     import pyarrow as pa
     import pyarrow.types as types
 
@@ -110,7 +137,9 @@ def _column(name: str, values: Any, *, as_text: bool) -> Column:
     numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind)
     if numeric and not as_text:
         return Column.of_numbers(name, np.asarray(values.cast(pa.float64()).to_numpy(), dtype=np.float64))
-    return Column(name, "categorical", as_words(_cells(values))) if as_text else Column.of(name, _cells(values))
+    if as_text:
+        return Column(name, "categorical", as_words(_cells(values)))
+    return Column.of(name, _cells(values), habits)
 
 
 def _cells(values: Any) -> list[str]:

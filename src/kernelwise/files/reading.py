@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from ..supervision import Pairs
 from ..tables.columns import Table
 from ..tables.kinds import Kind
 from .arrays import read_matrix_market, read_npy, read_npz, read_svmlight
-from .delimited import decode, find_delimiter, is_header, read_bytes, read_delimited, records
+from .delimited import STANDARD_INPUT, decode, find_delimiter, is_header, read_bytes, read_delimited, records
 from .errors import FileError, choices, place, reading_a_table
+from .identify import what_is
 from .parquet import read_parquet
+from .spreadsheet import read_workbook
 
 __all__ = ["file_hash", "read_links", "read_similarity", "read_table"]
 
@@ -29,24 +32,34 @@ MATRICES: dict[str, Callable[[Path], Table]] = {
     ".libsvm": read_svmlight,
 }
 TEXTS = (".csv", ".tsv", ".tab", ".txt")
+PARQUET, ARROW, WORKBOOKS = (".parquet", ".pq"), (".feather", ".arrow", ".ipc"), (".xlsx", ".xlsm")
+#: The endings that gzip may have packed.
+PACKED = (*TEXTS, ".mtx", ".svm", ".svmlight", ".libsvm")
 EDGES = (".edges", ".edgelist")
 #: Reading a similarity and comparing it with its transpose takes the memory of so many matrices of its size.
 SIMILARITIES = 3
-#: The words that the third column of a file of links may hold.
-SAME = frozenset({"1", "+1", "1.0", "same", "must-link", "must", "yes", "true"})
-DIFFERENT = frozenset({"-1", "0", "-1.0", "0.0", "different", "cannot-link", "cannot", "no", "false"})
+#: The usual words for "the same" and "different"; of any two words, it is enough to know one.
+SAME = frozenset(
+    ["1", "+1", "1.0", "same", "must-link", "must", "yes", "y", "true", "match", "matched", "duplicate", "dup"]
+    + ["duplicates", "identical", "equal", "linked", "link"]
+)
+DIFFERENT = frozenset(
+    ["-1", "0", "-1.0", "0.0", "different", "cannot-link", "cannot", "no", "n", "false", "non-match", "nonmatch"]
+    + ["no match", "unmatched", "mismatch", "distinct", "unique", "not a duplicate", "other", "unlinked"]
+)
 
 
 @reading_a_table()
 def read_table(path: str | Path, *, as_written: Collection[str] = (), kinds: Mapping[str, Kind] | None = None) -> Table:
-    """Read a table: CSV, TSV, Parquet, .npy, .npz, Matrix Market or svmlight, by the ending of its name.
+    """Read a table: CSV, TSV, Excel, Parquet, Feather, .npy, .npz, Matrix Market or svmlight, by the ending of its name.
 
     Parameters
     ----------
     path : path
+        Text may be packed by gzip (.csv.gz). "-" is the standard input, as text.
     as_written : collection of str
         Columns that must exist and are kept as text, such as labels and ids.
-    kinds : mapping of str to {"numeric", "categorical", "text", "date", "id"}, optional
+    kinds : mapping of str to {"numeric", "categorical", "name", "text", "date", "id"}, optional
         Columns whose kind is not the one that the cells suggest.
 
     Returns
@@ -73,16 +86,19 @@ def read_table(path: str | Path, *, as_written: Collection[str] = (), kinds: Map
     (['01', '02'], {'age': [3]})
     """
     path = existing(path)
-    suffix = path.suffix.lower()
+    suffix = ending(path)
     if suffix in MATRICES:
         table = MATRICES[suffix](path)
-    elif suffix in {".parquet", ".pq"}:
+    elif suffix in PARQUET + ARROW:
         table = read_parquet(path, as_written=as_written)
+    elif suffix in WORKBOOKS:
+        table = read_workbook(path, as_written=as_written)
     elif suffix in TEXTS:
         table = read_delimited(path, as_written=as_written)
     else:
         raise FileError(
-            f"{path} has an ending that is not known; use .csv, .tsv, .parquet, .npz, .npy, .mtx or .svmlight"
+            f"{path} has an ending that is not known; it is {what_is(path)}. Use .csv, .tsv, .xlsx, .parquet, .feather,"
+            " .npz, .npy, .mtx or .svmlight"
         )
     for name in as_written:
         table[name]  # a missing column is found before anything else is done
@@ -144,8 +160,10 @@ def _matrix_of(table: Table) -> tuple[NDArray[np.float64], list[str] | None]:
     return np.column_stack([table.numbers(column.name) for column in columns]), names
 
 
-def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the nodes") -> Pairs:
-    """Read pairs of ids: two columns for links, a third one for whether they say "same" (1) or "different" (-1 or 0).
+def read_links(
+    path: str | Path, ids: Mapping[str, int], *, nodes: str = "the nodes", same: str | None = None
+) -> Pairs:
+    """Read pairs of ids: two columns for links, a third one for whether they say "same" or "different".
 
     Parameters
     ----------
@@ -155,6 +173,8 @@ def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the no
         The row of every id.
     nodes : str
         What the ids belong to, for messages.
+    same : str, optional
+        The word of the third column for "the same", if it is not a usual one such as 1, yes, match or duplicate.
 
     Returns
     -------
@@ -174,11 +194,10 @@ def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the no
     (array([0, 1]), array([1, 2]))
     """
     path = existing(path)
-    if path.suffix.lower() in MATRICES:
+    if ending(path) in MATRICES:
         return _links_of_matrix(path, len(ids))
     rows = _cells_of_links(path, ids)
     ends = np.empty((len(rows), 2), dtype=np.int64)
-    labels = np.ones(len(rows), dtype=np.int64)
     for position, (line, row) in enumerate(rows):
         for end in (0, 1):
             if row[end] not in ids:
@@ -188,15 +207,60 @@ def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the no
             ends[position, end] = ids[row[end]]
         if ends[position, 0] == ends[position, 1]:
             raise FileError(f"{place(path, line=line)}: {row[0]!r} is linked to itself; leave the line out")
-        if len(row) == 3:
-            said = row[2].casefold()
-            if said not in SAME | DIFFERENT:
+    labels = np.ones(len(rows), dtype=np.int64)
+    if any(len(row) == 3 for _, row in rows):
+        words = {position: row[2] for position, (_, row) in enumerate(rows) if len(row) == 3}
+        meaning = meanings(set(words.values()), str(path), same)
+        for position, word in words.items():
+            labels[position] = meaning.get(word.casefold(), 0)
+            if not labels[position]:
                 raise FileError(
-                    f"{place(path, line=line)}: {row[2]!r} must be 1 (same) or -1 (different); links have no other"
-                    " weight"
+                    f"{place(path, line=rows[position][0])}: {word!r} must be 1 (same) or -1 (different), or one of two"
+                    " words; links have no other weight"
                 )
-            labels[position] = 1 if said in SAME else -1
     return Pairs(ends[:, 0], ends[:, 1], labels, n_samples=len(ids))
+
+
+def meanings(words: Collection[str], source: str, same: str | None = None) -> dict[str, int]:
+    """What answers mean, in lower case: +1 for "the same" and -1 for "different".
+
+    Of two words one must be known, or be the word ``same``; then the other one means the opposite.
+
+    >>> meanings({"Duplicate", "kept apart"}, "a.csv")
+    {'duplicate': 1, 'kept apart': -1}
+    """
+    folded = sorted({word.casefold() for word in words})
+    if same is not None and same.casefold() not in folded:
+        raise FileError(f"{source} has no answer {same!r}; it has {', '.join(map(repr, folded[:5]))}")
+    known = {word: 1 if word in SAME else -1 for word in folded if word in SAME | DIFFERENT}
+    known = {same.casefold(): 1} if same is not None else known
+    if len(folded) == 2 and len(known) == 1:
+        other = next(word for word in folded if word not in known)
+        known[other] = -next(iter(known.values()))
+    if len(folded) == 2 and not known:
+        raise FileError(
+            f"{source} has the answers {folded[0]!r} and {folded[1]!r}; say which of them means that the two are the"
+            f" same: --same {folded[0]!r}"
+        )
+    return known
+
+
+def answer_labels(table: Table, column: str, same: str | None = None) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """The answers in a column as +1 and -1, and as words in the most frequent spelling of each."""
+    words = table.required(column)
+    meaning = meanings(set(words), f"{table.source}, column {column!r}", same)
+    labels = np.array([meaning.get(word.casefold(), 0) for word in words], dtype=np.int64)
+    if not labels.all():
+        row = int(np.argmin(np.abs(labels)))
+        raise FileError(
+            f"{table.where(row, column)}: {words[row]!r} is neither the word for the same nor that for different; an"
+            " answer is one of two words"
+        )
+    usual = {
+        label: Counter(word for word, of in zip(words, labels, strict=True) if of == label).most_common(1)[0][0]
+        for label in set(labels.tolist())
+    }
+    return labels, np.array([usual[label] for label in labels.tolist()])
 
 
 def _cells_of_links(path: Path, ids: Mapping[str, int]) -> list[tuple[int, list[str]]]:
@@ -220,7 +284,7 @@ def link_delimiter(path: Path, text: str) -> str | None:
     >>> link_delimiter(Path("a.edges"), "1 2"), link_delimiter(Path("a.txt"), "1,2")
     (None, ',')
     """
-    if path.suffix.lower() in EDGES or (path.suffix.lower() == ".txt" and not any(mark in text for mark in ",;|\t")):
+    if ending(path) in EDGES or (ending(path) == ".txt" and not any(mark in text for mark in ",;|\t")):
         return None
     return find_delimiter(path, text)
 
@@ -241,10 +305,22 @@ def link_records(path: Path, text: str, delimiter: str | None = None) -> Iterato
             yield number, number, cells
 
 
+def ending(path: Path) -> str:
+    """The ending of a name, without that of gzip; the standard input is text.
+
+    >>> ending(Path("a.CSV")), ending(Path("a.csv.gz")), ending(Path("-"))
+    ('.csv', '.csv', '.csv')
+    """
+    if path == STANDARD_INPUT:
+        return ".csv"
+    inner = path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else ""
+    return inner if inner in PACKED else path.suffix.lower()
+
+
 def _links_of_matrix(path: Path, n_nodes: int) -> Pairs:
     import scipy.sparse as sp
 
-    block: Any = MATRICES[path.suffix.lower()](path).block
+    block: Any = MATRICES[ending(path)](path).block
     if block is None or block.shape != (n_nodes, n_nodes):
         shape = "no matrix" if block is None else f"{block.shape[0]} x {block.shape[1]}"
         raise FileError(f"{path} is {shape}; an adjacency matrix of {n_nodes} nodes must be {n_nodes} x {n_nodes}")
@@ -263,6 +339,8 @@ def existing(path: str | Path) -> Path:
     kernelwise.files.errors.FileError: there is no file nowhere.csv
     """
     path = Path(path)
+    if path == STANDARD_INPUT:
+        return path
     if path.is_dir():
         raise FileError(f"{path} is a folder; name a file in it")
     if path.exists() and not path.is_file():
@@ -276,5 +354,8 @@ def existing(path: str | Path) -> Path:
 
 def file_hash(path: str | Path) -> str:
     """The SHA-256 of a file: in the card of a model it says which data the model was made from."""
-    with existing(path).open("rb") as stream:
+    path = existing(path)
+    if path == STANDARD_INPUT:
+        return hashlib.sha256(read_bytes(path)).hexdigest()
+    with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -15,7 +15,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from ..memory import require
-from ..samples import read_samples
+from ..samples import read_samples, refuse_collections
 from .attributes import AttributeBank
 from .bank import KernelBank
 from .build import build_bank
@@ -170,6 +170,7 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
         if not self._is_precomputed:
             minimum = 2 if fitting else 1
             return read_samples(self, X, reset=fitting, ensure_min_samples=minimum)
+        refuse_collections(self, X=X)
         stack = validate_data(self, X, dtype=np.float64, allow_nd=True, reset=fitting)
         return gram_stack(stack, None if fitting else len(self.kernel_weights_))
 

@@ -15,6 +15,7 @@ from ..supervision.audit import LabelAudit
 from ..supervision.verdicts import Verdicts
 from .checks import calibrated, found_labels, weights
 from .classifier import NoisyLabelClassifier
+from .given import join_spellings, read_labels
 from .noise_model.explanations import explain_label_noise
 from .noise_model.posterior import FLOOR
 from .verdict import diagnose, guarantee_of, range_of, transition_of
@@ -93,6 +94,7 @@ def audit_labels(
     *,
     estimator: Any = None,
     probabilities: ArrayLike | None = None,
+    pred_probs: ArrayLike | None = None,
     checked: Verdicts | None = None,
     random_state: Any = None,
     progress: Callable[[int, int], None] | None = None,
@@ -103,13 +105,16 @@ def audit_labels(
     ----------
     X : array, sparse matrix or DataFrame of shape (n_samples, n_features), or None
         May be None where ``probabilities`` are given.
-    y : array-like of shape (n_samples,)
-        A row whose label is None or NaN has no quality; the audit suggests a label for it.
+    y : array-like of shape (n_samples,) or frame of one column
+        A row whose label is None or NaN has no quality; the audit suggests a label for it. Labels that differ in
+        capitals or blanks alone are one class, which a warning says.
     estimator : classifier, optional
         Any scikit-learn classifier with ``predict_proba``; it scores each sample out of sample, in five folds. The
         default is :class:`NoisyLabelClassifier`.
     probabilities : array-like of shape (n_samples, n_classes), optional
         Out-of-sample probabilities of the *given* labels by a model of your own, one column per class in sorted order.
+    pred_probs : array-like of shape (n_samples, n_classes), optional
+        Another name for ``probabilities``, which users of cleanlab know.
     checked : Verdicts, optional
         What people found who checked some rows: see :func:`plan_checks`. They calibrate the qualities of all rows.
     random_state : int, RandomState or None
@@ -131,6 +136,10 @@ def audit_labels(
     >>> sorted(audit.order[:5].tolist())
     [0, 1, 2, 3, 4]
     """
+    if pred_probs is not None and probabilities is not None:
+        raise ValueError("pred_probs is another name for probabilities; give one of them")
+    probabilities = pred_probs if probabilities is None else probabilities
+    y = join_spellings(np.asarray(read_labels(y)), warn=True)[0]
     if estimator is not None and probabilities is not None:
         raise ValueError("give estimator or probabilities, not both: probabilities already are an estimator's answer")
     if estimator is None and probabilities is None:

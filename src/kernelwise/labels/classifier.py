@@ -1,5 +1,6 @@
 """The classifier to use when some labels are wrong and nobody knows how many."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -19,12 +20,15 @@ from ..samples import (
     power_of_two,
     read_samples,
     read_weights,
+    refuse_collections,
     tidy,
 )
 from ..supervision.verdicts import Verdicts
-from ..tables.columns import is_table
+from ..tables.frames import as_table, is_table, native_frame
 from ..tables.preparation import TableFeatures
 from .checks import calibrated, found_labels, weights
+from .giveaways import Giveaway, giveaways, giveaways_of_numbers
+from .given import read_labels
 from .noise_model.explanations import ExplainedNoise, explain_label_noise
 from .verdict import diagnose, guarantee_of, range_of, transition_of
 from .views.pool import ScorePool, columns_per_class, fit_pool
@@ -74,6 +78,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         label.
     label_probabilities_ : ndarray of shape (n_samples, n_classes)
         The probability of each true class for the training rows, which takes the given label into account.
+    out_of_sample_probabilities_ : ndarray of shape (n_samples, n_classes)
+        The probability of each true class for the training rows, by models that did not see the label of the row.
     kernel_names_, kernel_weights_ : list of str, ndarray
         The views and their weights in the mixture.
     diagnostic_ : dict
@@ -126,9 +132,11 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
-            A DataFrame, or an array with strings, may have columns of numbers, dates, categories and text, with
-            missing cells. It is prepared as a file is: see :class:`kernelwise.tables.preparation.TableFeatures`.
-        y : array-like of shape (n_samples,)
+            A DataFrame of pandas, polars or narwhals, or an array with strings, may have columns of numbers, dates,
+            categories, names and text, with missing cells. It is prepared as a file is: see
+            :class:`kernelwise.tables.preparation.TableFeatures`. An array of numbers may have missing ones (NaN), too.
+            A column from which the label can be read off is named in a warning.
+        y : array-like of shape (n_samples,) or frame of one column
             Labels, of any type that numpy can sort. A row whose label is None or NaN is not learned from; its
             ``label_probabilities_`` are those of a prediction.
         sample_weight : array-like of shape (n_samples,), optional
@@ -190,7 +198,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         posterior, self._recalibration = calibrated(
             belief, posterior, column, known, weights(checked, len(y))[used], bounds
         )
-        self._audit(X, y, labelled, weight, used, posterior, truth)
+        blind = belief if self._recalibration is None else self._recalibration.true_probabilities(belief)
+        self._audit(X, y, labelled, weight, used, blind, posterior, truth)
         self.noise_interval_ = range_of(self._posterior, self.noise_rate_, guarantee)
         self.diagnostic_ = diagnose(
             self._posterior, self.noise_rate_, self.noise_interval_, scores, given, len(found), guarantee
@@ -200,6 +209,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     def _read_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array, NDArray[np.bool_]]:
         """Return samples, labels (any label where there is none), weights, and which samples have a label."""
         self._columns = None
+        refuse_collections(self, X=X, y=y, sample_weight=sample_weight)
+        X, y = native_frame(X), read_labels(y)
         missing = missing_labels(y)
         if len(missing) and missing.all():
             raise ValueError("y has no label in any row; NoisyLabelClassifier needs labels of two classes or more")
@@ -207,20 +218,33 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             y = np.array(y, dtype=object)
             y[missing] = y[~missing][0]
             y = np.array(y.tolist())
-        if is_table(X):
+        if is_table(X := _with_missing(X)):
             y = validate_data(self, y=y)
             validate_data(self, X, skip_check_array=True)  # the estimator remembers the names of the columns
             if len(y) != len(X):
                 raise ValueError(f"X and y must have equally many rows, got {len(X)} and {len(y)}")
-            self._columns = TableFeatures(scaled=False).fit(X)
-            X = self._columns.transform(X)
+            table = as_table(X)
+            self._warn_of(giveaways(table, np.where(missing, None, y.astype(object))))
+            self._columns = TableFeatures(scaled=False).fit(table)
+            X = self._columns.transform(table)
         else:
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+            self._warn_of(giveaways_of_numbers(X, np.where(missing, None, y.astype(object))))
         X = tidy(X)
         if sp.issparse(X):  # a sparse matrix is not standardised
             check_magnitude(X, "X")
-        check_classification_targets(y)
+        try:
+            check_classification_targets(y)
+        except ValueError as error:
+            raise ValueError(
+                f"{error} Cut the numbers into groups first, for instance into four: "
+                "numpy.digitize(y, numpy.quantile(y, [0.25, 0.5, 0.75]))"
+            ) from None
         return X, y, read_weights(sample_weight, X), ~missing
+
+    def _warn_of(self, found: list[Giveaway]) -> None:
+        for one in found:
+            warnings.warn(f"{one}", stacklevel=4)
 
     def _standardised(self, X: Any) -> Any:
         return X if self._scaler is None else self._scaler(X)
@@ -232,6 +256,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         labelled: NDArray[np.bool_],
         weight: Array,
         used: NDArray[np.intp],
+        belief: Array,
         posterior: Array,
         truth: NDArray[np.intp],
     ) -> None:
@@ -247,6 +272,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         known = self.classes_[column] == y
         quality = np.where(known, probabilities[np.arange(len(y)), column], 0.0)
         self.label_probabilities_ = probabilities
+        self.out_of_sample_probabilities_ = probabilities.copy()
+        self.out_of_sample_probabilities_[np.ix_(used, self._learned)] = belief
         self.label_quality_ = np.where(labelled, quality, np.nan)
         counted = np.flatnonzero(labelled & (weight > 0))
         self.noise_rate_ = float(weight[counted] @ (1 - quality[counted]) / weight[counted].sum())
@@ -264,9 +291,17 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _read_new(self, X: Any) -> Any:
         check_is_fitted(self)
+        refuse_collections(self, X=X)
+        X = native_frame(X)
         if self._columns is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
             return tidy(self._columns.transform(X))
+        if is_table(X := _with_missing(X)) and isinstance(X, np.ndarray) and X.dtype.kind == "f":
+            row, column = np.argwhere(np.isnan(X))[0]
+            raise ValueError(
+                f"X contains NaN in row {row}, column {column}, but the rows that the model learned from have no missing "
+                "value, so nothing tells what to fill in; fill it in, or fit to rows of which some have NaN"
+            )
         return read_samples(self, X, reset=False)
 
     def predict_proba(self, X: Any) -> Array:
@@ -320,6 +355,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
 
 
@@ -353,6 +389,11 @@ class _Standardiser(NamedTuple):
         with np.errstate(over="ignore"):  # new samples may be beyond all bounds of the training data
             Z = np.clip(X / self.unit, -LARGEST, LARGEST)
             return np.clip((Z - self.mean) / self.spread, -CUT, CUT)
+
+
+def _with_missing(X: Any) -> Any:
+    """Lists of numbers as an array, so that missing ones are seen; all else as it is."""
+    return np.asarray(X) if isinstance(X, list | tuple) and X and not sp.issparse(X[0]) else X
 
 
 def _copies(weight: Array) -> NDArray[np.intp]:

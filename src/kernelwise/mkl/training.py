@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 from ..kernels import FactorBank, IndexedGram, StackedGram, build_bank, gaussian_kernels, resolve_kernels
 from ..kernels.precomputed import gram_stack, is_precomputed
 from ..optim.threads import suitable_blas_threads
-from ..samples import FeatureScaler, distinct_samples, n_rows, read_weights, tidy
+from ..samples import FeatureScaler, distinct_samples, n_rows, read_weights, refuse_collections, tidy
 
 Array = NDArray[np.float64]
 
@@ -88,6 +88,7 @@ def prepare_training(estimator: Any, X: Any, y: Any, sample_weight: Any, random_
 def read_features(estimator: Any, X: Any, y: Any = None) -> tuple[Any, Any]:
     """Validate features, or a Gram stack (n_samples, n_training_samples[, n_kernels]); with ``y``, for fitting."""
     fitting = y is not None
+    refuse_collections(estimator, X=X, y=y)
     options = {"allow_nd": True} if is_precomputed(estimator.kernels) else {"accept_sparse": "csr"}
     checked = validate_data(estimator, X, y if fitting else "no_validation", reset=fitting, dtype=np.float64, **options)
     X, y = checked if fitting else (checked, None)

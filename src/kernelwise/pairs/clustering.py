@@ -13,7 +13,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from ..checks import check_choice, check_count
 from ..kernels.combined import CombinedKernelTransformer
-from ..samples import tidy
+from ..samples import refuse_collections, tidy
 from ..spectral import GramFactor, SpectralBasis, spectral_basis
 from ..spectral.embedding import nystroem_rows, nystroem_weights, possible_normalization, settled_clusters, unit_rows
 from ..supervision import Pairs
@@ -214,6 +214,7 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
 
     def _read(self, X: Any, *, fitting: bool) -> Any:
         """Validate X; for a learner return X as it was given, so that the learner sees the names of the columns."""
+        refuse_collections(self, X=X)
         tags = self.__sklearn_tags__().input_tags
         if tags.pairwise and not self._is_precomputed:  # a stack of kernels, which only the learner understands
             validate_data(self, X, reset=fitting, skip_check_array=True)

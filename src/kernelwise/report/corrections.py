@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..files import FileError, write_file
+from ..labels.given import same_label
 from ..supervision import Verdicts
 
 DECISIONS = ("correct", "wrong", "unclear", "skip")
@@ -202,7 +203,7 @@ def apply_corrections(labels: ArrayLike, corrections: Iterable[Correction]) -> N
             raise CorrectionsError(
                 f"row {row} is not one of the {len(labels)} rows; these corrections are of other data"
             )
-        if str(labels[row]) != correction.given:
+        if not same_label(str(labels[row]), correction.given):
             raise CorrectionsError(
                 f"row {row} has the label {str(labels[row])!r}, but the correction was made for {correction.given!r};"
                 " these corrections are of other data, or were applied already"
@@ -249,7 +250,7 @@ def verdicts_of(
             )
         given = str(values[one.row])
         named = [(name, said[one.row]) for name, said in (("id", ids), ("other_id", other_ids)) if said is not None]
-        if given != one.given or any(getattr(one, name) not in ("", value) for name, value in named):
+        if not same_label(given, one.given) or any(getattr(one, name) not in ("", value) for name, value in named):
             names = "".join(f" and the {name} {value!r}" for name, value in named)
             theirs = "".join(f" and the {name} {getattr(one, name)!r}" for name, _ in named if getattr(one, name))
             raise CorrectionsError(
@@ -322,6 +323,12 @@ def _correction(cells: dict[str | None, Any], place: str) -> Correction:
         raise CorrectionsError(f"{place}: row must be a whole number from zero, got {values['row']!r}")
     if values["decision"] not in DECISIONS:
         raise CorrectionsError(f"{place}: decision must be one of {', '.join(DECISIONS)}; got {values['decision']!r}")
+    if values["decision"] == "wrong" and values["corrected"].strip() in ("", values["given"].strip()):
+        held = "is empty" if not values["corrected"].strip() else "holds the same label"
+        raise CorrectionsError(
+            f"{place}: the label {values['given']!r} is said to be wrong, but the column 'corrected' {held}; write the "
+            "right label there, or the decision 'unclear' if nobody knows it"
+        )
     if values["decision"] == "correct" and values["corrected"] not in (values["given"], ""):
         raise CorrectionsError(
             f"{place}: the label is said to be correct, yet {values['given']!r} becomes {values['corrected']!r}"

@@ -1,19 +1,36 @@
 """Tables without pandas: named columns, and perhaps a matrix of numbers beside them."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .dates import DateOrder, find_dates, shows_day_first
 from .errors import TableError, choices, place
-from .kinds import Kind, as_numbers, as_words, kind_of_numbers, kind_of_words, number, seconds
+from .kinds import (
+    MANY_NUMBERS,
+    MOSTLY,
+    Kind,
+    are_codes,
+    as_numbers,
+    as_words,
+    is_missing,
+    kind_of_numbers,
+    kind_of_words,
+    missing_code,
+)
+from .notation import Amounts, Habits, Notation, find_amounts, find_times, find_truth, points_group_thousands, several_notations, shows_decimal_comma
 
-__all__ = ["Column", "Table", "as_table", "is_table"]
+__all__ = ["Column", "Table", "habits_of"]
 
 Array = NDArray[np.float64]
+
+#: The habits of a table are found from so many cells of each column.
+CELLS_FOR_HABITS = 1000
 
 
 @dataclass(frozen=True)
@@ -23,10 +40,14 @@ class Column:
     Parameters
     ----------
     name : str
-    kind : {"numeric", "categorical", "text", "date", "id"}
+    kind : {"numeric", "categorical", "name", "text", "date", "id"}
         A column of kind "id" names the rows and is never a feature.
     values : ndarray
         Numbers in float64, NaN where missing; or strings in an object array, None where missing.
+    notation : Notation, optional
+        How numbers or dates are written, if not as 1.5 and as 2024-05-31.
+    missing_code : float
+        The number that stood for a missing value, such as -999; NaN if there was none.
 
     Examples
     --------
@@ -40,22 +61,71 @@ class Column:
     name: str
     kind: Kind
     values: NDArray[Any]
+    notation: Notation | None = field(default=None, repr=False)
+    missing_code: float = field(default=math.nan, repr=False)
 
     @classmethod
-    def of(cls, name: str, cells: Sequence[str]) -> Self:
-        """A column whose kind is found from its cells."""
-        numbers = as_numbers(cells)
-        if numbers is not None and kind_of_numbers(name, numbers) == "numeric":
-            return cls(name, "numeric", numbers)
-        words = as_words(cells)  # numbers that are ids stay as they are written
+    def of(cls, name: str, cells: Sequence[str], habits: Habits = Habits()) -> Self:  # noqa: B008  # immutable
+        """A column whose kind is found from its cells; ``habits`` are those of the other columns of the table."""
+        words = as_words(cells)
         present = [word for word in words if word is not None]
-        return cls(name, kind_of_words(present, len(words)) if numbers is None else "id", words)
+        numbers = as_numbers(cells)
+        if numbers is not None and not are_codes(cells):
+            points = habits.decimal_comma or (habits.decimal_comma is None and points_group_thousands(present))
+            grouped = find_amounts(present, habits) if points and present else None
+            if grouped is not None and grouped.thousands == ".":
+                return cls._written(name, words, grouped)
+            found = cls.of_numbers(name, numbers)
+            # Numbers that are ids stay as they are written.
+            return found if found.kind != "id" else cls(name, "id", words)
+        if numbers is None and present:
+            notation: Notation | None = find_truth(present) or find_amounts(present, habits) or find_times(present)
+            if notation is not None:
+                return cls._written(name, words, notation)
+            if (order := find_dates(present, habits)) is not None:
+                return cls(name, "date", words, order)
+            mistaken = cls._with_mistakes(name, words, present, habits)
+            if mistaken is not None:
+                return mistaken
+        return cls(name, kind_of_words(present, len(words)), words)
+
+    @classmethod
+    def _with_mistakes(cls, name: str, words: NDArray[Any], present: list[str], habits: Habits) -> Self | None:
+        """A column in which most cells are numbers or dates: the others are reported when the column is read.
+
+        Cells in several notations cannot be compared, and are refused.
+        """
+        if len(set(present)) <= MANY_NUMBERS:
+            return None
+        if (differ := several_notations(present)) is not None:
+            raise TableError(
+                f"column {name!r} holds numbers that differ in {differ}; write them all in one way, or call the column "
+                f"categorical (--kind {name!r}=categorical for a file, dtype 'category' in a data frame)"
+            )
+        if (amounts := find_amounts(present, habits, share=MOSTLY)) is not None:
+            return cls(name, "numeric", words, amounts)
+        if (order := find_dates(present, habits, share=MOSTLY)) is not None:
+            return cls(name, "date", words, order)
+        return None
+
+    @classmethod
+    def _written(cls, name: str, words: NDArray[Any], notation: Notation) -> Self:
+        numbers = np.array([np.nan if word is None else notation.read(word) for word in words])
+        return replace(cls._of_amounts(name, numbers, "numeric"), notation=notation)
 
     @classmethod
     def of_numbers(cls, name: str, numbers: Array) -> Self:
-        """A column of numbers, which may be ids; infinite numbers become missing."""
+        """A column of numbers, which may be ids or dates; infinite numbers become missing."""
         finite = np.where(np.isfinite(numbers), numbers, np.nan)
-        return cls(name, kind_of_numbers(name, finite), finite)
+        kind = kind_of_numbers(name, finite)
+        if kind == "date":
+            return cls(name, kind, as_words(["" if np.isnan(value) else f"{value:.0f}" for value in finite]))
+        return cls._of_amounts(name, finite, kind)
+
+    @classmethod
+    def _of_amounts(cls, name: str, numbers: Array, kind: Kind) -> Self:
+        code = missing_code(numbers)
+        return cls(name, kind, np.where(numbers == code, np.nan, numbers), missing_code=code)
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -86,7 +156,9 @@ class Table:
     block : ndarray or sparse matrix of shape (n_rows, n_features), optional
         Numbers without names, from a file of a matrix. Among the features they come before the columns.
     lines : ndarray of int, optional
-        The line of the file at which each row starts. Without lines, messages count rows from 1.
+        The row of a spreadsheet in which each row stands. Without lines, messages count rows from 1.
+    habits : Habits
+        How people write numbers and dates in this table.
 
     Examples
     --------
@@ -104,6 +176,7 @@ class Table:
     columns: dict[str, Column]
     block: Any = None
     lines: NDArray[np.int64] | None = None
+    habits: Habits = Habits()
 
     @classmethod
     def of(cls, source: Path | str, columns: Iterable[Column], **others: Any) -> Self:
@@ -153,36 +226,37 @@ class Table:
             if kind not in get_args(Kind):
                 raise TableError(f"{kind!r} is not a kind of column; use one of {', '.join(get_args(Kind))}")
             column = self[name]
-            values = self.numbers(name) if kind == "numeric" else column.values
-            if values.dtype.kind == "f" and kind in ("categorical", "text", "date"):
-                values = as_words(column.labels())
-            columns[name] = Column(name, kind, values)
-            if kind == "date":
-                self.seconds(name)  # raises an error for a cell that is no date
+            words = as_words(column.labels()) if column.values.dtype.kind == "f" else column.values
+            if kind == "numeric":
+                columns[name] = Column(name, kind, self.numbers(name), column.notation or _amounts(words, self.habits))
+            elif kind == "date":
+                dated = Column(name, kind, words, column.notation or _dates(words, self.habits))
+                _parsed(self, dated, dated.notation or DateOrder(), DATE)  # raises an error for a cell that is no date
+                columns[name] = dated
+            else:
+                columns[name] = Column(name, kind, column.values if kind == "id" else words)
         return replace(self, columns=columns)
 
-    def numbers(self, name: str) -> Array:
-        """The values of a column as numbers, NaN where missing; an error names the first cell that is no number."""
+    def numbers(self, name: str, notation: Notation | None = None) -> Array:
+        """The values of a column as numbers, NaN where missing; an error names the first cell that is no number.
+
+        ``notation`` is how the numbers of a model were written; where it does not fit, the cells decide.
+        """
         column = self[name]
-        return column.values if column.values.dtype.kind == "f" else self._parsed(column, number, "a number")
+        if column.values.dtype.kind == "f":
+            return column.values
+        present = [word for word in column.values if word is not None]
+        if notation is None or not _reads(notation, present):
+            notation = column.notation or find_truth(present) or _amounts(present, self.habits) or find_times(present) or Amounts()
+        return _parsed(self, column, notation, "a number")
 
-    def seconds(self, name: str) -> Array:
+    def seconds(self, name: str, notation: Notation | None = None) -> Array:
         """The dates of a column in seconds, NaN where missing; an error names the first cell that is no date."""
-        return self._parsed(self[name], seconds, "a date such as 2024-05-31 or 2024-05-31T17:30")
-
-    def _parsed(self, column: Column, parse: Callable[[str], float], what: str) -> Array:
-        values = np.full(len(column.values), np.nan)
-        for row, cell in enumerate(column.labels()):
-            if cell:
-                try:
-                    values[row] = parse(cell)
-                except ValueError as error:
-                    raise TableError(
-                        f"{self.where(row, column.name)}: {cell!r} is not {what}; correct it, leave the cell empty, or"
-                        f" call the column categorical (--kind {column.name!r}=categorical for a file, dtype"
-                        " 'category' in a data frame)"
-                    ) from error
-        return values
+        column = self[name]
+        words = [word for word in column.labels() if word]
+        if notation is None or not _reads(notation, words):
+            notation = column.notation or _dates(words, self.habits) or DateOrder()
+        return _parsed(self, column, notation, DATE)
 
     def required(self, name: str) -> list[str]:
         """The cells of a column as text; a missing cell is an error."""
@@ -215,69 +289,54 @@ class Table:
         return {name: rows for name, rows in found.items() if rows}
 
 
-def is_table(X: Any) -> bool:
-    """Whether the columns of ``X`` may be of different kinds: a data frame that is not sparse, or an array of strings.
+DATE = "a date such as 2024-05-31, 31.05.2024 or 2024-05-31T17:30"
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pandas as pd
-    >>> from kernelwise.tables.columns import is_table
-    >>> is_table(pd.DataFrame({"a": [1]})), is_table(np.array([["a", 1]], dtype=object)), is_table(np.ones((1, 1)))
-    (True, True, False)
+
+def _amounts(words: Iterable[str | None], habits: Habits) -> Notation | None:
+    present = [word for word in words if word is not None]
+    found = find_amounts(present, habits) or find_amounts(present, habits, share=MOSTLY)
+    return None if found == Amounts() else found
+
+
+def _dates(words: Iterable[str | None], habits: Habits) -> Notation | None:
+    return find_dates([word for word in words if word], habits)
+
+
+def _reads(notation: Notation, words: Iterable[str]) -> bool:
+    try:
+        for word in words:
+            notation.read(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _parsed(table: Table, column: Column, notation: Notation, what: str) -> Array:
+    values = np.full(len(column.values), np.nan)
+    for row, cell in enumerate(column.labels()):
+        if cell:
+            try:
+                values[row] = notation.read(cell)
+            except (ValueError, OverflowError) as error:
+                raise TableError(
+                    f"{table.where(row, column.name)}: {cell!r} is not {what}; correct it, leave the cell empty, or"
+                    f" call the column categorical (--kind {column.name!r}=categorical for a file, dtype"
+                    " 'category' in a data frame)"
+                ) from error
+    return values
+
+
+def habits_of(columns: Iterable[Sequence[str]]) -> Habits:
+    """What the columns of a table show about decimal commas and about the order of dates; None where they disagree.
+
+    >>> habits_of([["39,1", "40"], ["1.234", "2.345"], ["red", "blue"]])
+    Habits(decimal_comma=True, day_first=None)
     """
-    if isinstance(X, np.ndarray):
-        return X.ndim == 2 and (X.dtype.kind == "U" or (X.dtype == object and any(isinstance(x, str) for x in X.flat)))
-    return isinstance(X, Table) or (hasattr(X, "columns") and hasattr(X, "iloc") and not hasattr(X, "sparse"))
-
-
-def as_table(X: Any, names: Sequence[str] | None = None) -> Table:
-    """A data frame or an array as a table: the same table as a file with the same cells gives.
-
-    A column of the pandas dtype "category" is categorical, whatever its values are. The columns of an array get
-    ``names``, or "column 1", "column 2", ... as in a file without a header.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from kernelwise.tables.columns import as_table
-    >>> table = as_table(pd.DataFrame({"size": [1.5, None], "day": pd.to_datetime(["2024-05-31", None])}))
-    >>> {column.name: column.kind for column in table.columns.values()}
-    {'size': 'numeric', 'day': 'date'}
-    """
-    if isinstance(X, Table):
-        return X
-    if hasattr(X, "columns") and hasattr(X, "iloc"):
-        columns = [X.iloc[:, position] for position in range(X.shape[1])]
-        return Table.of("X", map(_column, _distinct(str(name).strip() for name in X.columns), columns))
-    if not (isinstance(X, np.ndarray) and X.ndim == 2):
-        raise TypeError(f"X must be a data frame or an array of rows and columns, got {type(X).__name__}")
-    names = names or [f"column {position}" for position in range(1, X.shape[1] + 1)]
-    return Table.of("X", map(_column, names, X.T))
-
-
-def _distinct(names: Iterable[str]) -> list[str]:
-    """Names in which .1, .2, ... stand behind a name that occurs again, as pandas does it."""
-    found: list[str] = []
-    for name in names:
-        again = (f"{name}.{count}" for count in range(1, len(found) + 2))
-        found.append(name if name not in found else next(other for other in again if other not in found))
-    return found
-
-
-def _column(name: str, values: Any) -> Column:
-    if values.dtype.kind in "biuf":
-        frame = not isinstance(values, np.ndarray)
-        return Column.of_numbers(name, values.to_numpy(float, na_value=np.nan) if frame else values.astype(float))
-    if values.dtype.kind == "m":
-        return Column.of_numbers(name, np.asarray(values, dtype="m8[us]") / np.timedelta64(1, "s"))
-    cells = [_written(value) for value in values.tolist()]
-    return Column(name, "categorical", as_words(cells)) if values.dtype.name == "category" else Column.of(name, cells)
-
-
-def _written(value: Any) -> str:
-    """A value as a file holds it: whole numbers without a decimal point, dates in ISO form."""
-    if isinstance(value, str):
-        return value
-    said = f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
-    return "" if said == "NaT" else said  # a missing date of pandas; in a file, "NaT" would be a name
+    commas, days = set(), set()
+    for cells in columns:
+        some = {cell.strip() for cell in cells[:CELLS_FOR_HABITS] if not is_missing(cell)}
+        if some:
+            commas.add(shows_decimal_comma(some))
+            days.add(shows_day_first(some))
+    agreed = [next(iter(shown)) if len(shown) == 1 else None for shown in (commas - {None}, days - {None})]
+    return Habits(decimal_comma=agreed[0], day_first=agreed[1])

@@ -3,6 +3,7 @@
 An encoder learns only numbers and names. So it can be shown, and loading a saved encoder runs no code.
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,9 +15,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..memory import require
-from .kinds import EPOCH
+from .dates import EPOCH
+from .notation import Notation
 
-__all__ = ["MAX_CATEGORIES", "MISSING_CATEGORY", "Categories", "Dates", "Numbers", "Words"]
+__all__ = ["MAX_CATEGORIES", "MISSING_CATEGORY", "Categories", "Dates", "Names", "Numbers", "Words"]
 
 Array = NDArray[np.float64]
 
@@ -26,8 +28,17 @@ MAX_CATEGORIES = 50
 MISSING_CATEGORY = "(missing)"
 #: So many of the most frequent words of a text column are kept.
 MAX_WORDS = 20_000
+#: So many of the most frequent groups of letters of a column of names are kept.
+MAX_GROUPS = 2000
 #: From this many rows on, a word is kept only if it occurs in two rows.
 ROWS_FOR_RECURRENCE = 20
+#: Categories of so many characters that differ in capitals and blanks alone are one category: A and a may be two.
+LETTERS_OF_SPELLING = 3
+#: The seconds of a day, a week and a year, and the least span of dates in which the part of each is a feature.
+DAY, WEEK, YEAR = 86_400.0, 7 * 86_400.0, 365.2425 * 86_400.0
+CYCLES = {"time of day": (DAY, DAY), "day of week": (WEEK, 2 * WEEK), "time of year": (YEAR, YEAR / 2)}
+#: The first of January 1970 was a Thursday.
+MONDAY = 4 * DAY
 
 
 def _no_words() -> NDArray[Any]:
@@ -52,8 +63,8 @@ class Numbers:
     mean: float = 0.0
     scale: float = 1.0
     n_filled: int = 0
-
-    n_features: ClassVar[int] = 1
+    notation: Notation | None = None
+    missing_code: float = math.nan
 
     def learn(self, values: Array) -> Self:
         """Learn the median, the mean and the scale; if all numbers are missing, zeros are encoded."""
@@ -66,8 +77,13 @@ class Numbers:
 
     def encode(self, values: Array) -> Array:
         """The scaled numbers, of shape (n_rows, 1)."""
-        filled = np.where(np.isnan(values), self.median, values)
+        filled = np.where(np.isnan(values) | (values == self.missing_code), self.median, values)
         return ((filled - self.mean) / self.scale)[:, None]
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return 1
 
     def feature_names(self, column: str) -> list[str]:
         """The name of the column."""
@@ -77,19 +93,71 @@ class Numbers:
     def becomes(self) -> str:
         """The encoding in words."""
         done = "as it is" if (self.mean, self.scale) == (0.0, 1.0) else "scaled"
-        return f"{done}{self._filled(f'{self.median:.6g}')}"
+        code = "" if math.isnan(self.missing_code) else f", {self.missing_code:g} taken for missing"
+        return f"{self._read('numbers with ')}{done}{code}{self._filled(f'{self.median:.6g}')}"
+
+    def _read(self, prefix: str) -> str:
+        said = "" if self.notation is None else self.notation.said
+        return f"{said if ' is 0 ' in said or said.startswith('times') else prefix + said}, " if said else ""
 
     def _filled(self, median: str) -> str:
         return f", {self.n_filled} missing filled with the median {median}" if self.n_filled else ""
 
 
+@dataclass
 class Dates(Numbers):
-    """Dates as seconds, scaled as numbers are; missing dates are filled with the median."""
+    """Dates as seconds, scaled as numbers are, and where in the day, the week and the year they fall.
+
+    Each cycle has two features, the sine and the cosine, so that the end of a year is near its beginning. A cycle is
+    left out where the dates cannot show it. Missing dates are filled with the median.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.tables.encoders import Dates
+    >>> Dates().learn(np.arange(30) * 86400.0).feature_names("day")
+    ['day', 'day: day of week (sin)', 'day: day of week (cos)']
+    """
+
+    cycles: list[str] = field(default_factory=list)
+
+    def learn(self, values: Array) -> Self:
+        """Learn the median, the mean and the scale, and which cycles the dates show."""
+        super().learn(values)
+        present = np.unique(values[~np.isnan(values)])
+        span = float(present[-1] - present[0]) if len(present) else 0.0
+        hours = len(np.unique(present % DAY)) > 1
+        self.cycles = [
+            name for name, (_, least) in CYCLES.items() if span >= least and (hours or name != "time of day")
+        ]
+        return self
+
+    def encode(self, values: Array) -> Array:
+        """The scaled dates and their cycles, of shape (n_rows, n_features)."""
+        filled = np.where(np.isnan(values), self.median, values)
+        features = [super().encode(filled)]
+        for name in self.cycles:
+            length = CYCLES[name][0]
+            angle = 2 * np.pi * ((filled - (MONDAY if name == "day of week" else 0.0)) % length) / length
+            features += [np.sin(angle)[:, None], np.cos(angle)[:, None]]
+        return np.hstack(features)
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return 1 + 2 * len(self.cycles)
+
+    def feature_names(self, column: str) -> list[str]:
+        """The name of the column, and two names for each cycle."""
+        return [column] + [f"{column}: {name} ({part})" for name in self.cycles for part in ("sin", "cos")]
 
     @property
     def becomes(self) -> str:
         """The encoding in words."""
-        return f"dates as time passed, scaled{self._filled(f'{EPOCH + timedelta(seconds=self.median):%Y-%m-%d}')}"
+        parts = ["time passed, scaled", *self.cycles]
+        said = " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
+        order = "" if self.notation is None or not self.notation.said else f" ({self.notation.said})"
+        return f"dates{order} as {said}{self._filled(f'{EPOCH + timedelta(seconds=self.median):%Y-%m-%d}')}"
 
 
 @dataclass
@@ -110,10 +178,16 @@ class Categories:
 
     categories: NDArray[Any] = field(default_factory=_no_words)
     n_rare: int = 0
+    n_spellings: int = 0
 
     def learn(self, values: Sequence[str]) -> Self:
         """Learn the most frequent categories; of equally frequent ones, the first in the alphabet."""
-        counts = Counter(values)
+        written = Counter(values)
+        spelling: dict[str, str] = {}
+        for value in sorted(written, key=lambda value: (-written[value], value)):
+            spelling.setdefault(_spelling(value), value)
+        self.n_spellings = len(written) - len(spelling)
+        counts = Counter(spelling[_spelling(value)] for value in values)
         frequent = sorted(counts, key=lambda category: (-counts[category], category))[:MAX_CATEGORIES]
         self.categories = np.array(sorted(frequent), dtype=str)
         self.n_rare = len(counts) - len(frequent)
@@ -121,8 +195,8 @@ class Categories:
 
     def encode(self, values: Sequence[str]) -> Array:
         """Indicators, of shape (n_rows, n_features)."""
-        positions = {category: position for position, category in enumerate(self.categories.tolist())}
-        place = np.array([positions.get(value, -1) for value in values], dtype=np.intp)
+        positions = {_spelling(category): position for position, category in enumerate(self.categories.tolist())}
+        place = np.array([positions.get(_spelling(value), -1) for value in values], dtype=np.intp)
         indicators = np.zeros((len(place), self.n_features))
         known = np.flatnonzero(place >= 0)
         indicators[known, place[known]] = 1.0
@@ -143,7 +217,13 @@ class Categories:
     def becomes(self) -> str:
         """The encoding in words."""
         rare = f" and one for {self.n_rare} rare ones" if self.n_rare else ""
-        return f"indicators of {len(self.categories)} categories{rare}"
+        joined = f", {self.n_spellings} other spellings joined to them" if self.n_spellings else ""
+        return f"indicators of {len(self.categories)} categories{rare}{joined}"
+
+
+def _spelling(category: str) -> str:
+    """What two spellings of a category have in common: all but capitals and blanks."""
+    return category if len(category) < LETTERS_OF_SPELLING else " ".join(category.casefold().split())
 
 
 @dataclass
@@ -167,9 +247,11 @@ class Words:
     words: NDArray[Any] = field(default_factory=_no_words)
     idf: Array = field(default_factory=lambda: np.empty(0))
 
+    most: ClassVar[int] = MAX_WORDS
+
     def learn(self, texts: Sequence[str]) -> Self:
         """Learn the words that occur in two rows (in few rows: all words) and their idf; ValueError without words."""
-        counter = _counter(max_features=MAX_WORDS, min_df=2 if len(texts) >= ROWS_FOR_RECURRENCE else 1)
+        counter = self._counter(max_features=self.most, min_df=2 if len(texts) >= ROWS_FOR_RECURRENCE else 1)
         counts = sp.csr_array(counter.fit_transform(texts))
         words = counter.get_feature_names_out()
         need = 4 * len(words) * max(map(len, words))  # in an array, every word takes the room of the longest word
@@ -182,7 +264,7 @@ class Words:
         """The weights, sparse, of shape (n_rows, n_words)."""
         from sklearn.preprocessing import normalize
 
-        weights: Any = sp.csr_array(_counter(vocabulary=self.words.tolist()).transform(texts)).astype(np.float64)
+        weights: Any = sp.csr_array(self._counter(vocabulary=self.words.tolist()).transform(texts)).astype(np.float64)
         weights.data = (1.0 + np.log(weights.data)) * self.idf[weights.indices]
         return normalize(weights, copy=False)
 
@@ -200,8 +282,31 @@ class Words:
         """The encoding in words."""
         return f"tf-idf of {len(self.words)} words"
 
+    def _counter(self, **options: Any) -> Any:
+        from sklearn.feature_extraction.text import CountVectorizer
 
-def _counter(**options: Any) -> Any:
-    from sklearn.feature_extraction.text import CountVectorizer
+        return CountVectorizer(token_pattern=r"(?u)\b\w+\b", **options)
 
-    return CountVectorizer(token_pattern=r"(?u)\b\w+\b", **options)
+
+class Names(Words):
+    """Groups of two and three letters, weighed by tf-idf, so that names that are spelled alike are alike.
+
+    Examples
+    --------
+    >>> from kernelwise.tables.encoders import Names
+    >>> names = Names().learn(["Meyer", "Meier"])
+    >>> round(float((names.encode(["Meyer"]) @ names.encode(["Meier"]).T)[0, 0]), 2)
+    0.38
+    """
+
+    most: ClassVar[int] = MAX_GROUPS
+
+    def _counter(self, **options: Any) -> Any:
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        return CountVectorizer(analyzer="char_wb", ngram_range=(2, 3), **options)
+
+    @property
+    def becomes(self) -> str:
+        """The encoding in words."""
+        return f"names as tf-idf of {len(self.words)} groups of letters"

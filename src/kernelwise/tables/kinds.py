@@ -4,9 +4,12 @@ The first rule that fits decides; missing cells are ignored.
 
 =============  =======================================================================================================
 "id"           whole numbers that count the rows from 0 or 1, or that are distinct in a column whose name says "id"
-"numeric"      numbers; or "true" and "false"; or so many different numbers that the few other cells must be mistakes
-"date"         dates in ISO form, such as 2024-05-31 or 2024-05-31T17:30
-"text"         cells of several words that differ from row to row
+"date"         eight digits that are all dates, such as 20240531
+"numeric"      numbers without leading zeros; numbers in one notation of :mod:`.notation`; two words for yes and no;
+               times; or so many different numbers that the few other cells must be mistakes
+"date"         dates in one of the forms of :mod:`.dates`
+"text"         cells of many words that differ from row to row
+"name"         short cells, more than :data:`MANY_NAMES` of them different, and most of them occur once
 "id"           single words that are all distinct
 "categorical"  all others
 =============  =======================================================================================================
@@ -15,41 +18,57 @@ The reasons for these rules:
 
 - Truth values are the numbers 0 and 1, as in pandas: one feature says as much as two indicators.
 - An infinite number becomes missing, so that the other numbers of the column stay numbers.
-- Dates in ISO form are dates although a file holds them as text, and although all of them may be distinct.
+- Numbers of which some begin with a zero, such as 007 and 01234, are codes: as amounts nobody writes them so.
+- Dates are dates although a file holds them as text, and although all of them may be distinct.
 - Distinct single words, and numbers that count the rows, name the rows: no two rows share a name, so nothing can be
   learned from the names.
+- Surnames, streets and products recur rarely as a whole, but their letters do.
 - Long cells that repeat a few phrases, such as the answers of a questionnaire, are categories. Single words are never
   text.
 """
 
 import math
-import re
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Kind", "as_numbers", "as_words", "is_missing", "is_number", "kind_of_numbers", "kind_of_words"]
+from .dates import is_compact_date
+
+__all__ = [
+    "Kind",
+    "are_codes",
+    "are_compact_dates",
+    "as_numbers",
+    "as_words",
+    "is_missing",
+    "is_number",
+    "kind_of_numbers",
+    "kind_of_words",
+    "missing_code",
+]
 
 Array = NDArray[np.float64]
-Kind = Literal["numeric", "categorical", "text", "date", "id"]
+Kind = Literal["numeric", "categorical", "name", "text", "date", "id"]
 
-#: Cells that stand for a missing value, in lower case: the cells that pandas takes for missing, and the question mark.
+#: Cells that stand for a missing value, in lower case: the cells that pandas takes for missing, the question mark, and
+#: the errors of spreadsheets.
 MISSING = frozenset(
     ["", "?", "na", "n/a", "nan", "null", "none", "<na>", "-nan"]
     + ["#n/a", "#n/a n/a", "#na", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"]
+    + ["#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"]
 )
-TRUTH = {"false": 0.0, "true": 1.0}
-ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: Numbers that stand for a missing value where all other numbers are positive or zero.
+MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0, -99999.0, -999999.0)
 #: Cells of WORDS_OF_PROSE words on average are text. With WORDS_OF_NOTES words, most cells must also be different.
 WORDS_OF_PROSE, WORDS_OF_NOTES = 4.0, 2.0
 #: At most FEW_PHRASES different cells, each in ROWS_PER_PHRASE rows on average, are categories even if they are long.
 FEW_PHRASES, ROWS_PER_PHRASE = 30, 3
 #: From this many rows on, a column of distinct words names the rows.
 ROWS_FOR_IDS = 8
+#: Short cells are names if more than so many of them are different, and different cells are more than half of all cells.
+MANY_NAMES = 50
 #: If more than MOSTLY of the cells are numbers, and more than MANY_NUMBERS cells differ, the other cells are mistakes.
 MOSTLY, MANY_NUMBERS = 0.8, 50
 
@@ -104,27 +123,47 @@ def as_numbers(cells: Sequence[str]) -> Array | None:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def number(word: str) -> float:
-    """A number or a truth value; ValueError for anything else.
+def are_codes(cells: Sequence[str]) -> bool:
+    """Whether cells, all of them numbers, are codes: whole numbers of which some begin with a zero.
 
-    >>> number("2.5"), number("True")
-    (2.5, 1.0)
+    >>> are_codes(["007", "12"]), are_codes(["0", "12"]), are_codes(["0.5"])
+    (True, False, False)
     """
-    if word.casefold() in TRUTH:
-        return TRUTH[word.casefold()]
-    if not is_number(word):
-        raise ValueError(word)
-    return float(word)
+    zero = False
+    for cell in cells:
+        word = cell.strip()
+        if not word.isdigit() and not is_missing(word):
+            return False
+        zero = zero or (len(word) > 1 and word[0] == "0")
+    return zero
 
 
-def seconds(word: str) -> float:
-    """A date in ISO form as seconds since the beginning of 1970; a date without a time zone is in universal time.
+def are_compact_dates(numbers: Array) -> bool:
+    """Whether numbers are dates of eight digits, such as 20240531.
 
-    >>> seconds("1970-01-02"), seconds("1970-01-01T01:00:00.5+01:00")
-    (86400.0, 0.5)
+    >>> are_compact_dates(np.array([20240531.0, np.nan] * 8)), are_compact_dates(np.array([20241531.0] * 8))
+    (True, False)
     """
-    date = datetime.fromisoformat(word)
-    return ((date if date.tzinfo else date.replace(tzinfo=UTC)) - EPOCH) / timedelta(seconds=1)
+    present = np.unique(numbers[~np.isnan(numbers)])
+    if len(numbers) < ROWS_FOR_IDS or not len(present) or present[0] < 1900_01_01 or present[-1] > 2099_12_31:
+        return False
+    return all(value == math.floor(value) and is_compact_date(f"{value:.0f}") for value in present)
+
+
+def missing_code(numbers: Array) -> float:
+    """The number that stands for a missing value, such as -999 among positive numbers; NaN if there is none.
+
+    The code is whole, occurs twice or more, and lies farther below zero than any other number.
+
+    >>> missing_code(np.array([3.0, -999.0, 17.5, -999.0])), missing_code(np.array([3.0, -9.0, -2.0, -9.0]))
+    (-999.0, nan)
+    """
+    present = numbers[~np.isnan(numbers)]
+    lowest = float(present.min(initial=0.0))
+    if lowest not in MISSING_CODES or (present == lowest).sum() < 2:
+        return math.nan
+    others = present[present != lowest]
+    return lowest if len(others) and others.min() >= 0 else math.nan
 
 
 def kind_of_numbers(name: str, numbers: Array) -> Kind:
@@ -134,40 +173,30 @@ def kind_of_numbers(name: str, numbers: Array) -> Kind:
     ('id', 'numeric')
     """
     if len(numbers) < ROWS_FOR_IDS or not np.array_equal(numbers, np.floor(numbers)):
-        return "numeric"
+        return "date" if are_compact_dates(numbers) else "numeric"
     if numbers[0] in (0.0, 1.0) and bool((np.diff(numbers) == 1.0).all()):
         return "id"
     called_id = name.casefold() in {"id", "index", "row"} or name.casefold().endswith(("_id", " id"))
-    return "id" if called_id and len(np.unique(numbers)) == len(numbers) else "numeric"
+    if called_id and len(np.unique(numbers)) == len(numbers):
+        return "id"
+    return "date" if are_compact_dates(numbers) else "numeric"
 
 
 def kind_of_words(words: Sequence[str], n_rows: int) -> Kind:
-    """The kind of a column of ``n_rows`` cells; ``words`` are the cells that are not missing, not all of them numbers.
+    """The kind of a column of ``n_rows`` cells; ``words`` are the cells that are not missing, no numbers and no dates.
 
-    >>> kind_of_words(["red", "blue", "red"], 3), kind_of_words(["2024-05-31"], 3), kind_of_words(["a b c d"], 1)
-    ('categorical', 'date', 'text')
+    >>> kind_of_words(["red", "blue", "red"], 3), kind_of_words(["a b c d"], 1)
+    ('categorical', 'text')
     """
     if not words:
         return "categorical"
-    if all(word.casefold() in TRUTH for word in words):
-        return "numeric"
-    if all(map(_is_date, words)):
-        return "date"
     distinct = len(set(words))
-    numbers = sum(map(is_number, words)) > MOSTLY * len(words)
-    if numbers and distinct > MANY_NUMBERS:
-        return "numeric"
     length = sum(len(word.split()) for word in words) / len(words)
     phrases = distinct <= FEW_PHRASES and ROWS_PER_PHRASE * distinct <= len(words)
     if length >= WORDS_OF_PROSE and not phrases:
         return "text"
-    if length >= WORDS_OF_NOTES:
-        return "text" if distinct > len(words) // 2 >= ROWS_FOR_IDS else "categorical"
-    return "id" if distinct == n_rows >= ROWS_FOR_IDS and not numbers else "categorical"
-
-
-def _is_date(word: str) -> bool:
-    try:
-        return ISO_DATE.fullmatch(word) is not None and math.isfinite(seconds(word))
-    except ValueError:  # such as the 30th of February
-        return False
+    if length < WORDS_OF_NOTES and distinct == n_rows >= ROWS_FOR_IDS:
+        return "categorical" if sum(map(is_number, words)) > MOSTLY * n_rows else "id"  # numbers with a mistake
+    if distinct > max(MANY_NAMES, len(words) // 2):
+        return "name"
+    return "text" if length >= WORDS_OF_NOTES and distinct > len(words) // 2 >= ROWS_FOR_IDS else "categorical"

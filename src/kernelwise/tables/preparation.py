@@ -7,20 +7,29 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..memory import require
-from .columns import Table, as_table
-from .encoders import MISSING_CATEGORY, Categories, Dates, Numbers, Words
+from .columns import Table
+from .encoders import MISSING_CATEGORY, Categories, Dates, Names, Numbers, Words
 from .errors import TableError
+from .frames import as_table
 
 __all__ = ["TableFeatures"]
 
-ENCODERS: dict[str, type[Any]] = {"numeric": Numbers, "date": Dates, "categorical": Categories, "text": Words}
+ENCODERS: dict[str, type[Any]] = {
+    "numeric": Numbers,
+    "date": Dates,
+    "categorical": Categories,
+    "name": Names,
+    "text": Words,
+}
+#: The kinds whose features are sparse.
+SPARSE = ("name", "text")
 
 
 class TableFeatures:
-    """Features of a table: numbers and dates scaled, categories as indicators, text as tf-idf.
+    """Features of a table: numbers and dates scaled, categories as indicators, names and text as tf-idf.
 
     Columns that name the rows, and columns that are the same in every row, are left out. The result is sparse if there
-    is text or if the table is a sparse matrix, and dense otherwise. A missing number or date becomes the median, a
+    are names or text, or if the table is a sparse matrix, and dense otherwise. A missing number or date becomes the median, a
     missing category becomes a category of its own, and a missing text is empty.
 
     Parameters
@@ -79,11 +88,14 @@ class TableFeatures:
             if _all_equal(values):
                 self.unused_[name] = "it is the same in every row"
                 continue
+            encoder = ENCODERS[kind]()
+            if isinstance(encoder, Numbers):
+                encoder.notation, encoder.missing_code = table[name].notation, table[name].missing_code
             try:
-                self.steps_.append((name, kind, ENCODERS[kind]().learn(values)))
+                self.steps_.append((name, kind, encoder.learn(values)))
             except ValueError:  # the text has no word that can be counted
                 self.unused_[name] = "none of its words occurs in two rows"
-        sparse = sp.issparse(table.block) or any(kind == "text" for _, kind, _ in self.steps_)
+        sparse = sp.issparse(table.block) or any(kind in SPARSE for _, kind, _ in self.steps_)
         for encoder in [] if self.scaled or sparse else [part for _, kind, part in self.steps_ if kind == "numeric"]:
             encoder.mean, encoder.scale = 0.0, 1.0
         if not self.steps_ and not self.n_block_:
@@ -97,16 +109,16 @@ class TableFeatures:
 
     def transform(self, X: Any) -> Any:
         """The features of a table with the same columns, as a dense array or a sparse matrix."""
-        table = as_table(X, self.names_)
+        table = as_table(X, self.names_, as_written=self.worded)
         n_block = 0 if table.block is None else table.block.shape[1]
         if n_block != self.n_block_:
             raise TableError(f"{table.source} has {n_block} columns of a matrix where {self.n_block_} are needed")
-        dense = sum(encoder.n_features for _, kind, encoder in self.steps_ if kind != "text")
+        dense = sum(encoder.n_features for _, kind, encoder in self.steps_ if kind not in SPARSE)
         # Twice eight bytes for each number: in the parts, and in the matrix that is put together from them.
         what = f"{table.source}, {table.n_rows} rows of {dense} features,"
         require(16 * table.n_rows * dense, what, "leave columns out, or take a sample of the rows")
         parts = [table.block] if n_block else []
-        parts += [encoder.encode(_values(table, name, kind)) for name, kind, encoder in self.steps_]
+        parts += [encoder.encode(_values(table, name, kind, encoder)) for name, kind, encoder in self.steps_]
         if any(sp.issparse(part) for part in parts):
             return sp.hstack(parts, format="csr") if len(parts) > 1 else parts[0]
         return np.hstack(parts)
@@ -139,7 +151,7 @@ class TableFeatures:
     @property
     def worded(self) -> list[str]:
         """The columns that must be read as text, even if all their cells look like numbers."""
-        return [name for name, kind, _ in self.steps_ if kind != "numeric"]
+        return [name for name, kind, encoder in self.steps_ if kind != "numeric" or encoder.notation is not None]
 
     def describe(self) -> list[dict[str, str]]:
         """The encoding of each column in words."""
@@ -148,12 +160,12 @@ class TableFeatures:
         return block + used + [{"column": name, "becomes": f"not used: {why}"} for name, why in self.unused_.items()]
 
 
-def _values(table: Table, name: str, kind: str) -> Any:
+def _values(table: Table, name: str, kind: str, encoder: Any = None) -> Any:
     """The input of the encoder of a column: numbers, NaN where missing; or strings."""
     if kind == "numeric":
-        return table.numbers(name)
+        return table.numbers(name, None if encoder is None else encoder.notation)
     if kind == "date":
-        return table.seconds(name)
+        return table.seconds(name, None if encoder is None else encoder.notation)
     cells = table[name].labels()
     return [cell or MISSING_CATEGORY for cell in cells] if kind == "categorical" else cells
 

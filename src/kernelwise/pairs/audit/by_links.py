@@ -5,6 +5,7 @@ within a class and across classes. Where the features do not tell the communitie
 may be something else than classes, and nothing is known of the share of wrong links.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,8 @@ N_LANDMARKS = 300
 LARGEST_DEVIATION = 4.0
 #: Numbers of classes that are tried.
 CLASS_COUNTS = (2, 3, 4, 5, 6, 8, 10, 14)
+#: For the progress: the share of these numbers that are tried, as a rule, and the steps of judging that follow.
+USUAL_SHARE, JUDGING = 0.6, 2
 #: Links follow more than classes if similarity improves the prediction of the labels by at least this fraction of the
 #: improvement by classes, and the log-likelihood by at least this much, which is beyond chance.
 FOLLOWS_MORE, BEYOND_CHANCE = 0.05, 5.0
@@ -94,14 +97,22 @@ def _told_by_features(rows: Array, classes: Array, rng: np.random.RandomState) -
     return float(np.mean((classes * told).sum(axis=1)) / max(entropy, 1e-12))
 
 
-def link_fits(rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.random.RandomState) -> list[ClassFit]:
+def link_fits(
+    rows: Array,
+    pairs: Pairs,
+    fold_of: NDArray[np.intp],
+    rng: np.random.RandomState,
+    tell: Callable[[int, int], None],
+) -> list[ClassFit]:
     """Models with several numbers of classes, each from several clusterings."""
     graph = PairGraph(pairs)
     features = scaled_features(rows @ leading_directions(rows, CORE_DIM)[1])
     factors = pair_factors(core_embedding(rows, pairs, fold_of), pairs)
     starts = [factors, smoothed_embedding(rows, pairs)]
     fits: list[ClassFit] = []
-    for count in CLASS_COUNTS:
+    n_steps = round(USUAL_SHARE * len(CLASS_COUNTS)) + JUDGING
+    for step, count in enumerate(CLASS_COUNTS, start=1):
+        tell(min(step, n_steps - JUDGING), n_steps)
         clusters = [nearest_clusters(start[:, : 2 * count], count, rng) for start in starts]
         fits += [fit_classes(graph, pairs.labels, start, features, rng) for start in clusters]
         # Stop when three numbers of classes above the best number predict the labels worse.

@@ -1,5 +1,6 @@
 """Find wrong pairs and estimate how many pairs are wrong, with checked pairs or without."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -41,6 +42,7 @@ def audit_pairs(
     n_folds: int = 10,
     checked: Verdicts | None = None,
     random_state: Any = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> PairAudit:
     r"""Find wrong pairs among given pairs, and estimate how many pairs are wrong; no checked pair is needed.
 
@@ -78,6 +80,8 @@ def audit_pairs(
         Checked pairs are certain, and they calibrate the qualities of all other pairs. If they were drawn by a plan,
         the intervals are those of :meth:`PairNoise.guaranteed`.
     random_state : int, RandomState or None, default=None
+    progress : callable, optional
+        Called with the number of steps that are done, and the number of all steps.
 
     Returns
     -------
@@ -117,9 +121,10 @@ def audit_pairs(
     given = resolve_pairs(pairs, None, n_samples, random_state=None, both_kinds=False)
     assert given is not None
     rng = check_random_state(random_state)
+    tell = progress or (lambda done, total: None)
     recognised = kind == "auto" and metric == "features" and looks_like_records(given, X)[0]
     if kind == "records" or recognised:
-        return audit_record_pairs(X, given, checked=checked, random_state=rng)
+        return audit_record_pairs(X, given, checked=checked, random_state=rng, progress=progress)
     if (given.labels < 0).all():
         raise ValueError("all pairs are negative (-1), so nothing tells what pairs of one class look like; add some")
     learned = with_both_kinds(given, rng)
@@ -136,7 +141,7 @@ def audit_pairs(
     if kind == "classes" or samples is None:
         return by_classes()
     rows, fold_of = link_rows(samples, metric, rng), link_folds(learned, n_folds, rng)
-    fits = link_fits(rows, learned, fold_of, rng)
+    fits = link_fits(rows, learned, fold_of, rng, tell)
     if kind == "auto" and not are_links(likely_fits(fits)[0], rows, activity(learned, fold_of), learned):
         return by_classes()
     return _summary(judge_links(rows, learned, fold_of, fits, rng), given, learned, index, found, checked)

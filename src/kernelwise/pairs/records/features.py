@@ -26,7 +26,8 @@ from ...checks import IntArray, is_missing
 from ...samples import largest_magnitude, power_of_two, tidy
 from ...supervision import Pairs
 from ...supervision.graph import pair_keys
-from ...tables.columns import Column, Table, as_table, is_table
+from ...tables.columns import Column, Table
+from ...tables.frames import as_table, is_frame, is_table
 from .strings import compare_strings, first_numbers
 
 __all__ = ["PairFeatures", "pair_features"]
@@ -116,7 +117,7 @@ def read_records(records: Any) -> Any:
             f"records must be a data frame, rows of cells, a list of strings or a matrix of numbers, got "
             f"{type(records).__name__}; give one row for each record"
         )
-    if isinstance(records, Table) or (hasattr(records, "columns") and hasattr(records, "iloc")):
+    if isinstance(records, Table) or is_frame(records):
         return as_table(records)
     if sp.issparse(records):
         return _checked(records)

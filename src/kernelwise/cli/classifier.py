@@ -1,0 +1,128 @@
+"""A classifier from labels that may be wrong, and its predictions."""
+
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from numpy.typing import NDArray
+from rich.console import Console
+
+from .. import files
+from .given import read_given
+from .inputs import IdOption, IgnoreOption, KindOption, OutputOption, check_files, load, named_rows
+from .labels import LabelOption, fit_labels, headline, print_what_tells, warn_of_giveaways, what_tells
+from .session import Session
+from .show import csv_text, print_columns, print_list, print_written
+
+__all__ = ["classify", "predict"]
+
+
+def classify(
+    session: Session,
+    train: Annotated[Path, typer.Argument(help="The labelled data set: CSV, TSV, Excel, Parquet, .npz, .svmlight; - is the input.")],
+    label: LabelOption,
+    model: Annotated[Path, typer.Option("--model", "-m", metavar="FILE", help="Where to write the model.")],
+    row_id: IdOption = None,
+    output: OutputOption = None,
+    kind: KindOption = None,
+    ignore: IgnoreOption = None,
+) -> None:
+    """Learn a classifier from labels that may be wrong, and save it with a card that says how it was made.
+
+    --output writes the probabilities of all labels for every row, each by models that did not learn from the row.
+    """
+    from ..labels.accuracy import out_of_sample_accuracy
+
+    check_files(session, read=[train], write=[model, output])
+    loaded = load(session, train, label=label, row_id=row_id, kinds=kind, ignore=ignore)
+    given = read_given(loaded, label, kind or ())
+    warn_of_giveaways(loaded, given.labels)
+    estimator = fit_labels(session, loaded, given.labels)
+    card = files.make_card(
+        data={"sha256": files.file_hash(train), **loaded.report()},
+        label=label,
+        classes=estimator.classes_,
+        noise={"rate": estimator.noise_rate_, "interval": estimator.noise_interval_},
+        accuracy=out_of_sample_accuracy(estimator, given.labels)._asdict(),
+        notes=given.notes,
+        diagnostic=estimator.diagnostic_,
+        certificate=None,  # of several kinds of views there is no one objective
+        **what_tells(session, estimator, loaded),
+        seed=session.seed,
+    )
+    header = [loaded.id_name, label, *_predicted_header(label, estimator.classes_)]
+    lines = [
+        [name, cell, *predicted]
+        for name, cell, predicted in zip(
+            loaded.ids, given.written, _predicted(estimator.out_of_sample_probabilities_, estimator.classes_), strict=True
+        )
+    ]
+    files.save_model(model, files.SavedModel(estimator, loaded.features, card), force=session.force)
+    written = [str(model), *session.write({output: partial(csv_text, header, lines)})]
+    session.show({"model": str(model), "card": card, "written": written}, lambda console: _print_model(console, written, card))
+
+
+def predict(
+    session: Session,
+    model: Annotated[Path, typer.Argument(help="A model of kernelwise classify.")],
+    data: Annotated[Path, typer.Argument(help="Rows with the columns that the model was made from.")],
+    row_id: IdOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Predict labels, with the probability of each, for the rows of a file."""
+    check_files(session, read=[model, data], write=[output])
+    loaded = files.load_model(model)
+    with session.step(f"reading {data}"):
+        rows = files.read_table(data, as_written=[*loaded.features.worded, *([row_id] if row_id else [])])
+        id_name, ids = named_rows(rows, None) if row_id is None else (row_id, rows.required(row_id))
+    with session.step(f"predicting {len(ids)} rows"):
+        chances = loaded.predict_proba(rows)
+    lines = [[name, *cells] for name, cells in zip(ids, _predicted(chances, loaded.estimator.classes_), strict=True)]
+    label = str(loaded.card.get("label", "label"))
+    header = [id_name, label, *_predicted_header(label, loaded.estimator.classes_)[1:]]
+    written = session.write({output: partial(csv_text, header, lines)})
+    counts = dict(Counter(line[1] for line in lines).most_common())
+    result: dict[str, Any] = {"rows": len(ids), "counts": counts, "written": written}
+    if output is None:
+        result["predictions"] = [dict(zip(("id", "label", "probability"), line[:3], strict=True)) for line in lines]
+
+    def text(console: Console) -> None:
+        said = ", ".join(f"{label} {count}" for label, count in counts.items())
+        console.print(f"{len(ids)} rows: {said}", markup=False)
+        print_list(console, header, lines, written)
+
+    session.show(result, text)
+
+
+def _predicted_header(label: str, classes: NDArray[Any]) -> list[str]:
+    return [f"predicted {label}", "probability", *(f"P({name})" for name in classes)]
+
+
+def _predicted(chances: NDArray[Any], classes: NDArray[Any]) -> list[list[str]]:
+    """The most probable label of every row, its probability, and the probabilities of all labels."""
+    best = chances.argmax(axis=1)
+    return [
+        [str(classes[chosen]), *(f"{chance:.4f}" for chance in (row[chosen], *row))]
+        for chosen, row in zip(best, chances, strict=True)
+    ]
+
+
+def _print_model(console: Console, written: list[str], card: dict[str, Any]) -> None:
+    console.print(f"Model for {card['label']!r} ({', '.join(map(str, card['classes']))})", markup=False)
+    for note in card["notes"]:
+        console.print(note, markup=False)
+    noise, diagnostic = card["noise"], card["diagnostic"]
+    console.print(headline(card["data"]["rows"], noise["rate"], noise["interval"], diagnostic))
+    console.print(diagnostic["claim"])
+    accuracy = card["accuracy"]
+    low, high = accuracy["interval"]
+    console.print(
+        f"On rows that it did not learn from, the model agrees with {accuracy['given']:.1%} of the given labels "
+        f"({low:.1%} to {high:.1%} at 95 % confidence). Some given labels are wrong, so it should be right about "
+        f"{accuracy['true']:.1%} of the true labels.\n"
+    )
+    print_columns(console, card["data"]["columns"])
+    print_what_tells(console, card)
+    print_written(console, written)

@@ -1,0 +1,165 @@
+"""Files in which every row holds two records and an answer: are they the same?
+
+The columns of the two records have names that differ in one part: left_name and right_name, title_1 and title_2,
+ltable_price and rtable_price, cityA and cityB.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..supervision import Pairs
+from ..tables.columns import Column, Table
+from .errors import FileError, choices
+from .reading import answer_labels, read_table
+
+__all__ = ["TwoRecords", "read_two_records"]
+
+#: The parts of names that tell the first record from the second.
+SIDES = (
+    ("left", "right"),
+    ("l", "r"),
+    ("ltable", "rtable"),
+    ("lhs", "rhs"),
+    ("first", "second"),
+    ("a", "b"),
+    ("1", "2"),
+    ("x", "y"),
+    ("one", "two"),
+    ("source", "target"),
+    ("old", "new"),
+)
+PARTS = re.compile(r"[^\W\d_]+|\d+")
+CAPITAL_SIDE = re.compile(r"(?<=[a-z])(?=[A-Z]\b)")
+
+
+@dataclass(frozen=True)
+class TwoRecords:
+    """Rows of two records each.
+
+    Parameters
+    ----------
+    table : Table
+        The file.
+    answer : str
+        The column of answers.
+    records : Table
+        The different first records, and below them the different second records.
+    pairs : Pairs
+        The two records of every row, and the answers as +1 (the same) and -1.
+    answers : ndarray of str
+        The answers as words, in one spelling for each.
+    columns : list of tuple
+        The name of each column of ``records``, and the two columns of the file that it was made of.
+    """
+
+    table: Table
+    answer: str
+    records: Table
+    pairs: Pairs
+    answers: NDArray[Any]
+    columns: list[tuple[str, str, str]]
+
+
+def read_two_records(path: Path, *, answer: str | None = None, same: str | None = None) -> TwoRecords:
+    """Read a file with two records in every row.
+
+    Parameters
+    ----------
+    path : path
+        A table in any format of :func:`read_table`.
+    answer : str, optional
+        The column of answers, which holds two different words; by default the only such column beside the records.
+    same : str, optional
+        The word for "the same", if it is not a usual one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pairs.csv"
+    ...     _ = path.write_text("left_name,right_name,answer\\nAnna,Ana,duplicate\\nAnna,Otto,different\\n")
+    ...     found = read_two_records(path)
+    >>> found.columns, found.pairs.labels.tolist(), found.records["name"].labels()
+    ([('name', 'left_name', 'right_name')], [1, -1], ['Anna', 'Ana', 'Otto'])
+    """
+    table = read_table(path, as_written=[answer] if answer else [])
+    columns = _columns(table.names)
+    if not columns:
+        raise FileError(
+            f"{path} has no two columns for one thing in two records, such as left_name and right_name, or name_1 and"
+            " name_2; name the columns so, or give a file of records and a file of pairs"
+        )
+    taken = {name for _, *both in columns for name in both}
+    answer = answer or _answer(table, [name for name in table.names if name not in taken])
+    compared = [parts for parts in columns if not _is_id(parts[0]) and answer not in parts] or columns
+    cells = {name: (table[left].labels(), table[right].labels()) for name, left, right in columns}
+    ids = next((name for name, *_ in columns if _is_id(name)), None)
+    keys = [list(zip(*(cells[name][side] for name in ([ids] if ids else cells)), strict=True)) for side in (0, 1)]
+    first, second = (_positions(side) for side in keys)
+    n_first = len(first)
+    rows = np.array([first[key] for key in keys[0]], dtype=np.int64)
+    cols = np.array([n_first + second[key] for key in keys[1]], dtype=np.int64)
+    origin = [_first_rows(keys[0], first), _first_rows(keys[1], second)]
+    records = Table.of(
+        path,
+        [
+            Column.of(
+                name,
+                [cells[name][0][row] for row in origin[0]] + [cells[name][1][row] for row in origin[1]],
+                table.habits,
+            )
+            for name, *_ in compared
+        ],
+    )
+    labels, answers = answer_labels(table, answer, same)
+    return TwoRecords(
+        table, answer, records, Pairs(rows, cols, labels, n_samples=n_first + len(second)), answers, compared
+    )
+
+
+def _columns(names: list[str]) -> list[tuple[str, str, str]]:
+    """The columns of the two records, by what they hold, for the pair of parts that most names have."""
+    best: list[tuple[str, str, str]] = []
+    parts = {name: tuple(PARTS.findall(CAPITAL_SIDE.sub("_", name).casefold())) for name in names}
+    for one, two in SIDES:
+        right = {_without(split, two): name for name, split in parts.items() if two in split}
+        found = [
+            (" ".join(base), name, right[base])
+            for name, split in parts.items()
+            if one in split and (base := _without(split, one)) in right and right[base] != name
+        ]
+        best = found if len(found) > len(best) else best
+    return best
+
+
+def _without(parts: tuple[str, ...], side: str) -> tuple[str, ...]:
+    place = parts.index(side)
+    return parts[:place] + parts[place + 1 :]
+
+
+def _is_id(name: str) -> bool:
+    return name in {"id", "key", "record id"}
+
+
+def _answer(table: Table, names: list[str]) -> str:
+    two = [name for name in names if len({*table[name].labels()} - {""}) == 2]
+    if len(two) == 1:
+        return two[0]
+    found = choices("answer", two or names)
+    raise FileError(f"{table.source}: say which column holds the answers, same or different: --answer COLUMN; {found}")
+
+
+def _positions(keys: list[tuple[str, ...]]) -> dict[tuple[str, ...], int]:
+    return {key: position for position, key in enumerate(dict.fromkeys(keys))}
+
+
+def _first_rows(keys: list[tuple[str, ...]], positions: dict[tuple[str, ...], int]) -> list[int]:
+    rows = {}
+    for row, key in enumerate(keys):
+        rows.setdefault(key, row)
+    return [rows[key] for key in positions]

@@ -1,0 +1,171 @@
+"""Labels as people write them: in one column, with empty cells, in several spellings, or as numbers.
+
+What is to be audited is not refused. Spellings that differ in capitals and blanks alone are one class; labels that
+differ in a letter or two are classes of their own, and are said to look alike; numbers are cut into groups.
+"""
+
+import difflib
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
+
+from ..checks import is_missing
+from ..tables.kinds import is_number
+from ..tables.notation import Habits, find_amounts
+
+__all__ = ["NumberGroups", "group_numbers", "join_spellings", "look_alikes", "read_labels", "same_label"]
+
+Array = NDArray[np.float64]
+
+#: Two labels look alike if this share of their letters is the same, in the same order.
+ALIKE = 0.8
+#: A label that may be a typing error occurs in at most this share of the rows of the other label.
+RARE = 0.1
+#: Numbers are amounts and not classes if more than FEW_NUMBERS are different (of whole numbers more than
+#: MANY_WHOLE_NUMBERS) and each occurs in fewer than ROWS_PER_CLASS rows on average.
+FEW_NUMBERS, MANY_WHOLE_NUMBERS, ROWS_PER_CLASS = 10, 20, 10
+#: Amounts are cut into so many groups of equal size.
+N_GROUPS = 4
+
+
+def read_labels(y: Any) -> Any:
+    """Labels as one column: of a frame or an array with one column, that column.
+
+    >>> import pandas as pd
+    >>> read_labels(pd.DataFrame({"y": ["a", None]})).tolist()
+    ['a', None]
+    """
+    if type(y).__module__.partition(".")[0] == "narwhals" and hasattr(y, "to_native"):
+        y = y.to_native()
+    shape = getattr(y, "shape", None)
+    if shape is not None and len(shape) == 2:
+        if shape[1] != 1:
+            raise ValueError(
+                f"y must hold one label for each row, got {shape[1]} columns; give one column of labels, for indicators "
+                "of classes the position of the one: indicators.argmax(axis=1)"
+            )
+        cells = np.asarray(y).ravel()
+        if isinstance(y, np.ndarray):
+            warnings.warn(
+                f"A column-vector y was passed: the labels have shape {shape}, and (n_samples,) is expected; its only "
+                "column is taken. Give y.ravel()",
+                DataConversionWarning,
+                stacklevel=4,
+            )
+        return np.array([None if is_missing(cell) else cell for cell in cells], dtype=object) if _worded(cells) else cells
+    if type(y).__module__.partition(".")[0] in ("polars", "pyarrow"):
+        return np.array(y.to_list(), dtype=object) if any(value is None for value in y.to_list()) else np.asarray(y)
+    return y
+
+
+def _worded(cells: NDArray[Any]) -> bool:
+    return bool(cells.dtype == object and any(isinstance(cell, str) for cell in cells))
+
+
+def same_label(one: str, other: str) -> bool:
+    """Whether two cells hold the same label, though a spreadsheet may have changed the way it is written.
+
+    >>> same_label("Adelie", "adelie "), same_label("01", "1"), same_label("1", "1,0"), same_label("a", "b")
+    (True, True, True, False)
+    """
+    if one == other or spelling(one) == spelling(other):
+        return True
+    one, other = one.strip().replace(",", "."), other.strip().replace(",", ".")
+    return is_number(one) and is_number(other) and float(one) == float(other)
+
+
+def spelling(label: str) -> str:
+    """What all spellings of a label have in common: all but capitals and blanks. Single letters differ: A and a."""
+    return " ".join(label.casefold().split()) if len(label.strip()) > 1 else label.strip()
+
+
+def join_spellings(labels: NDArray[Any], *, warn: bool = False) -> tuple[NDArray[Any], dict[str, str]]:
+    """Labels in which every spelling of a class is its most frequent one, and the spellings that were replaced.
+
+    >>> join_spellings(np.array(["Adelie", "adelie", "Adelie", "Gentoo"]))
+    (array(['Adelie', 'Adelie', 'Adelie', 'Gentoo'], dtype='<U6'), {'adelie': 'Adelie'})
+    """
+    labels = np.asarray(labels)
+    if labels.dtype.kind not in "UO" or labels.ndim != 1:
+        return labels, {}
+    counts = Counter(label for label in labels.tolist() if isinstance(label, str))
+    usual: dict[str, str] = {}
+    for label in sorted(counts, key=lambda label: (-counts[label], label)):
+        usual.setdefault(spelling(label), label)
+    replaced = {label: usual[spelling(label)] for label in counts if usual[spelling(label)] != label}
+    if not replaced:
+        return labels, {}
+    if warn:
+        said = ", ".join(f"{label!r} as {other!r}" for label, other in replaced.items())
+        warnings.warn(f"labels that differ in capitals or blanks alone are taken as one class: {said}", stacklevel=3)
+    joined = [replaced.get(label, label) if isinstance(label, str) else label for label in labels.tolist()]
+    return np.array(joined, dtype=object if labels.dtype == object else None), replaced
+
+
+def look_alikes(counts: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Pairs of a rare label and a frequent label that look alike, from the number of rows of each label.
+
+    >>> look_alikes({"Adelie": 150, "Adelei": 1, "Gentoo": 120, "10": 90, "100": 1})
+    [('Adelei', 'Adelie')]
+    """
+    worded = [label for label in counts if any(map(str.isalpha, label)) and not any(map(str.isdigit, label))]
+    return [
+        (rare, usual)
+        for rare in sorted(worded)
+        for usual in sorted(worded)
+        if counts[rare] <= max(1.0, RARE * counts[usual])
+        and counts[rare] < counts[usual]
+        and difflib.SequenceMatcher(None, spelling(rare), spelling(usual)).ratio() >= ALIKE
+    ]
+
+
+@dataclass(frozen=True)
+class NumberGroups:
+    """Amounts cut into groups: ``cuts`` are the largest numbers of all groups but the last."""
+
+    cuts: tuple[float, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the groups, in order.
+
+        >>> NumberGroups((2.0, 5.0)).names
+        ['1: up to 2', '2: above 2, up to 5', '3: above 5']
+        """
+        ends = [f"{cut:g}" for cut in self.cuts]
+        inner = [f"above {low}, up to {high}" for low, high in zip(ends, ends[1:], strict=False)]
+        return [f"{k}: {said}" for k, said in enumerate([f"up to {ends[0]}", *inner, f"above {ends[-1]}"], start=1)]
+
+    def __call__(self, numbers: Array) -> NDArray[Any]:
+        """The name of the group of every number, None where the number is missing."""
+        groups = np.array(self.names, dtype=object)[np.searchsorted(self.cuts, numbers)]
+        return np.where(np.isnan(numbers), None, groups)
+
+
+def group_numbers(labels: Sequence[str | None], habits: Habits = Habits()) -> tuple[NumberGroups, NDArray[Any]] | None:  # noqa: B008  # immutable
+    """Groups of labels that are amounts rather than classes, and the group of every label; None if they are classes.
+
+    >>> groups, names = group_numbers([str(i / 8) for i in range(40)])
+    >>> groups.cuts, names[39]
+    ((1.125, 2.375, 3.625), '4: above 3.625')
+    """
+    present = [label for label in labels if label is not None]
+    notation = find_amounts(present, habits) if present else None
+    if notation is None:
+        return None
+    numbers = np.array([np.nan if label is None else notation.read(label) for label in labels])
+    known = numbers[~np.isnan(numbers)]
+    distinct = np.unique(known)
+    whole = bool((known == np.floor(known)).all())
+    if len(distinct) <= (MANY_WHOLE_NUMBERS if whole else FEW_NUMBERS) or len(known) >= ROWS_PER_CLASS * len(distinct):
+        return None
+    shares = np.arange(1, N_GROUPS) / N_GROUPS
+    cuts = np.unique(np.quantile(known, shares, method="inverted_cdf"))
+    groups = NumberGroups(tuple(float(cut) for cut in cuts[cuts < distinct[-1]]))
+    return (groups, groups(numbers)) if groups.cuts else None

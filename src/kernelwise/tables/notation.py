@@ -1,0 +1,323 @@
+"""How people write numbers, times and truth values, found from all cells of a column together.
+
+A cell alone is often ambiguous: 1,234 is a thousand in one country and a little more than one in another. So a notation
+is chosen that reads *every* cell of the column, and where two notations do, the habits of the other columns decide
+(:class:`Habits`). A notation that was found is kept with the column, said to the user, and used again for new rows.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+__all__ = [
+    "Amounts",
+    "Habits",
+    "Notation",
+    "Times",
+    "TruthWords",
+    "find_amounts",
+    "find_times",
+    "find_truth",
+    "points_group_thousands",
+    "several_notations",
+    "shows_decimal_comma",
+]
+
+
+class Notation(Protocol):
+    """A way of writing numbers or dates in cells."""
+
+    def read(self, cell: str) -> float:
+        """The number that a cell stands for; ValueError if the cell is written in another way."""
+
+    @property
+    def said(self) -> str:
+        """The notation in a few words."""
+
+
+@dataclass(frozen=True)
+class Habits:
+    """What the other columns of a table show about the country it comes from; None where they show nothing."""
+
+    decimal_comma: bool | None = None
+    day_first: bool | None = None
+
+
+#: Characters that look like another one, which keyboards have.
+LOOK_ALIKES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'", "\u2212": "-", "\uff05": "%"})
+#: Cells with which spreadsheets and people say "nothing" in a column of numbers.
+DASHES = frozenset({"-", "--", "\u2013", "\u2014"})
+CURRENCIES = (
+    "$ € £ ¥ ₹ ₽ ₩ ₺ zł Kč Ft kr Fr. CHF EUR USD GBP JPY CNY INR SEK NOK DKK PLN CZK HUF CAD AUD NZD US$ A$ C$ R$".split()
+)
+PERCENT = {"%": 0.01, "\u2030": 0.001}
+_CURRENCY = "|".join(sorted(map(re.escape, CURRENCIES), key=len, reverse=True))
+#: A number with a unit in front of it or behind it. A unit of letters stands behind a blank: A12 and 12a are codes.
+PARTS = re.compile(
+    rf"(?P<open>\()?(?P<sign>[+-]?) ?(?P<before>{_CURRENCY})? ?(?P<inner>[+-]?)(?P<number>[\d.,' ]*\d[.,]?(?:[eE][+-]?\d+)?)"
+    rf"(?: ?(?P<behind>{_CURRENCY}|[%\u2030])| (?P<unit>[A-Za-zµμ°²³/]{{1,8}}))?(?P<close>\))?",
+    re.ASCII,
+)
+#: Decimal mark and thousands mark; the first pair that reads all cells is taken.
+MARKS = ((".", ""), (".", ","), (",", ""), (",", "."), (",", " "), (".", " "), (".", "'"), (",", "'"))
+
+
+def _number_form(decimal: str, thousands: str) -> re.Pattern[str]:
+    """Digits in groups of three; people in India write groups of two before the last three."""
+    point, mark = re.escape(decimal), re.escape(thousands)
+    grouped = rf"|[1-9]\d{{0,2}}(?:{mark}\d{{2,3}})*{mark}\d{{3}}" if thousands else ""
+    return re.compile(rf"(?:(?:\d+{grouped})(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+_NUMBERS = {marks: _number_form(*marks) for marks in MARKS}
+#: So many numbers with three digits behind the point, beside numbers without a point, have points between thousands.
+MANY_POINTS = 8
+NAMES_OF_MARKS = {",": "commas", ".": "points", " ": "blanks", "'": "apostrophes"}
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """Numbers with a decimal mark, a thousands mark and a unit.
+
+    Parameters
+    ----------
+    decimal, thousands : str
+        One character each; the thousands mark may be empty.
+    unit : str
+        A currency, a percent sign (the number is divided by 100) or another unit, which every cell has; or empty.
+    doubtful : bool
+        Whether the thousands mark could also be a decimal mark.
+
+    Examples
+    --------
+    >>> from kernelwise.tables.notation import Amounts
+    >>> Amounts(",", ".", "€").read("-1.234,50 €"), Amounts(".", ",", "$").read("($1,200)"), Amounts(unit="%").read("5 %")
+    (-1234.5, -1200.0, 0.05)
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+    unit: str = ""
+    doubtful: bool = False
+
+    def read(self, cell: str) -> float:
+        if cell.strip() in DASHES:
+            return float("nan")
+        parts = _cut(cell)
+        if parts is None or (parts[2] != self.unit and not self._may_lack_unit(parts)):
+            raise ValueError(cell)
+        sign, digits, _ = parts
+        if not self._fits(digits):
+            raise ValueError(cell)
+        plain = digits.replace(self.thousands, "") if self.thousands else digits
+        return sign * float(plain.replace(self.decimal, ".")) * PERCENT.get(self.unit, 1.0)
+
+    def _may_lack_unit(self, parts: tuple[float, str, str]) -> bool:
+        """Whether a number without a unit means the same: an amount of money, or zero."""
+        return not parts[2] and (self.unit in CURRENCIES or not parts[1].strip("0.,"))
+
+    def _fits(self, digits: str) -> bool:
+        return _NUMBERS[self.decimal, self.thousands].fullmatch(digits) is not None
+
+    @property
+    def said(self) -> str:
+        marks = ["decimal comma"] if self.decimal == "," else []
+        marks += [f"{NAMES_OF_MARKS[self.thousands]} between thousands"] if self.thousands else []
+        marks += ["percent"] if self.unit in PERCENT else [f"in {self.unit}"] if self.unit else []
+        said = ", ".join(marks)
+        mark = {",": "comma", ".": "point"}.get(self.thousands)
+        if not self.doubtful or mark is None:
+            return said
+        return f"{said} (every {mark} has three digits behind it; if it is a decimal {mark}, write decimal points)"
+
+
+def _cut(cell: str) -> tuple[float, str, str] | None:
+    """The sign, the digits with their marks, and the unit of a cell; None if it is no number.
+
+    >>> _cut("− 1 200,5 kg"), _cut("A12")
+    ((-1.0, '1 200,5', 'kg'), None)
+    """
+    found = PARTS.fullmatch(cell.strip().translate(LOOK_ALIKES))
+    if found is None or bool(found["open"]) != bool(found["close"]):
+        return None
+    units = [unit for unit in (found["before"], found["behind"], found["unit"]) if unit]
+    signs = found["sign"] + found["inner"]
+    if len(units) > 1 or len(signs) > 1 or (found["open"] and signs):
+        return None
+    negative = signs == "-" or found["open"]
+    return -1.0 if negative else 1.0, found["number"].strip(), units[0] if units else ""
+
+
+def find_amounts(cells: Iterable[str], habits: Habits, *, share: float = 1.0) -> Amounts | None:
+    """The notation that reads the cells, or at least a ``share`` of them; None if there is none.
+
+    >>> find_amounts(["39,1", "40", "1.200,5"], Habits())
+    Amounts(decimal=',', thousands='.', unit='', doubtful=False)
+    >>> find_amounts(["12 kg", "300 g"], Habits()) is None
+    True
+    """
+    distinct = [cell for cell in dict.fromkeys(cells) if cell.strip() not in DASHES]
+    cut = [_cut(cell) for cell in distinct]
+    known = [parts for parts in cut if parts is not None]
+    if not known or len(known) < share * len(distinct):
+        return None
+    units = {unit for _, _, unit in known if unit}
+    if len(units) > 1:
+        return None
+    unit = units.pop() if units else ""
+    fitting = []
+    for decimal, thousands in MARKS:
+        notation = Amounts(decimal, thousands, unit)
+        read = sum(
+            notation._fits(parts[1]) and (parts[2] == unit or notation._may_lack_unit(parts)) for parts in known
+        )
+        if read >= share * len(distinct):
+            fitting.append(notation)
+    if habits.decimal_comma is None and points_group_thousands([digits for _, digits, _ in known], money=unit in CURRENCIES):
+        return Amounts(",", ".", unit, doubtful=True)
+    return _preferred(fitting, habits)
+
+
+def several_notations(cells: Iterable[str]) -> str | None:
+    """What differs where every cell is a number, but no notation reads them all; None where the cells are no numbers.
+
+    >>> several_notations(["39,1", "38.5"]), several_notations(["12 kg", "300 g"]), several_notations(["1.2.3", "4.5"])
+    ("the decimal marks '.' and ','", "the units 'g' and 'kg'", None)
+    """
+    known = [_cut(cell) for cell in dict.fromkeys(cells) if cell.strip() not in DASHES]
+    if not known or any(
+        parts is None or not any(form.fullmatch(parts[1]) for form in _NUMBERS.values()) for parts in known
+    ):
+        return None
+    units = sorted({parts[2] for parts in known if parts is not None and parts[2]})
+    if len(units) > 1:
+        return f"the units {', '.join(map(repr, units[:-1]))} and {units[-1]!r}"
+    return "the decimal marks '.' and ','" if units or find_amounts(cells, Habits()) is None else None
+
+
+def points_group_thousands(numbers: Sequence[str], *, money: bool = False) -> bool:
+    """Whether points stand between thousands, as in 1.065 beside 735.
+
+    Numbers that are rounded to three digits behind a decimal point either all have a point, or lose their last zeros,
+    so that some have fewer digits behind it. Amounts of money do not have three such digits.
+
+    >>> points_group_thousands(["735", *(f"1.{i}" for i in range(101, 120))]), points_group_thousands(["1.065", "2.5"])
+    (True, False)
+    """
+    pointed = [number for number in numbers if "." in number]
+    plain = len(pointed) < len(numbers)
+    if len(pointed) < (1 if money else MANY_POINTS) or not (plain or money):
+        return False
+    form = _NUMBERS[",", "."]
+    return all("," in number or len(number) <= 3 for number in numbers if "." not in number) and all(
+        form.fullmatch(number) for number in pointed
+    )
+
+
+def _preferred(fitting: Sequence[Amounts], habits: Habits) -> Amounts | None:
+    """The first notation; but where commas may be both marks, or points, the habits of the table decide."""
+    if not fitting:
+        return None
+    decimal_commas = [notation for notation in fitting if notation.decimal == ","]
+    if habits.decimal_comma and decimal_commas:
+        return decimal_commas[0]
+    commas = {(".", ","), (",", "")} <= {(notation.decimal, notation.thousands) for notation in fitting}
+    if commas and fitting[0].thousands == "," and habits.decimal_comma is None:
+        return Amounts(".", ",", fitting[0].unit, doubtful=True)
+    return fitting[0]
+
+
+def shows_decimal_comma(cells: Iterable[str]) -> bool | None:
+    """What a column shows about decimal commas: True or False if it can be read in one way only, else None.
+
+    >>> shows_decimal_comma(["39,1", "40"]), shows_decimal_comma(["1,200.5"]), shows_decimal_comma(["1,200"])
+    (True, False, None)
+    """
+    found = find_amounts(cells, Habits())
+    if found is None or found.doubtful or not any("," in cell or "." in cell for cell in cells):
+        return None
+    other = find_amounts(cells, Habits(decimal_comma=True))
+    return None if other is not None and other.decimal != found.decimal else found.decimal == ","
+
+
+#: Words for "no" and "yes", "false" and "true", in several languages. Which of two words is larger does not matter.
+TRUTHS = tuple(
+    tuple(pair.split("/"))
+    for pair in (
+        "false/true f/t no/yes n/y off/on nein/ja nee/ja nej/ja n/j non/oui n/o no/si no/sí não/sim nao/sim falsch/wahr "
+        "faux/vrai falso/verdadero falso/vero hayır/evet nie/tak нет/да いいえ/はい 否/是 absent/present"
+    ).split()
+)
+
+
+@dataclass(frozen=True)
+class TruthWords:
+    """Two words for false (0) and true (1), with or without capitals.
+
+    >>> TruthWords("nein", "ja").read("Ja")
+    1.0
+    """
+
+    no: str = "false"
+    yes: str = "true"
+
+    def read(self, cell: str) -> float:
+        return float((self.no, self.yes).index(cell.strip().casefold()))
+
+    @property
+    def said(self) -> str:
+        return "" if self.no == "false" else f"{self.no} is 0 and {self.yes} is 1"
+
+
+def find_truth(cells: Iterable[str]) -> TruthWords | None:
+    """The two words that the cells consist of.
+
+    >>> find_truth(["Yes", "no", "YES"]), find_truth(["yes", "no", "perhaps"])
+    (TruthWords(no='no', yes='yes'), None)
+    """
+    words = {cell.strip().casefold() for cell in cells}
+    for no, yes in TRUTHS:
+        if words == {no, yes} or (words <= {no, yes} and no == "false"):
+            return TruthWords(no, yes)
+    return None
+
+
+CLOCK = re.compile(r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:[.,]\d+)?))?(?: ?([ap])\.?m\.?)?", re.ASCII | re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Times of day and durations, such as 17:30, 5:30 pm and 1:02:03.5, as hours.
+
+    >>> Times().read("5:30 pm"), Times().read("0:45")
+    (17.5, 0.75)
+    """
+
+    def read(self, cell: str) -> float:
+        if cell.strip() in DASHES:
+            return float("nan")
+        found = CLOCK.fullmatch(cell.strip().translate(LOOK_ALIKES))
+        if found is None:
+            raise ValueError(cell)
+        hours, minutes, seconds, half = found.groups()
+        hour = int(hours)
+        if half:
+            if not 1 <= hour <= 12:
+                raise ValueError(cell)
+            hour = hour % 12 + 12 * (half.lower() == "p")
+        return hour + int(minutes) / 60 + float((seconds or "0").replace(",", ".")) / 3600
+
+    @property
+    def said(self) -> str:
+        return "times as hours"
+
+
+def find_times(cells: Iterable[str]) -> Times | None:
+    """The notation of times, if all cells are times."""
+    try:
+        for cell in cells:
+            Times().read(cell)
+    except ValueError:
+        return None
+    return Times()
