@@ -102,7 +102,7 @@ def test_axe_finds_nothing_serious(page, report, kind, scheme, width):
     pairs = pair_report(make_pairs(), X=np.eye(40, 5))
     page.open({"labels": report, "pairs": pairs, "hostile": hostile_report()}[kind], scheme=scheme, width=width)
     page.press("wcs")
-    page.run("document.querySelector('details').open = true")
+    page.run("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     page.run(axe_script())
     for opened in ("", "document.getElementById('help').showModal()"):
         page.run(opened)
@@ -123,7 +123,7 @@ def test_axe_finds_nothing_serious(page, report, kind, scheme, width):
 def test_nothing_is_wider_than_the_screen(page, report, width, hostile):
     page.open(hostile_report() if hostile else report, width=width)
     page.press("wcs")
-    page.run("document.querySelector('details').open = true")
+    page.run("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     assert page.run("return document.documentElement.scrollWidth <= innerWidth")
 
 

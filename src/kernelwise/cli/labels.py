@@ -15,6 +15,7 @@ from .. import files
 from ..files.errors import FileError
 from .importance import column_importances
 from .inputs import Data, IdOption, KindOption, OutputOption, ReportOption, check_files, load
+from .pictures import links_of_pictures
 from .review import label_review
 from .session import Session
 from .show import (
@@ -40,6 +41,12 @@ SuspectsOption = Annotated[
     float | None,
     typer.Option("--suspects", min=0.0, max=1.0, help="The share of the planned rows that are the most suspect ones."),
 ]
+ImageOption = Annotated[
+    str | None, typer.Option("--image", metavar="COLUMN", help="The column with the paths of pictures, for --report.")
+]
+EmbedOption = Annotated[
+    bool, typer.Option("--embed", help="Put the pictures into the page, instead of links to their files.")
+]
 LabelOption = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
 
 
@@ -54,18 +61,23 @@ def audit_labels(
     checked: CheckedOption = None,
     checks: ChecksOption = None,
     suspects: SuspectsOption = None,
+    image: ImageOption = None,
+    embed: EmbedOption = False,
 ) -> None:
     """Which labels are probably wrong: their share, the most suspect first, and the kernels that tell.
 
     --output writes a CSV of all suspects, to be reviewed in a spreadsheet: change "skip" to "wrong" or "correct", then
     run kernelwise apply. --report writes a page for the same, to be opened in a browser. --checks plans which rows to
-    check first; from what is found there follows a guarantee. --checked takes what was found, and continues.
+    check first; from what is found there follows a guarantee. --checked takes what was found, and continues. A column
+    of paths of pictures is shown as pictures on the page.
     """
     from .. import plan_checks
     from ..labels.audit import audit_by
 
     check_files(session, read=[data, *([checked] if checked else [])], write=[output, report])
-    loaded = load(session, data, label=label, row_id=row_id, kinds=kind)
+    kinds = [*(kind or []), *([f"{image}=id"] if image else [])]  # the path of a picture is no feature
+    loaded = load(session, data, label=label, row_id=row_id, kinds=kinds)
+    pictures = links_of_pictures(loaded, image, page=report, embed=embed)
     labels = _labels(loaded, label)
     verdicts = None if checked is None else _verdicts(checked, labels, loaded)
     estimator = _fit(session, loaded, labels, verdicts)
@@ -73,7 +85,7 @@ def audit_labels(
     told = _what_tells(session, estimator, loaded)
     plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
     review = partial(label_review, audit, loaded.ids, label, plan)
-    page = partial(_page, session, loaded, label, audit, told, plan)
+    page = partial(_page, session, loaded, label, audit, told, plan, pictures)
     written = session.write({output: review, report: page})
     worth = _open_suspects(audit)
     worth = worth[audit.quality[worth] < 0.5]
@@ -268,7 +280,13 @@ def _without_label(audit: Any, loaded: Data) -> list[dict[str, Any]]:
 
 
 def _page(
-    session: Session, loaded: Data, label: str, audit: Any, told: dict[str, dict[str, float]], plan: Any = None
+    session: Session,
+    loaded: Data,
+    label: str,
+    audit: Any,
+    told: dict[str, dict[str, float]],
+    plan: Any,
+    pictures: list[str | None] | None,
 ) -> str:
     from ..report import PageSettings, label_report, render
 
@@ -278,6 +296,9 @@ def _page(
             X=loaded.shown(),
             ids=loaded.ids,
             kernel_weights=told["kernels"],
+            column_weights=told["columns"] or None,
+            encoded=loaded.matrix,
+            images=pictures,
             plan=plan,
             settings=PageSettings(title=Path(loaded.table.source).name, id_name=loaded.id_name, label_name=label),
         )

@@ -40,7 +40,6 @@ def image_links(
     folder: str | os.PathLike[str] = ".",
     page: str | os.PathLike[str] = "review.html",
     embed: bool = False,
-    rows: Iterable[int] | None = None,
 ) -> list[str | None]:
     """Links with which a review page shows the pictures of rows.
 
@@ -56,8 +55,6 @@ def image_links(
         together.
     embed : bool, default=False
         Whether the page holds the pictures themselves, as they are on disk.
-    rows : iterable of int, default=None
-        The rows whose pictures are embedded; all by default. Others get no picture.
 
     Returns
     -------
@@ -71,8 +68,7 @@ def image_links(
     ['../data/cat%201.png', None, None]
     """
     if embed:
-        wanted = set(range(len(paths)) if rows is None else rows)
-        return _embedded([path if row in wanted else None for row, path in enumerate(paths)], Path(folder))
+        return _embedded(paths, Path(folder))
     start = Path(page).parent
     return [None if file is None else _link(file, start) for file in (_local(path, Path(folder)) for path in paths)]
 

@@ -254,7 +254,8 @@ def _said(evidence: Evidence, row: int, given: int, suggested: int) -> dict[str,
     """What each column says for the suggested label against the given one, and the words of texts that say so."""
     if given < 0:
         return {}
-    weights, marks = [], {}
+    weights: list[float | None] = []
+    marks: dict[str, list[list[Any]]] = {}
     for at, one in enumerate(evidence):
         if isinstance(one, WordEvidence):
             marks[str(at)] = one.marked(row, given, suggested)
