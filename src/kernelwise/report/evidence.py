@@ -90,13 +90,17 @@ class ValueEvidence:
         return float(logs[suggested] - logs[given])
 
     def information(self) -> float:
-        """How much the column tells of the label of trusted rows: mutual information, less what chance would give."""
-        joint = self.counts / max(self.counts.sum(), 1.0)
-        alone = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
-        seen = joint > 0
-        told = float((joint[seen] * np.log(joint[seen] / alone[seen])).sum())
-        freedom = ((joint.sum(axis=1) > 0).sum() - 1) * ((joint.sum(axis=0) > 0).sum() - 1)
-        return max(0.0, told - freedom / (2 * max(self.counts.sum(), 1.0)))
+        r"""How much the column tells of the label of trusted rows: the mean of log p(v | c) / p(v), at least zero.
+
+        No row counts itself, so that names of rows tell nothing.
+        """
+        sizes = np.maximum(self._trusted.sizes - 1, 1.0)  # without the row itself
+        n = max(self._trusted.sizes.sum() - 1, 1.0)
+        others, of_value = self.counts - 1, self.counts.sum(axis=1, keepdims=True) - 1
+        seen = self.counts > 0
+        told = np.zeros_like(self.counts)
+        np.log((others + ADDED_ROWS * sizes / n) / sizes / ((of_value + ADDED_ROWS) / n), out=told, where=seen)
+        return max(0.0, float((self.counts * told).sum() / (n + 1)))
 
     def typical(self) -> dict[str, Any] | None:
         """The value whose shares differ most between the classes, with its share in each class."""
