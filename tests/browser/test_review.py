@@ -19,7 +19,7 @@ def test_says_what_was_found_and_starts_with_the_most_suspect(page, report):
     assert page.current() == "mail-79"
     assert page.text("#progress-text") == f"0 of {report['summary']['to_check']} reviewed"
     assert page.texts("#card .features thead th")[:2] == ["Feature", "This row"]
-    assert len(page.texts("#card .features thead th")) == 6  # and where it lies, and three neighbours
+    assert len(page.texts("#card .features thead th")) == 7  # for which it speaks, where it lies, and three neighbours
 
 
 def test_sorts_by_columns_and_features(page, report):

@@ -83,6 +83,7 @@ function applyFilter(key, value) {
   const started = performance.now();
   updateList();
   performance.measure("kernelwise-filter", { start: started });
+  saveSoon();
 }
 
 function resetFilters() {
@@ -98,6 +99,7 @@ function sortBy(key, descending) {
   sortRows();
   cursor = -1; // from the top
   updateList();
+  saveSoon();
   announce(`Sorted by ${sortKeys.get(sorting.by).name}, ${descending ? "descending" : "ascending"}.`);
 }
 
@@ -114,7 +116,6 @@ function updateList() {
   drawHeads();
   drawRows();
   if (cursor < 0 || visible[cursor] !== current || current < 0) showCard(cursor < 0 ? -1 : visible[cursor]);
-  saveSoon();
 }
 
 /** Where the reviewer is: the row, and how the list is filtered and sorted. */
