@@ -6,6 +6,7 @@ KERNELWISE_BROWSER=webkit takes WebKit instead of Chromium; it needs a display, 
 import os
 import shutil
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -65,7 +66,9 @@ def webkit():
     options = webdriver.WebKitGTKOptions()
     options.binary_location = str(program)
     options.add_argument("--automation")
-    return webdriver.WebKitGTK(options=options, service=Service(webkitdriver))
+    with warnings.catch_warnings():  # selenium calls its own remote connection in a deprecated way
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return webdriver.WebKitGTK(options=options, service=Service(webkitdriver))
 
 
 class Page:

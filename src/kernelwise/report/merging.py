@@ -25,6 +25,12 @@ class Agreement:
         The number of these rows to which both gave the same label, or which both could not tell.
     kappa : float or None
         Cohen's kappa: 1 for full agreement, 0 for the agreement of chance; None where chance alone agrees always.
+
+    Examples
+    --------
+    >>> from kernelwise.report import Agreement
+    >>> Agreement("Ann", "Bob", n_both=46, n_same=41, kappa=0.78).n_same
+    41
     """
 
     first: str
@@ -46,6 +52,12 @@ class MergedCorrections:
         One for each two reviewers who decided about a row in common.
     disputed : list of int
         The rows to which reviewers gave different answers.
+
+    Examples
+    --------
+    >>> from kernelwise.report import Correction, merge_corrections
+    >>> merge_corrections({"Ann": [Correction(3, "ham", "ham", "correct")]}).corrections[0].reviewer
+    'Ann'
     """
 
     corrections: list[Correction]
