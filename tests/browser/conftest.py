@@ -1,7 +1,13 @@
-"""A real browser, without a window, and pages opened in it."""
+"""A real browser, without a window, and pages opened in it.
 
+KERNELWISE_BROWSER=webkit takes WebKit instead of Chromium; it needs a display, for instance by xvfb-run.
+"""
+
+import os
 import shutil
 import time
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,23 +29,46 @@ OPTIONS = (
 )
 
 
+WEBKIT = os.environ.get("KERNELWISE_BROWSER") == "webkit"
+
+
 @pytest.fixture(scope="session")
 def driver(tmp_path_factory):
+    browser = webkit() if WEBKIT else chromium(tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.quit()
+
+
+def chromium(profile):
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    program = shutil.which("chromium") or shutil.which("google-chrome")
     chromedriver = shutil.which("chromedriver")
-    if not chromium or not chromedriver:
+    if not program or not chromedriver:
         pytest.fail("these tests need Chromium and chromedriver (Debian: apt-get install chromium chromium-driver)")
     options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for option in (*OPTIONS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+    options.binary_location = program
+    for option in (*OPTIONS, f"--user-data-dir={profile}"):
         options.add_argument(option)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    browser = webdriver.Chrome(options=options, service=Service(chromedriver))
-    yield browser
-    browser.quit()
+    return webdriver.Chrome(options=options, service=Service(chromedriver))
+
+
+def webkit():
+    from selenium import webdriver
+    from selenium.webdriver.webkitgtk.service import Service
+
+    program = next(iter(sorted(Path("/usr/lib").glob("*/webkit2gtk-*/MiniBrowser"), reverse=True)), None)
+    webkitdriver = shutil.which("WebKitWebDriver")
+    if not program or not webkitdriver:
+        pytest.fail("these tests need WebKit (Debian: apt-get install webkit2gtk-driver xvfb)")
+    options = webdriver.WebKitGTKOptions()
+    options.binary_location = str(program)
+    options.add_argument("--automation")
+    with warnings.catch_warnings():  # selenium calls its own remote connection in a deprecated way
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return webdriver.WebKitGTK(options=options, service=Service(webkitdriver))
 
 
 class Page:
@@ -65,6 +94,9 @@ class Page:
         self.driver.execute_cdp_cmd("Browser.setDownloadBehavior", downloads)
         self.driver.get(path.as_uri())
         self.wait("return performance.getEntriesByName('kernelwise-ready').length > 0")
+
+    def emulate_print(self, on):
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print" if on else ""})
 
     def reload(self):
         self.driver.refresh()
@@ -129,9 +161,52 @@ class Page:
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
 
 
+class WebKitPage(Page):
+    """The same in WebKit, whose driver can neither emulate media nor download files nor read the console."""
+
+    def open(self, report, *, width=1280, height=900, scheme="light", before=""):
+        if scheme != "light" or before:
+            pytest.skip("the driver of WebKit can neither choose a colour scheme nor run a script before the page")
+        own = {**report, "key": f"{self.folder} {report['key']}"}
+        path = write_report(own, self.folder / "review.html", force=True)
+        self.driver.set_window_size(width, height)
+        self.visit(path)
+
+    def visit(self, path):
+        self.driver.get(path.as_uri())
+        self.wait("return performance.getEntriesByName('kernelwise-ready').length > 0")
+        self.keep_downloads()
+
+    def reload(self):
+        super().reload()
+        self.keep_downloads()
+
+    def keep_downloads(self):
+        """What the page hands over to be downloaded is kept, under the name that the page gives."""
+        self.run(
+            "window.kept = {}; const click = HTMLAnchorElement.prototype.click; let blob;"
+            "URL.createObjectURL = (made) => { blob = made; return 'blob:kept'; };"
+            "HTMLAnchorElement.prototype.click = function () {"
+            "  if (this.download) blob.arrayBuffer().then((bytes) => {"
+            "    window.kept[this.download] = Array.from(new Uint8Array(bytes)); });"
+            "  else click.call(this); };"
+        )
+
+    def download(self, name="corrections.csv"):
+        path = self.folder / name
+        path.write_bytes(bytes(self.wait(f"return window.kept[{name!r}]")))
+        return path
+
+    def emulate_print(self, on):
+        pytest.skip("the driver of WebKit cannot emulate print")
+
+    def complaints(self):
+        return []
+
+
 @pytest.fixture
 def page(driver, tmp_path):
-    page = Page(driver, tmp_path)
+    page = (WebKitPage if WEBKIT else Page)(driver, tmp_path)
     yield page
     complaints = page.complaints()
     driver.get("about:blank")

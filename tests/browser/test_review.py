@@ -19,7 +19,7 @@ def test_says_what_was_found_and_starts_with_the_most_suspect(page, report):
     assert page.current() == "mail-79"
     assert page.text("#progress-text") == f"0 of {report['summary']['to_check']} reviewed"
     assert page.texts("#card .features thead th")[:2] == ["Feature", "This row"]
-    assert len(page.texts("#card .features thead th")) == 6  # and where it lies, and three neighbours
+    assert len(page.texts("#card .features thead th")) == 7  # for which it speaks, where it lies, and three neighbours
 
 
 def test_sorts_by_columns_and_features(page, report):
@@ -30,7 +30,7 @@ def test_sorts_by_columns_and_features(page, report):
     assert page.find("th.col-id").get_attribute("aria-sort") == "ascending"
     page.click("th.col-id button")
     assert page.texts("#rows .col-id")[:2] == ["mail-79", "mail-78"]
-    page.click("summary")
+    page.click("#filters summary")
     page.choose("#sort-by", "feature-1")  # the count falls as the row number grows
     assert page.texts("#rows .col-id")[:2] == ["mail-79", "mail-78"]
     page.click("#sort-order")
@@ -43,7 +43,7 @@ def test_sorts_by_columns_and_features(page, report):
 def test_filters(page, report, audit):
     page.open(report)
     page.choose("#filter-scope", "all")
-    page.click("summary")
+    page.click("#filters summary")
     page.choose("#filter-given", "0")
     assert page.text("#count") == f"{(audit.labels == 'eggs').sum()} rows of 80"
     assert set(page.texts("#rows .col-given")) == {"eggs"}

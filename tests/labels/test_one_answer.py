@@ -47,7 +47,8 @@ def test_every_figure_comes_from_one_posterior(setting):
     assert page["summary"]["to_check"] == len(suspects)
     assert page["summary"]["expected_wrong"] == pytest.approx(wrong[suspects].sum(), rel=1e-4)
     assert page["summary"]["rates"][0]["rate"] == pytest.approx(wrong.mean(), rel=1e-4)
-    title, sentences = headlines(page)
+    title, advice, sentences = headlines(page)
+    assert str(len(suspects)) in advice or len(suspects) < 2
     assert audit.diagnostic["claim"] in sentences
     if audit.diagnostic["reliable"]:
         assert title in (f"About {round(wrong.sum())} of {len(given)} labels look wrong", "The labels look right")

@@ -48,6 +48,7 @@ for group, function, example in (
     (app, completion.complete, "complete S.npy known.csv --query asked.csv -o answers.csv"),
     (app, completion.plan, "plan S.npy -k 4 --accuracy 0.9"),
     (app, data.apply, "apply people.csv corrections.csv -o people-corrected.csv"),
+    (app, data.merge, "merge corrections-ann.csv corrections-bob.csv -o corrections.csv"),
     (app, experiments.demo, "demo"),
     (app, experiments.reproduce, "reproduce lkcnpc-table2 --quick"),
 ):

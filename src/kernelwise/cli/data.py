@@ -1,16 +1,19 @@
 """Corrections that go back into the data."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from .. import files
 from ..files.errors import FileError
 from .inputs import OutputOption, check_files
 from .session import Session
+from .show import SHOWN
 
-__all__ = ["apply"]
+__all__ = ["apply", "merge"]
 
 
 def apply(
@@ -60,6 +63,48 @@ def apply(
     result = {"file": str(target), "reviewed": len(decided), "changed": len(changes)}
     said = f"{target}: {len(changes)} corrected, of {len(decided)} reviewed."
     session.show(result, lambda console: console.print(said, markup=False))
+
+
+def merge(
+    session: Session,
+    reviews: Annotated[list[Path], typer.Argument(help="The corrections of two or more reviewers.")],
+    output: OutputOption = None,
+) -> None:
+    """Merge the corrections of several reviewers of the same data, and say how often they agree.
+
+    The answer of the majority counts. A row without a majority becomes "unclear", and its comment names who said what.
+    A reviewer is named by the page, or else by the file.
+    """
+    from ..report import merge_corrections, read_corrections, write_corrections
+
+    if len(reviews) < 2:
+        raise FileError("merge needs the corrections of two reviewers at least; name two files")
+    target = output or reviews[0].with_name("corrections-merged.csv")
+    check_files(session, read=reviews, write=[target])
+    merged = merge_corrections({str(path): read_corrections(path) for path in reviews})
+    write_corrections(merged.corrections, target, force=session.force)
+    ids = {one.row: " – ".join(filter(None, (one.id, one.other_id))) for one in merged.corrections}
+    result = {
+        "file": str(target),
+        "rows": len(merged.corrections),
+        "agreements": [asdict(agreement) for agreement in merged.agreements],
+        "disputed": [{"row": row, "id": ids[row]} for row in merged.disputed],
+    }
+
+    def text(console: Console) -> None:
+        for one in merged.agreements:
+            kappa = "" if one.kappa is None else f" (Cohen's kappa {one.kappa:.2f})"
+            said = f"{one.first} and {one.second} agree on {one.n_same} of {one.n_both} rows that both decided{kappa}."
+            console.print(said, markup=False)
+        if not merged.agreements:
+            console.print("No two reviewers decided about the same row.")
+        if merged.disputed:
+            names = ", ".join(ids[row] or str(row) for row in merged.disputed[:SHOWN])
+            more = " ..." if len(merged.disputed) > SHOWN else ""
+            console.print(f"Rows to talk about: {names}{more}", markup=False)
+        console.print(f"{target}: {len(merged.corrections)} rows.", markup=False)
+
+    session.show(result, text)
 
 
 def _beside(data: Path) -> Path:

@@ -24,12 +24,19 @@ from .checks import (
 from .given import read_given
 from .importance import column_importances
 from .inputs import Data, IdOption, IgnoreOption, KindOption, OutputOption, ReportOption, check_files, load
+from .pictures import links_of_pictures
 from .review import label_review
 from .session import Session
 from .show import SHOWN, print_features, print_next, print_written, table
 
 __all__ = ["LabelOption", "audit_labels", "fit_labels", "headline", "print_what_tells", "warn_of_giveaways", "what_tells"]
 
+ImageOption = Annotated[
+    str | None, typer.Option("--image", metavar="COLUMN", help="The column with the paths of pictures, for --report.")
+]
+EmbedOption = Annotated[
+    bool, typer.Option("--embed", help="Put the pictures into the page, instead of links to their files.")
+]
 LabelOption = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
 
 
@@ -45,19 +52,24 @@ def audit_labels(
     checked: CheckedOption = None,
     checks: ChecksOption = None,
     suspects: SuspectsOption = None,
+    image: ImageOption = None,
+    embed: EmbedOption = False,
 ) -> None:
     """Which labels are probably wrong: their share, the most suspect first, and the kernels that tell.
 
     --output writes a CSV of all suspects, to be reviewed in a spreadsheet: change "skip" to "wrong" or "correct", then
     run kernelwise apply. --report writes a page for the same, to be opened in a browser. --checks plans which rows to
-    check first; from what is found there follows a guarantee. --checked takes what was found, and continues.
+    check first; from what is found there follows a guarantee. --checked takes what was found, and continues. A column
+    of paths of pictures is shown as pictures on the page.
     """
     from .. import plan_checks
     from ..labels.audit import audit_by
 
     check_files(session, read=[data, *([checked] if checked else [])], write=[output, report])
-    loaded = load(session, data, label=label, row_id=row_id, kinds=kind, ignore=ignore)
-    given = read_given(loaded, label, kind or ())
+    kinds = [*(kind or []), *([f"{image}=id"] if image else [])]  # the path of a picture is no feature
+    loaded = load(session, data, label=label, row_id=row_id, kinds=kinds, ignore=ignore)
+    pictures = links_of_pictures(loaded, image, page=report, embed=embed)
+    given = read_given(loaded, label, kinds)
     labels = given.labels
     if given.grouped and (report or checked or checks):
         raise FileError(
@@ -71,7 +83,7 @@ def audit_labels(
     told = what_tells(session, estimator, loaded)
     plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
     review = partial(label_review, audit, loaded.ids, label, plan, given=given)
-    page = partial(_page, session, loaded, label, audit, told, plan)
+    page = partial(_page, session, loaded, label, audit, told, plan, pictures)
     written = session.write({output: review, report: page})
     worth = _open_suspects(audit)
     worth = worth[audit.quality[worth] < 0.5]
@@ -174,7 +186,13 @@ def _without_label(audit: Any, loaded: Data) -> list[dict[str, Any]]:
 
 
 def _page(
-    session: Session, loaded: Data, label: str, audit: Any, told: dict[str, dict[str, float]], plan: Any = None
+    session: Session,
+    loaded: Data,
+    label: str,
+    audit: Any,
+    told: dict[str, dict[str, float]],
+    plan: Any,
+    pictures: list[str | None] | None,
 ) -> str:
     from ..report import PageSettings, label_report, render
 
@@ -184,6 +202,9 @@ def _page(
             X=loaded.shown(),
             ids=loaded.ids,
             kernel_weights=told["kernels"],
+            column_weights=told["columns"] or None,
+            encoded=loaded.matrix,
+            images=pictures,
             plan=plan,
             settings=PageSettings(title=Path(loaded.table.source).name, id_name=loaded.id_name, label_name=label),
         )

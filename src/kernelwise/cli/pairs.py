@@ -1,6 +1,5 @@
 """Links and constraints that may be wrong: audit them, cluster with them."""
 
-from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -77,7 +76,7 @@ def audit_pairs(
     from .. import plan_checks
     from ..report.pairs import wrong_shares
 
-    check_files(session, read=[nodes, links, *([checked] if checked else [])], write=[output, report])
+    check_files(session, read=[nodes, links, checked], write=[output, report])
     if links is None:
         audit_two_records(session, nodes, answer=answer, same=same, output=output, report=report)
         return

@@ -23,24 +23,30 @@ from .displays import (
     ScoreDistributionDisplay,
     named_kernel_weights,
 )
+from .images import image_links
 from .labels import label_report
+from .merging import Agreement, MergedCorrections, merge_corrections
 from .neighbours import trusted_neighbours
 from .page import render, write_report
 from .pairs import pair_report
 from .settings import PageSettings
 
 __all__ = [
+    "Agreement",
     "ConvergenceDisplay",
     "Correction",
     "CorrectionsError",
     "EmbeddingDisplay",
     "KernelWeightsDisplay",
     "LabelMatrixDisplay",
+    "MergedCorrections",
     "NoiseCurveDisplay",
     "PageSettings",
     "ScoreDistributionDisplay",
     "apply_corrections",
+    "image_links",
     "label_report",
+    "merge_corrections",
     "named_kernel_weights",
     "pair_report",
     "read_corrections",

@@ -59,6 +59,8 @@ class Correction:
         Date and time in ISO 8601, in UTC.
     chance, draw, drawn_from : str
         How a plan drew the row: see :class:`kernelwise.Verdicts`. Empty if it did not.
+    reviewer, comment : str
+        Who decided, and what he or she wrote about it.
 
     Examples
     --------
@@ -78,6 +80,8 @@ class Correction:
     chance: str = ""
     draw: str = ""
     drawn_from: str = ""
+    reviewer: str = ""
+    comment: str = ""
 
     @property
     def changes(self) -> bool:
@@ -112,7 +116,8 @@ def read_corrections(path: str | os.PathLike[str]) -> list[Correction]:
         A CSV file in UTF-8 with the columns row, given, corrected and decision, separated by commas, semicolons or tabs
         as a spreadsheet saved it. The names of columns and the decisions may have capital letters. Instead of ``row`` a
         column ``line`` may count as a spreadsheet does, where the first row of the data is line 2. The columns id,
-        other_id, column, reviewed_at, chance, draw and drawn_from are optional; other columns are ignored.
+        other_id, column, reviewed_at, reviewer, comment, chance, draw and drawn_from are optional; other columns are
+        ignored.
 
     Returns
     -------
@@ -162,7 +167,7 @@ def write_corrections(corrections: Iterable[Correction], path: str | os.PathLike
     >>> read_corrections(write_corrections(corrections, path)) == corrections
     True
     """
-    names = ["row", "id", "other_id", "column", "given", "corrected", "decision", "reviewed_at"]
+    names = ["row", "id", "other_id", "column", "given", "corrected", "decision", "reviewed_at", "reviewer", "comment"]
     names += ["chance", "draw", "drawn_from"]
     stream = io.StringIO(newline="")
     writer = csv.writer(stream)

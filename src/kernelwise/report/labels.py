@@ -8,12 +8,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import is_missing
 from ..supervision import CheckPlan, LabelAudit
-from .neighbours import trusted_neighbours
+from .evidence import Trusted, ValueEvidence, WordEvidence, evidence_of
+from .neighbours import trusted_neighbours, trusted_rows
 from .plain_data import ShownRows, cells, fingerprint, number, numbers, read_ids, shown_rows, texts
-from .review import MAX_WORDS, detailed, placed, review
+from .review import MAX_BARS, MAX_WORDS, detailed, placed, review
 from .settings import PageSettings
 
 MAX_CHANCES = 5
+#: Texts of so many characters on average get the width of the page; shorter ones stand in the table.
+LONG_TEXT = 60
+#: A neighbour shows the beginning of its text, so that the file stays small.
+MAX_NEAR_TEXT = 800
+
+Evidence = list[ValueEvidence | WordEvidence]
 
 
 def label_report(
@@ -23,7 +30,10 @@ def label_report(
     feature_names: Sequence[str] | None = None,
     ids: ArrayLike | None = None,
     kernel_weights: Mapping[str, float] | ArrayLike | None = None,
+    column_weights: Mapping[str, float] | None = None,
     history: Iterable[Sequence[float]] | None = None,
+    encoded: Any = None,
+    images: Sequence[str | None] | None = None,
     neighbours: int | ArrayLike = 3,
     plan: CheckPlan | None = None,
     settings: PageSettings | None = None,
@@ -40,12 +50,20 @@ def label_report(
     ids : array-like of shape (n_samples,), default=None
         The names of the rows; their numbers by default.
     kernel_weights : dict of str to float, or array, default=None
-        The page draws the weights as bars.
+        The page draws the weights as bars, one click away.
+    column_weights : dict of str to float, default=None
+        How much each column matters to the model, as shares. By default the page says how much each column tells of the
+        labels of trusted rows on its own.
     history : sequence of HistoryRow, default=None
         The bounds by iteration; the page draws the gap between them.
+    encoded : array or sparse matrix of shape (n_samples, m), default=None
+        The rows as the model saw them: neighbours are near in these numbers. By default in the columns of ``X``, with
+        categories and words encoded.
+    images : sequence of str, default=None
+        The picture of each row, as a link that a browser opens from the page, or None; see :func:`image_links`.
     neighbours : int or array of shape (n_samples, k), default=3
-        How many trusted rows to show beside each of the most suspect rows, near in the numeric columns of ``X``; or the
-        positions of these rows (-1 for none), for instance from :func:`trusted_neighbours` on encoded data.
+        How many trusted rows to show beside each of the most suspect rows; or the positions of these rows (-1 for
+        none), for instance from :func:`trusted_neighbours`.
     plan : CheckPlan, default=None
         From :func:`plan_checks`: the page leads through these rows first, and shows the guaranteed share of wrong
         labels as verdicts come in.
@@ -99,25 +117,31 @@ def label_report(
         verdict=audit.diagnostic,
         plan=plan,
     )
+    evidence = _evidence(audit, table, given, len(classes), settings.max_columns)
+    columns = _describe_columns(table, given, audit.quality, len(classes), evidence)
+    page["figures"]["columns"] = _mattering(columns, evidence, column_weights)
+    pictures = _pictures(images, n_rows)
     listed = np.array(page["suspects"]["row"], dtype=np.intp)
     shown = detailed(listed, plan, settings)
     top = listed[shown]
     page["suspects"] |= {
         "id": [names[row] for row in listed],
         "features": [cells(column[listed]) for column in table.columns[: settings.max_columns]],
+        "image": [pictures[row] for row in listed] if any(pictures) else [],
     }
     return page | {
         "key": fingerprint(["labels"], names, [values[code] if code >= 0 else "" for code in given]),
         "values": values,
         "names": values,
-        "columns": _describe_columns(table, given, audit.quality, len(classes), settings.max_columns),
+        "columns": columns,
         "n_columns": len(table.names),
         "details": placed(
             shown,
             [
                 {"chances": _chances(audit.probabilities[row])}
-                | _compare(table, row, [at for at in others if at >= 0], names, audit.quality, settings.max_columns)
-                for row, others in zip(top, _near(audit, table, top, neighbours), strict=True)
+                | _said(evidence, row, given[row], suggested[row])
+                | _compare(table, row, [_neighbour(at, names, audit, pictures) for at in others if at >= 0], columns)
+                for row, others in zip(top, _near(audit, table, encoded, top, neighbours), strict=True)
             ],
         ),
     }
@@ -137,7 +161,9 @@ def _chances(probabilities: NDArray[np.float64]) -> list[list[float | None]]:
     return [[int(code), number(probabilities[code])] for code in likely]
 
 
-def _near(audit: LabelAudit, table: ShownRows, rows: NDArray[np.intp], wanted: int | ArrayLike) -> NDArray[np.intp]:
+def _near(
+    audit: LabelAudit, table: ShownRows, encoded: Any, rows: NDArray[np.intp], wanted: int | ArrayLike
+) -> NDArray[np.intp]:
     """The positions of the neighbours of some rows: those that the user gives, or the nearest trusted rows."""
     if not isinstance(wanted, int):
         positions = np.asarray(wanted, dtype=np.intp)
@@ -148,31 +174,48 @@ def _near(audit: LabelAudit, table: ShownRows, rows: NDArray[np.intp], wanted: i
         if positions.size and (positions.min() < -1 or positions.max() >= len(audit.labels)):
             raise ValueError(f"neighbours must hold positions of rows below {len(audit.labels)}, or -1 for none")
         return positions[rows]
-    matrix = table.matrix()
-    if matrix is None or wanted == 0 or not len(rows):
+    matrix = None if wanted == 0 or not len(rows) else table.matrix() if encoded is None else encoded
+    if matrix is None:
         return np.empty((len(rows), 0), dtype=np.intp)
     return trusted_neighbours(audit, matrix, rows, n_neighbors=wanted)
 
 
-def _describe_columns(
-    table: ShownRows, given: NDArray[np.intp], quality: NDArray[np.float64], n_classes: int, max_columns: int
-) -> list[dict[str, Any]]:
-    """The name of each column; for numbers also the range of most values, and the median of each class.
+def _evidence(
+    audit: LabelAudit, table: ShownRows, given: NDArray[np.intp], n_classes: int, max_columns: int
+) -> Evidence:
+    """What the values of every shown column say, counted over the trusted rows of all classes."""
+    codes = np.full(len(given), -1, dtype=np.intp)
+    for code, label in enumerate(audit.classes):
+        codes[trusted_rows(audit, label)] = code
+    return evidence_of(table, Trusted(codes, n_classes), max_columns)
 
-    The medians are those of the more trusted half of each class.
+
+def _describe_columns(
+    table: ShownRows, given: NDArray[np.intp], quality: NDArray[np.float64], n_classes: int, evidence: Evidence
+) -> list[dict[str, Any]]:
+    """The name of each column, and what is typical of each class.
+
+    For numbers these are the range of most values and the median of each class; for categories the value whose share
+    differs most between the classes; for texts the words that speak for each class. All are of the more trusted half of
+    each class.
     """
     members = [np.flatnonzero(given == code) for code in range(n_classes)]
     trusted = [rows[quality[rows] >= np.median(quality[rows])] if len(rows) else rows for rows in members]
     described: list[dict[str, Any]] = []
-    for name, column in zip(table.names, table.columns[:max_columns], strict=False):
+    for name, column, said in zip(table.names, table.columns, evidence, strict=False):
+        if isinstance(said, WordEvidence):
+            long = np.mean([len(cell) for cell in texts(column.tolist())]) >= LONG_TEXT
+            described.append({"name": name, "kind": "text" if long else "words", "words": said.typical()})
+            continue
         known = column[np.isfinite(column)] if column.dtype.kind in "iuf" else None
         if known is None or not len(known):
-            described.append({"name": name})
+            described.append({"name": name, "kind": "value", "typical": said.typical()})
             continue
         medians = [column[rows][np.isfinite(column[rows])] for rows in trusted]
         described.append(
             {
                 "name": name,
+                "kind": "number",
                 "range": numbers(np.quantile(known, [0.01, 0.99])),
                 "medians": [number(np.median(part)) if len(part) else None for part in medians],
             }
@@ -180,18 +223,73 @@ def _describe_columns(
     return described
 
 
-def _compare(
-    table: ShownRows, row: int, others: list[int], names: list[str], quality: NDArray[np.float64], max_columns: int
-) -> dict[str, Any]:
+def _mattering(
+    columns: list[dict[str, Any]], evidence: Evidence, weights: Mapping[str, float] | None
+) -> dict[str, Any] | None:
+    """The share of each column: what the model says, or else what each column tells of trusted labels on its own."""
+    if weights is None:
+        told = [one.information() if isinstance(one, ValueEvidence) else 0.0 for one in evidence[: len(columns)]]
+        shares = {at: share / sum(told) for at, share in enumerate(told) if share > 0}
+    else:
+        shares = {at: float(weights.get(column["name"], 0.0)) for at, column in enumerate(columns)}
+        if not all(np.isfinite(share) and share >= 0 for share in shares.values()):
+            raise ValueError(f"column_weights must be finite numbers of at least zero, got {weights!r}")
+    largest = sorted((at for at in shares if shares[at] > 0), key=lambda at: -shares[at])[:MAX_BARS]
+    if not largest:
+        return None
+    return {"by": "values" if weights is None else "model", "bars": [[at, number(shares[at])] for at in largest]}
+
+
+def _said(evidence: Evidence, row: int, given: int, suggested: int) -> dict[str, Any]:
+    """What each column says for the suggested label against the given one, and the words of texts that say so."""
+    if given < 0:
+        return {}
+    weights: list[float | None] = []
+    marks: dict[str, list[list[Any]]] = {}
+    for at, one in enumerate(evidence):
+        if isinstance(one, WordEvidence):
+            marks[str(at)] = one.marked(row, given, suggested)
+            weights.append(None)
+        else:
+            weights.append(round(one.weight(row, given, suggested), 3))
+    return {"telling": weights, "marks": marks}
+
+
+def _pictures(images: Sequence[str | None] | None, n_rows: int) -> list[str | None]:
+    if images is None:
+        return [None] * n_rows
+    if len(images) != n_rows:
+        raise ValueError(f"images has {len(images)} links for {n_rows} rows; give one link, or None, for every row")
+    return list(images)
+
+
+def _neighbour(row: int, names: list[str], audit: LabelAudit, pictures: list[str | None]) -> dict[str, Any]:
+    shown = {"row": int(row), "id": names[row], "quality": number(audit.quality[row])}
+    return shown if pictures[row] is None else shown | {"image": pictures[row]}
+
+
+def _compare(table: ShownRows, row: int, near: list[dict[str, Any]], columns: list[dict[str, Any]]) -> dict[str, Any]:
     """The neighbours of a suspect with their values; for sparse rows the largest words, and the words they share."""
-    near: list[dict[str, Any]] = [{"row": int(at), "id": names[at], "quality": number(quality[at])} for at in others]
     if table.sparse is None:
         if table.columns:
-            for neighbour, at in zip(near, others, strict=True):
-                neighbour["values"] = table.values(at, max_columns)
+            for neighbour in near:
+                values = table.values(neighbour["row"], len(columns))
+                neighbour["values"] = [
+                    shorten(value) if column["kind"] == "text" else value
+                    for value, column in zip(values, columns, strict=True)
+                ]
         return {"near": near}
     own = table.words(row)
-    for neighbour, at in zip(near, others, strict=True):
-        theirs = table.words(at)
+    for neighbour in near:
+        theirs = table.words(neighbour["row"])
         neighbour["shared"] = [word for word in own if word in theirs][:MAX_WORDS]
     return {"near": near, "words": [[word, own[word]] for word in list(own)[:MAX_WORDS]], "n_words": len(own)}
+
+
+def shorten(value: Any) -> Any:
+    """The beginning of a long text.
+
+    >>> shorten("short"), len(shorten("long " * 500))
+    ('short', 801)
+    """
+    return value[:MAX_NEAR_TEXT] + "…" if isinstance(value, str) and len(value) > MAX_NEAR_TEXT else value

@@ -57,7 +57,7 @@ def trusted_neighbours(audit: LabelAudit, X: Any, rows: ArrayLike, *, n_neighbor
     suggested = audit.alternative[rows]
     for label in np.unique(suggested):
         places = np.flatnonzero(suggested == label)
-        trusted = _trusted(audit, label)
+        trusted = trusted_rows(audit, label)
         if not len(trusted):
             continue
         # One more than asked for: the suspect may be one of the trusted rows.
@@ -69,7 +69,7 @@ def trusted_neighbours(audit: LabelAudit, X: Any, rows: ArrayLike, *, n_neighbor
     return found
 
 
-def _trusted(audit: LabelAudit, label: Any) -> NDArray[np.intp]:
+def trusted_rows(audit: LabelAudit, label: Any) -> NDArray[np.intp]:
     """The rows with this given label whose quality is at least the median; of very many rows the best."""
     given = np.flatnonzero(audit.labels == label)
     if not len(given):

@@ -14,7 +14,12 @@ from ..files import check_output, write_file
 from .review import SCHEMA
 
 #: The parts of the script; each part uses parts before it.
-SCRIPTS = ("dom", "model", "store", "csv", "figures", "graph", "card", "queue", "charts", "guarantee", "main")
+SCRIPTS = (
+    "dom", "model", "store", "csv", "figures", "graph", "evidence", "texts", "pairs", "card", "queue", "bulk", "charts",
+    "guarantee", "main",
+)  # fmt: skip
+#: Where the page may load pictures from: its own data, and files beside it if it shows some.
+PICTURES, PICTURES_BESIDE = "data:", "data: 'self' file:"
 
 
 def render(report: dict[str, Any]) -> str:
@@ -43,13 +48,16 @@ def render(report: dict[str, Any]) -> str:
         raise ValueError(f"report must come from label_report or pair_report of this version, got {list(report)[:5]}")
     style = _asset("style.css")
     script = '(() => {\n"use strict";\n' + "\n".join(_asset(f"{name}.js") for name in SCRIPTS) + "})();\n"
-    headline, lead = headlines(report)
+    headline, advice, basis = headlines(report)
+    pictures = PICTURES_BESIDE if any(report["suspects"].get("image", [])) else PICTURES
     return Template(_asset("page.html")).substitute(
-        policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:;"
+        policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}';"
+        f" img-src {pictures};"
         " base-uri 'none'; form-action 'none'",
         title=_html(report["title"]),
         headline=_html(headline),
-        lead=_html(lead),
+        advice=_html(advice),
+        basis=_html(basis),
         style=style,
         data=_json(report),
         script=script,
@@ -74,8 +82,8 @@ def write_report(report: dict[str, Any], path: str | os.PathLike[str], *, force:
     return write_file(check_output(Path(path), force=force), render(report), force=force)
 
 
-def headlines(report: dict[str, Any]) -> tuple[str, str]:
-    """The finding of a report, and what to do about it, in a sentence or two each.
+def headlines(report: dict[str, Any]) -> tuple[str, str, str]:
+    """The finding of a report, what to do about it, and what the finding rests on, in a sentence or two each.
 
     >>> rates = [{"name": "labels", "n": 200, "rate": 0.2, "interval": [0.15, 0.25]}]
     >>> summary = {"n": 200, "rates": rates, "to_check": 30, "expected_wrong": 24.2}
@@ -97,7 +105,7 @@ def headlines(report: dict[str, Any]) -> tuple[str, str]:
         advice = f"One of the {kind} is worth checking."
     elif summary["to_check"]:
         advice = f"{summary['to_check']:,} are worth checking: about {likely:,} of these should be wrong."
-    return found, " ".join([noise, advice, *([verdict["claim"]] if "claim" in verdict else [])])
+    return found, advice, " ".join([noise, *([verdict["claim"]] if "claim" in verdict else [])])
 
 
 def _sentence(rate: dict[str, Any], kind: str) -> str:

@@ -11,6 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
+from ..tables.columns import Column, Table
+from ..tables.errors import TableError
+from ..tables.kinds import as_words, kind_of_words
+from ..tables.preparation import TableFeatures
+
 #: Significant digits of a number on the page; more would only make the file larger.
 DIGITS = 6
 
@@ -69,10 +74,14 @@ def fingerprint(*parts: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class ShownRows:
-    """The rows behind the labels: named columns of a frame or array, or the words of a sparse matrix; or nothing."""
+    """The rows behind the labels: named columns of a frame or array, or the words of a sparse matrix; or nothing.
+
+    ``kinds`` says of each column whether it holds numbers ("number"), running text ("text") or other values ("value").
+    """
 
     names: list[str]
     columns: list[NDArray[Any]] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
     sparse: csr_array | None = None
 
     @property
@@ -82,12 +91,22 @@ class ShownRows:
         return len(self.columns[0]) if self.columns else 0
 
     def matrix(self) -> NDArray[np.float64] | csr_array | None:
-        """The columns of numbers, in which distances are measured; None if there are no such columns."""
+        """The rows as numbers, in which distances are measured; None if no column tells two rows apart.
+
+        Categories and words are encoded.
+        """
         if self.sparse is not None:
             return self.sparse
-        numeric = [column.astype(np.float64) for column in self.columns if column.dtype.kind in "iufb"]
-        stacked = np.column_stack(numeric) if numeric else None
-        return None if stacked is None else np.where(np.isfinite(stacked), stacked, np.nan)
+        if all(kind == "number" for kind in self.kinds):
+            numeric = [column.astype(np.float64) for column in self.columns]
+            stacked = np.column_stack(numeric) if numeric else None
+            return None if stacked is None else np.where(np.isfinite(stacked), stacked, np.nan)
+        named = enumerate(zip(self.kinds, self.columns, strict=True))
+        table = Table.of("X", [_encodable(str(place), kind, column) for place, (kind, column) in named])
+        try:
+            return cast(Any, TableFeatures().fit(table).transform(table))
+        except TableError:
+            return None
 
     def values(self, row: int, max_columns: int) -> list[Any]:
         """The cells of one row in the first columns."""
@@ -110,15 +129,39 @@ def shown_rows(X: Any, feature_names: Sequence[str] | None, n_rows: int) -> Show
         table = ShownRows(_names(feature_names, words.shape[1], None), sparse=words)
     elif hasattr(X, "columns"):
         columns = [_typed(np.asarray(X[name])) for name in X.columns]
-        table = ShownRows(_names(feature_names, len(columns), X.columns), columns=columns)
+        kinds = [_kind(X[name], column) for name, column in zip(X.columns, columns, strict=True)]
+        table = ShownRows(_names(feature_names, len(columns), X.columns), columns=columns, kinds=kinds)
     else:
         X = np.asarray(X)
         if X.ndim != 2:
             raise ValueError(f"X must be a table of rows and columns, got an array of shape {X.shape}")
-        table = ShownRows(_names(feature_names, X.shape[1], None), columns=[_typed(column) for column in X.T])
+        columns = [_typed(column) for column in X.T]
+        kinds = [_kind(column, column) for column in columns]
+        table = ShownRows(_names(feature_names, X.shape[1], None), columns=columns, kinds=kinds)
     if table.n_rows != n_rows and table.names:
         raise ValueError(f"X has {table.n_rows} rows, but the audit is of {n_rows}; pass the rows that were audited")
     return table
+
+
+def _kind(given: Any, column: NDArray[Any]) -> str:
+    """What a column holds; a column of a file says it itself."""
+    if column.dtype.kind in "iufb":
+        return "number"
+    if column.dtype.kind in "mM" or getattr(given, "dtype", None) == "category":
+        return "value"
+    if isinstance(given, Column):
+        return "text" if given.kind == "text" else "value"
+    present = [value for value in texts(column.tolist()) if value]
+    return "text" if present and kind_of_words(present, len(column)) == "text" else "value"
+
+
+def _encodable(name: str, kind: str, column: NDArray[Any]) -> Column:
+    """A shown column as the column of a table, whose features can be made."""
+    if kind == "number":
+        return Column(name, "numeric", np.where(np.isfinite(column.astype(float)), column.astype(float), np.nan))
+    words = as_words(texts(column.tolist()))
+    found = kind_of_words([word for word in words if word is not None], len(words))
+    return Column(name, found if found in ("text", "id") else "categorical", words)
 
 
 def read_ids(ids: ArrayLike | None, n_rows: int) -> list[str]:

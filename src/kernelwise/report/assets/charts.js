@@ -6,16 +6,62 @@ function chart(title, text, drawing) {
 }
 
 function buildCharts() {
-  const { chances, weights, gap } = report.figures;
+  const { chances, columns, weights, gap } = report.figures;
   const what = isPairs ? "pairs" : "labels";
+  const inside = [
+    weights && chart("Kernel weights", `${weights.n_used} of ${plural(weights.n_kernels, "kernel")} used. A kernel measures how alike two rows are.`, weightBars(weights.bars)),
+    gap && chart("Distance from the optimum", "The gap between the bounds proves how near the answer is.", gapLine(gap)),
+  ].filter(Boolean);
   $("charts").append(
     ...[
+      columns && chart("Which columns matter", mattering[columns.by], columnBars(columns.bars)),
       chart(`How suspect the ${what} are`, chances.threshold === null ? "None is worth checking." : "The coloured bars are worth checking.", histogram(chances)),
       chart("Given against suggested", "Pick a cell to list its rows.", confusionTable()),
-      weights && chart("Kernel weights", `${weights.n_used} of ${plural(weights.n_kernels, "kernel")} used.`, weightBars(weights.bars)),
-      gap && chart("Distance from the optimum", "The gap between the bounds proves how near the answer is.", gapLine(gap)),
     ].filter(Boolean),
   );
+  if (inside.length) $("charts").after(el("details", { class: "inside" }, el("summary", {}, "Inside the model: kernels and convergence"), el("div", { class: "charts" }, inside)));
+}
+
+/** What the shares of the columns are. */
+const mattering = {
+  model: "How much the predictions change when the values of a column are shuffled among the rows.",
+  values: "How much each column on its own tells of the labels of trusted rows.",
+};
+
+/** The columns by their share, each with what is typical of the labels. */
+function columnBars(bars) {
+  const most = Math.max(...bars.map(([, share]) => share), Number.MIN_VALUE);
+  return el(
+    "ul",
+    { class: "bars columns" },
+    bars.map(([at, share]) =>
+      el(
+        "li",
+        {},
+        data(report.columns[at].name, { class: "clip" }),
+        bar(share / most, "suggested"),
+        el("span", { class: "numeric" }, percent(share)),
+        el("p", { class: "how quiet" }, howColumn(report.columns[at])),
+      ),
+    ),
+  );
+}
+
+/** How a column tells the labels apart, in words. */
+function howColumn({ medians, typical, words }) {
+  const list = (items) => items.flatMap((item, k) => [k ? "; " : "", ...item]);
+  const label = (code) => data(shorten(nameOf(code), 24));
+  if (words) return list(words.map((some, code) => [label(code), ": ", some.length ? shorten(some.join(", "), 80) : "no typical word"]).slice(0, 4));
+  if (medians) {
+    const known = medians.map((median, code) => ({ median, code })).filter(({ median }) => median !== null).sort((a, b) => b.median - a.median);
+    const shown = known.length > 3 ? [known[0], known.at(-1)] : known;
+    return ["typical: ", ...list(shown.map(({ median, code }) => [`${median} `, label(code)]))];
+  }
+  if (!typical) return [];
+  const shares = typical.shares.map((share, code) => ({ share, code })).sort((a, b) => b.share - a.share);
+  const shown = shares.length > 3 ? [shares[0], shares.at(-1)] : shares;
+  const value = typical.value === "" ? "missing" : ["“", data(shorten(typical.value, 30)), "”"];
+  return [value, ": ", ...list(shown.map(({ share, code }) => [`${percent(share)} of `, label(code)]))].flat();
 }
 
 function weightBars(bars) {

@@ -10,35 +10,48 @@ function csvCell(value) {
 }
 
 function correctionsCsv() {
-  const header = ["row", "id", ...(isPairs ? ["other_id"] : []), "column", "given", "corrected", "decision", "reviewed_at"];
+  const header = ["row", "id", ...(isPairs ? ["other_id"] : []), "column", "given", "corrected", "decision", "reviewed_at", "reviewer", "comment"];
   if (report.plan) header.push("chance", "draw", "drawn_from");
   const lines = [header];
   for (let index = 0; index < total; index++) {
     const made = decisionOf(index);
     const row = suspects.row[index];
-    if (!made && !planned.has(row)) continue; // planned rows without a verdict are kept as skipped
+    if (!made && !planned.has(row) && !comments.has(row)) continue; // rows without a verdict are kept as skipped
     const names = isPairs ? [suspects.id[index], suspects.other[index]] : [suspects.id[index]];
     const given = report.values[suspects.given[index]];
     const draw = report.plan ? (report.plan.draws[row] ?? ["", report.plan.batch, ""]) : [];
-    lines.push([row, ...names, report.label_name, given, made?.label, made?.decision ?? "skip", made?.at ?? "", ...draw]);
+    lines.push([row, ...names, report.label_name, given, made?.label, made?.decision ?? "skip", made?.at ?? "", made?.by ?? reviewerName(), remark(row), ...draw]);
   }
   return lines.map((cells) => cells.map(csvCell).join(",")).join("\r\n") + "\r\n";
 }
 
+/** What the reviewer wrote, and how a decision came about if nobody looked at the row itself. */
+function remark(row) {
+  return [comments.get(row)?.trim(), decisions.get(row)?.note].filter(Boolean).join("; ");
+}
+
+/** With the name of the reviewer, so that the files of several reviewers can lie in one folder. */
+function exportName() {
+  const name = reviewerName().normalize("NFKD").replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "");
+  return name ? `corrections-${name.toLowerCase()}.csv` : "corrections.csv";
+}
+
 function exportCorrections() {
-  if (!decisions.size) {
-    announce("Nothing to export yet: decide about a row first.");
+  if (!decisions.size && !comments.size) {
+    notify("There is nothing to export yet: decide about a row first.");
     return;
   }
   // The byte order mark tells spreadsheets that this is UTF-8.
   const url = URL.createObjectURL(new Blob(["\ufeff", correctionsCsv()], { type: "text/csv;charset=utf-8" }));
-  const link = el("a", { href: url, download: "corrections.csv" });
+  const link = el("a", { href: url, download: exportName() });
   document.body.append(link);
   link.click();
   link.remove();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
   saving.exported = true;
-  announce(`${plural(decisions.size, "decision")} exported as corrections.csv.`);
+  notify(`${plural(decisions.size, "decision")} exported as ${exportName()}, in the folder of your downloads. Next:`, {
+    more: [el("code", {}, `kernelwise apply ${/\s/.test(report.title) ? "DATA" : report.title} ${exportName()}`)],
+  });
 }
 
 /** Rows of cells; quoted cells may hold commas, quotes and line ends. */
@@ -59,20 +72,25 @@ function parseCsv(content) {
 async function loadCorrections(file) {
   try {
     const [header, ...rows] = parseCsv(await file.text());
-    const [row, given, corrected, decision, at] = ["row", "given", "corrected", "decision", "reviewed_at"].map((name) =>
-      header.indexOf(name),
-    );
+    const names = ["row", "given", "corrected", "decision", "reviewed_at", "reviewer", "comment"];
+    const [row, given, corrected, decision, at, by, remarks] = names.map((name) => header.indexOf(name));
     if (Math.min(row, given, corrected, decision) < 0) throw new Error("a column is missing");
     const fitting = rows.filter((cells) => {
       const index = indexOfRow.get(Number(cells[row]));
       return index !== undefined && report.values[suspects.given[index]] === cells[given];
     });
-    const taken = readDecisions(
-      fitting.map((cells) => [Number(cells[row]), cells[decision], cells[corrected], cells[at] ?? ""]),
+    const read = readable(
+      fitting.map((cells) => [Number(cells[row]), cells[decision].trim().toLowerCase(), cells[corrected], cells[at] ?? "", cells[by] ?? ""]),
     );
-    const others = rows.length - taken;
-    notify(`${plural(taken, "decision")} loaded.` + (others ? ` ${others} left out: they are of other data.` : ""));
-    changed();
+    fitting.forEach((cells) => cells[remarks] && comments.set(Number(cells[row]), cells[remarks]));
+    const other = read.filter(([number, { label }]) => decisions.has(number) && decisions.get(number).label !== label).length;
+    takeStep(read);
+    const left = rows.length - read.length;
+    notify(
+      `${plural(read.length, "decision")} loaded.` +
+        (other ? ` ${other} took the place of another decision; undo brings it back.` : "") +
+        (left ? ` ${left} left out: they are of other data.` : ""),
+    );
     refresh();
   } catch (error) {
     notify(`${file.name} could not be read: ${error.message}.`);

@@ -56,12 +56,23 @@ function plural(count, one, many = `${one}s`) {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
 
-/** Say something that stays to be read. */
-function notify(message) {
+/** Say something that stays to be read until the next decision; a warning stays until it is closed. */
+function notify(message, { more = [], warning = false } = {}) {
+  const close = el("button", { type: "button", class: "plain", "aria-label": "Close this message", on: { click: hideNotice } }, "✕");
+  $("notice").replaceChildren(el("p", {}, message), ...more, close);
+  $("notice").dataset.warning = warning;
   $("notice").hidden = false;
-  $("notice").textContent = message;
+}
+
+function hideNotice() {
+  $("notice").hidden = true;
 }
 
 function announce(message) {
   $("live").textContent = message;
+}
+
+function shorten(value, length) {
+  const characters = Array.from(value);
+  return characters.length > length ? `${characters.slice(0, length - 1).join("")}…` : value;
 }

@@ -55,8 +55,3 @@ function graphText({ total }) {
   const [common, left, right] = total;
   return `${plural(common, "common neighbour")}; ${left} more at the left end, ${right} more at the right end.`;
 }
-
-function shorten(value, length) {
-  const characters = Array.from(value);
-  return characters.length > length ? `${characters.slice(0, length - 1).join("")}…` : value;
-}

@@ -3,6 +3,7 @@
 function review(decision, code) {
   if (cursor < 0) return;
   const index = visible[cursor];
+  if ($("notice").dataset.warning !== "true") hideNotice();
   const meant = decide(index, decision, code);
   const said = { correct: "kept", wrong: "changed", unclear: "left open", skip: "skipped" }[meant];
   const next = nextOpen();
@@ -24,18 +25,25 @@ function nextOpen() {
 }
 
 function takeBack() {
-  const index = undo();
-  if (index < 0) return;
-  const position = visible.indexOf(index);
+  const rows = undo();
+  if (!rows.length) return;
+  const position = visible.indexOf(rows[0]);
   if (position >= 0) cursor = position;
   refresh();
-  announce(`Taken back: ${shorten(titleOf(index), 40)}.`);
+  scrollToCard();
+  announce(rows.length > 1 ? `${plural(rows.length, "decision")} taken back.` : `Taken back: ${shorten(titleOf(rows[0]), 40)}.`);
 }
 
-/** On a phone the card is taller than the screen: the next suspect starts at its top. */
+/** The next suspect starts at its top, and the list follows. */
 function scrollToCard() {
-  if (!matchMedia("(min-width: 60em)").matches) $("card").scrollIntoView();
-  else $("rows").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  const wide = matchMedia("(min-width: 60em)").matches;
+  const top = $("card").getBoundingClientRect().top;
+  if (top < 0 || (!wide && top > innerHeight / 2)) $("card").scrollIntoView();
+  const [list, row] = [$("queue"), $("rows").querySelector("[aria-current]")];
+  if (!wide || !row) return;
+  const [outer, inner] = [list.getBoundingClientRect(), row.getBoundingClientRect()];
+  if (inner.bottom > outer.bottom) list.scrollTop += inner.bottom - outer.bottom + 8;
+  if (inner.top < outer.top) list.scrollTop -= outer.top - inner.top + 48;
 }
 
 function refresh() {
@@ -55,7 +63,7 @@ function showProgress() {
   const counts = parts.map(([count, name]) => `${count.toLocaleString("en")} ${name}`).join(", ");
   const done = `${reached.toLocaleString("en")} of ${goal.toLocaleString("en")} ${planned.size ? "planned rows " : ""}reviewed`;
   $("progress-text").textContent = counts ? `${done}: ${counts}` : done;
-  $("export").disabled = !decisions.size;
+  $("export").disabled = !decisions.size && !comments.size;
 }
 
 const keys = {
@@ -68,6 +76,7 @@ const keys = {
   t: () => review("unclear"),
   s: () => review("skip"),
   u: takeBack,
+  m: () => $("card").querySelector(".comment")?.focus(),
   e: () => exportCorrections(),
   "/": () => $("filter-text").focus(),
   "?": () => $("help").showModal(),
@@ -77,7 +86,8 @@ const shortcuts = { on: true };
 
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
-  if (event.key === "Escape" && event.target.id === "filter-text") event.target.blur();
+  const leaves = event.key === "Escape" ? ["filter-text", "reviewer"] : [];
+  if (leaves.includes(event.target.id) || (["Escape", "Enter"].includes(event.key) && event.target.matches?.(".comment"))) event.target.blur();
   if (event.target.closest?.("input, select, textarea, summary") || !shortcuts.on) return;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const digit = /^[1-9]$/.test(key) ? Number(key) - 1 : -1;
@@ -98,6 +108,7 @@ function buildHelp() {
     ["S", "skip"],
     ["U", "undo"],
     ["/", "search"],
+    ["M", "write a comment"],
     ["E", "export the corrections"],
     ["?", "these keys"],
   ];
@@ -113,28 +124,55 @@ function buildHelp() {
   );
 }
 
-function buildSteps() {
-  const what = isPairs ? "pair" : "label";
-  const steps = [
-    ["Look", `at one suspect ${what} at a time.`],
-    ["Keep", "it or change it."],
-    ["Export", "the corrections, then run ", el("code", {}, "kernelwise apply"), "."],
-  ];
-  $("steps").append(...steps.map(([word, ...rest]) => el("li", {}, el("strong", {}, word), " ", rest)));
+/** What to do and by which keys, until the reader has seen it once. */
+function buildWelcome() {
+  const key = (letter, does) => el("span", { class: "hint" }, el("kbd", {}, letter), ` ${does}`);
+  const close = () => {
+    $("welcome").hidden = true;
+    remember("kernelwise-welcomed", "yes");
+  };
+  $("welcome").append(
+    el("p", {}, "Keep or change one suspect after the other, then export."),
+    el("p", { class: "hints" }, key("C", "keep"), key("W", "change"), key("T", "cannot tell"), key("U", "undo"), key("J K", "next, previous"), key("?", "all keys")),
+    el("button", { type: "button", id: "welcome-close", on: { click: close } }, "Got it"),
+  );
+  $("welcome").hidden = recalled("kernelwise-welcomed") === "yes";
+}
+
+/** What holds for all pages in this browser. */
+function remember(name, value) {
+  try {
+    localStorage.setItem(name, value);
+  } catch {
+    // the page says so when it cannot keep decisions
+  }
+}
+
+function recalled(name) {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
 }
 
 $("list").classList.toggle("of-pairs", isPairs);
-buildSteps();
+$("reviewer").value = recalled("kernelwise-reviewer") ?? "";
+buildWelcome();
 buildFilters();
+buildBulk();
 showOrder();
 buildHelp();
+sortRows();
 restore();
-if (planned.size) sortRows();
 updateList();
+showCard(cursor < 0 ? -1 : visible[cursor]);
 showProgress();
 showGuarantee();
 buildCharts();
 $("export").addEventListener("click", exportCorrections);
+$("reviewer").addEventListener("input", () => remember("kernelwise-reviewer", reviewerName()));
+$("bulk").addEventListener("toggle", showBulk);
 $("load").addEventListener("click", () => $("file").click());
 $("file").addEventListener("change", async () => {
   if ($("file").files.length) await loadCorrections($("file").files[0]);

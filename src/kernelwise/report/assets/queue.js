@@ -83,6 +83,7 @@ function applyFilter(key, value) {
   const started = performance.now();
   updateList();
   performance.measure("kernelwise-filter", { start: started });
+  saveSoon();
 }
 
 function resetFilters() {
@@ -98,6 +99,7 @@ function sortBy(key, descending) {
   sortRows();
   cursor = -1; // from the top
   updateList();
+  saveSoon();
   announce(`Sorted by ${sortKeys.get(sorting.by).name}, ${descending ? "descending" : "ascending"}.`);
 }
 
@@ -114,6 +116,27 @@ function updateList() {
   drawHeads();
   drawRows();
   if (cursor < 0 || visible[cursor] !== current || current < 0) showCard(cursor < 0 ? -1 : visible[cursor]);
+}
+
+/** Where the reviewer is: the row, and how the list is filtered and sorted. */
+function currentPlace() {
+  return { row: cursor < 0 ? null : suspects.row[visible[cursor]], filters: { ...filters }, sorting: { ...sorting } };
+}
+
+/** Go back to such a place; what this page does not know is passed over. */
+function goTo(place) {
+  for (const key of Object.keys(filters)) {
+    const control = $(`filter-${key}`);
+    control.value = place.filters?.[key] ?? filters[key];
+    if (String(control.value) === String(place.filters?.[key])) filters[key] = place.filters[key];
+    else control.value = filters[key];
+  }
+  if (sortKeys.has(place.sorting?.by)) Object.assign(sorting, { by: place.sorting.by, descending: Boolean(place.sorting.descending) });
+  $("sort-by").value = sorting.by;
+  showOrder();
+  sortRows();
+  visible = filterRows();
+  cursor = indexOfRow.has(place.row) ? visible.indexOf(indexOfRow.get(place.row)) : -1;
 }
 
 function drawHeads() {
@@ -143,6 +166,7 @@ function drawRows() {
   const count = `${plural(visible.length, "row")}${visible.length < total ? ` of ${total.toLocaleString("en")}` : ""}`;
   if ($("count").textContent !== count) $("count").textContent = count; // or it would be read out again
   drawPager(first);
+  showBulk();
 }
 
 function queueRow(index, position) {
@@ -187,7 +211,6 @@ function moveTo(position) {
   cursor = position;
   drawRows();
   showCard(visible[cursor]);
-  if (matchMedia("(min-width: 60em)").matches) {
-    $("rows").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
-  }
+  saveSoon();
+  scrollToCard();
 }

@@ -1,11 +1,14 @@
-// Decisions, kept in this browser under the fingerprint of the data.
+// Decisions and comments, and the place where the reviewer was: kept in this browser under the fingerprint of the data.
 
 const storageKey = `kernelwise-review-${report.key}`;
-const decisions = new Map(); // row number -> { decision, label, at }
-const past = []; // for undo: { row, before }
+const decisions = new Map(); // row number -> { decision, label, at, by, note }
+const comments = new Map(); // row number -> text
+const past = []; // for undo, the last step at the end: [[row, decision before], ...]
+const mostSteps = 100; // that are kept for undo after a reload
 const saving = { possible: true, timer: 0, due: false, exported: true };
 
 const decisionOf = (index) => decisions.get(suspects.row[index]);
+const reviewerName = () => $("reviewer").value.trim();
 
 /** The label that a decision stands for; null for a skipped row. */
 function labelFor(index, decision, code) {
@@ -17,24 +20,44 @@ function decide(index, decision, code = suspects.suggested[index]) {
   const row = suspects.row[index];
   // Who picks the given label says that it is correct.
   const meant = decision === "wrong" && code === suspects.given[index] ? "correct" : decision;
-  past.push({ row, before: decisions.get(row) });
-  decisions.set(row, { decision: meant, label: labelFor(index, meant, code), at: new Date().toISOString() });
-  changed();
+  takeStep([[row, made(meant, labelFor(index, meant, code))]]);
   return meant;
 }
 
-/** Take the last decision back; the index of its row, or -1 if there is none. */
-function undo() {
-  const last = past.pop();
-  if (!last) return -1;
-  if (last.before) decisions.set(last.row, last.before);
-  else decisions.delete(last.row);
+function made(decision, label, note = "") {
+  return { decision, label, at: new Date().toISOString(), by: reviewerName(), note };
+}
+
+/** Set the decisions of some rows; they are taken back together. */
+function takeStep(rows) {
+  past.push(rows.map(([row]) => [row, decisions.get(row) ?? null]));
+  for (const [row, decision] of rows) decisions.set(row, decision);
   changed();
-  return indexOfRow.get(last.row);
+}
+
+/** Take the last step back; the indices of its rows. */
+function undo() {
+  const last = past.pop() ?? [];
+  for (const [row, before] of last) {
+    if (before) decisions.set(row, before);
+    else decisions.delete(row);
+  }
+  if (last.length) changed();
+  return last.map(([row]) => indexOfRow.get(row));
+}
+
+function comment(row, text) {
+  if (text.trim()) comments.set(row, text);
+  else comments.delete(row);
+  changed();
 }
 
 function changed() {
   saving.exported = false;
+  saveSoon();
+}
+
+function saveSoon() {
   saving.due = true;
   clearTimeout(saving.timer);
   saving.timer = setTimeout(save, 250);
@@ -44,49 +67,60 @@ function save() {
   clearTimeout(saving.timer);
   if (!saving.due) return;
   saving.due = false;
-  try {
-    const rows = Array.from(decisions, ([row, { decision, label, at }]) => [row, decision, label, at]);
-    localStorage.setItem(storageKey, JSON.stringify(rows));
-    saving.possible = true;
-  } catch {
-    cannotSave();
+  const kept = { decisions: [...decisions].map(stored), comments: [...comments], place: currentPlace() };
+  const steps = past.slice(-mostSteps).map((step) => step.map(([row, before]) => (before ? stored([row, before]) : [row])));
+  for (const state of [{ ...kept, past: steps }, kept]) {
+    try {
+      localStorage.setItem(storageKey, JSON.stringify(state));
+      saving.possible = true;
+      return;
+    } catch {
+      continue; // without the steps there may be room enough
+    }
   }
+  cannotSave();
 }
+
+const stored = ([row, { decision, label, at, by, note }]) => [row, decision, label, at, by, note];
 
 /** What was decided before this page was made; null stands for rows about which nobody could tell. */
 function recall() {
   for (const [row, label] of report.plan?.decided ?? []) {
     const given = report.values[suspects.given[indexOfRow.get(row)]];
     const decision = label === null ? "unclear" : label === given ? "correct" : "wrong";
-    decisions.set(row, { decision, label, at: "" });
+    decisions.set(row, { decision, label, at: "", by: "", note: "" });
   }
 }
 
 function restore() {
   recall();
   try {
-    readDecisions(JSON.parse(localStorage.getItem(storageKey) ?? "[]"));
+    readState(JSON.parse(localStorage.getItem(storageKey) ?? "{}"));
   } catch {
     cannotSave();
   }
 }
 
-function cannotSave() {
-  saving.possible = false;
-  notify("This browser does not let the page keep your decisions. Export them before you close it.");
+/** Take over what this browser has kept; earlier versions of the page kept the decisions alone. */
+function readState(state) {
+  for (const [row, decision] of readable(Array.isArray(state) ? state : (state.decisions ?? []))) decisions.set(row, decision);
+  for (const [row, text] of state.comments ?? []) if (indexOfRow.has(row)) comments.set(row, String(text));
+  past.splice(0, past.length, ...(state.past ?? []).map((step) => step.filter(([row]) => indexOfRow.has(row)).map(([row, ...before]) => [row, readable([[row, ...before]])[0]?.[1] ?? null])));
+  if (state.place) goTo(state.place);
 }
 
-/** Take decisions over, and say how many; what does not belong to these data is passed over. */
-function readDecisions(rows) {
-  let taken = 0;
-  for (const [row, decision, label, at] of rows) {
+function cannotSave() {
+  saving.possible = false;
+  notify("This browser does not let the page keep your decisions. Export them before you close it.", { warning: true });
+}
+
+/** Those of some decisions that belong to these data, as pairs of row and decision. */
+function readable(rows) {
+  return rows.flatMap(([row, decision, label, at = "", by = "", note = ""]) => {
     const open = ["skip", "unclear"].includes(decision);
-    if (indexOfRow.has(row) && (open || (report.values.includes(label) && ["correct", "wrong"].includes(decision)))) {
-      decisions.set(row, { decision, label: open ? null : label, at: String(at) });
-      taken += 1;
-    }
-  }
-  return taken;
+    if (!indexOfRow.has(row) || !(open || (report.values.includes(label) && ["correct", "wrong"].includes(decision)))) return [];
+    return [[row, { decision, label: open ? null : label, at: String(at), by: String(by), note: String(note) }]];
+  });
 }
 
 /** How many decisions of each kind there are, how many among those worth checking, and how many planned ones. */
@@ -107,6 +141,7 @@ addEventListener("beforeunload", (event) => {
 addEventListener("storage", (event) => {
   if (event.key !== storageKey || !event.newValue) return;
   decisions.clear(); // the same page in another tab knows more
-  readDecisions(JSON.parse(event.newValue));
+  comments.clear();
+  readState({ ...JSON.parse(event.newValue), place: null });
   refresh();
 });

@@ -1,0 +1,198 @@
+r"""What the values of a row say about its label: how much more often trusted rows of one label have them.
+
+A value v is a category, a word of a text, or the tenth of a column in which a number lies. Of the :math:`n_c` trusted
+rows with label c, :math:`n_{vc}` have v. With :math:`n = \sum_c n_c` and a few rows more for every value, spread over
+the labels as all rows are, the share of v and what v says for label b against label a are
+
+.. math::
+   p(v \mid c) = \frac{n_{vc} + k\, n_c / n}{n_c}, \qquad
+   w(v; a, b) = \log \frac{p(v \mid b)}{p(v \mid a)}.
+
+So a value that nobody has seen says nothing. Every column, and every word, is counted on its own: the weights say what
+a reader should look at first, not what the model computed.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.feature_extraction.text import CountVectorizer
+
+from .plain_data import ShownRows, texts
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: k of the formula: so many rows are added for every value.
+ADDED_ROWS = 2.0
+#: Numbers are counted in so many parts with equally many rows.
+PARTS = 10
+#: A word is marked if it is so many times as frequent under one label as under the other.
+LEAST_RATIO = 2.0
+#: A word that occurs in fewer rows tells nothing about other rows.
+LEAST_ROWS = 2
+#: A text has so many marked words at most, and a label is described by so many words.
+MAX_MARKED, MAX_TYPICAL = 60, 6
+WORD = r"\w+"
+
+
+def log_shares(counts: Array, sizes: Array) -> Array:
+    """The logarithm of p(v | c) for counts of shape (n_values, n_classes) and the sizes of the classes.
+
+    >>> np.exp(log_shares(np.array([[3.0, 0.0], [0.0, 0.0]]), np.array([4.0, 4.0])))
+    array([[1.  , 0.25],
+           [0.25, 0.25]])
+    """
+    sizes = np.maximum(sizes, 1.0)
+    return np.log((counts + ADDED_ROWS * sizes / sizes.sum()) / sizes)
+
+
+@dataclass(frozen=True)
+class Trusted:
+    """The labels of trusted rows as positions among the classes; -1 for all other rows."""
+
+    codes: Index
+    n_classes: int
+
+    @cached_property
+    def sizes(self) -> Array:
+        """The number of trusted rows of each class."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=self.n_classes).astype(float)
+
+    def indicators(self) -> csr_array:
+        """A matrix of shape (n_rows, n_classes) with a one at the label of every trusted row."""
+        rows = np.flatnonzero(self.codes >= 0)
+        shape = (len(self.codes), self.n_classes)
+        return csr_array((np.ones(len(rows)), (rows, self.codes[rows])), shape=shape)
+
+
+class ValueEvidence:
+    """A column in which every row has one value: a category, a part of the numbers, or nothing (missing)."""
+
+    def __init__(self, column: NDArray[Any], trusted: Trusted):
+        values, self.codes = _values(column)
+        self.values, self._trusted = values, trusted
+        known = trusted.codes >= 0
+        self.counts = np.zeros((len(values), trusted.n_classes))
+        np.add.at(self.counts, (self.codes[known], trusted.codes[known]), 1.0)
+
+    def weight(self, row: int, given: int, suggested: int) -> float:
+        """What the value of a row says for the suggested label against the given one; a row does not count itself."""
+        own = self._trusted.codes[row]
+        counts, sizes = self.counts[self.codes[row]], self._trusted.sizes
+        if own >= 0:
+            counts, sizes = counts.copy(), sizes.copy()
+            counts[own], sizes[own] = counts[own] - 1, sizes[own] - 1
+        logs = log_shares(counts, sizes)
+        return float(logs[suggested] - logs[given])
+
+    def information(self) -> float:
+        r"""How much the column tells of the label of trusted rows: the mean of log p(v | c) / p(v), at least zero.
+
+        No row counts itself, so that names of rows tell nothing.
+        """
+        sizes = np.maximum(self._trusted.sizes - 1, 1.0)  # without the row itself
+        n = max(self._trusted.sizes.sum() - 1, 1.0)
+        others, of_value = self.counts - 1, self.counts.sum(axis=1, keepdims=True) - 1
+        seen = self.counts > 0
+        told = np.zeros_like(self.counts)
+        np.log((others + ADDED_ROWS * sizes / n) / sizes / ((of_value + ADDED_ROWS) / n), out=told, where=seen)
+        return max(0.0, float((self.counts * told).sum() / (n + 1)))
+
+    def typical(self) -> dict[str, Any] | None:
+        """The value whose shares differ most between the classes, with its share in each class."""
+        sizes = np.maximum(self._trusted.sizes, 1.0)
+        shares = self.counts / sizes
+        if not len(shares):
+            return None
+        most = int(np.argmax(shares.max(axis=1) - shares.min(axis=1)))
+        return {"value": self.values[most], "shares": [round(float(share), 4) for share in shares[most]]}
+
+
+class WordEvidence:
+    """A column of texts, or a sparse matrix, in which every row has many words."""
+
+    def __init__(self, present: csr_array, words: list[str], trusted: Trusted):
+        self.words, self.present, self._trusted = words, present, trusted
+        self.counts = np.asarray((present.T @ trusted.indicators()).todense())
+
+    @classmethod
+    def of_texts(cls, column: NDArray[Any], trusted: Trusted) -> "WordEvidence":
+        """The words of a column of texts, in lower case; a text without words has none."""
+        counter = CountVectorizer(binary=True, token_pattern=WORD, min_df=1, dtype=np.float64)
+        try:
+            present = csr_array(counter.fit_transform(texts(column.tolist())))
+        except ValueError:  # no text has a word
+            return cls(csr_array((len(column), 0)), [], trusted)
+        often = np.flatnonzero(np.asarray(present.sum(axis=0)).ravel() >= LEAST_ROWS)
+        names = counter.get_feature_names_out()
+        return cls(csr_array(present[:, often]), [str(names[at]) for at in often], trusted)
+
+    @classmethod
+    def of_matrix(cls, matrix: csr_array, names: list[str], trusted: Trusted) -> "WordEvidence":
+        """The entries of a sparse matrix that are not zero."""
+        present = csr_array((np.ones(len(matrix.data)), matrix.indices, matrix.indptr), shape=matrix.shape)
+        return cls(present, names, trusted)
+
+    def weights(self, row: int, given: int, suggested: int) -> dict[str, float]:
+        """What each word of a row says for the suggested label against the given one, the most telling first."""
+        columns = self.present.indices[self.present.indptr[row] : self.present.indptr[row + 1]]
+        counts, sizes = self.counts[columns], self._trusted.sizes
+        if (own := self._trusted.codes[row]) >= 0:
+            counts, sizes = counts.copy(), sizes.copy()
+            counts[:, own], sizes[own] = counts[:, own] - 1, sizes[own] - 1
+        logs = log_shares(counts, sizes)
+        said = logs[:, suggested] - logs[:, given]
+        order = np.argsort(-np.abs(said), kind="stable")
+        return {self.words[columns[at]]: float(said[at]) for at in order}
+
+    def marked(self, row: int, given: int, suggested: int) -> list[list[Any]]:
+        """The words of a row to be marked, with their weights."""
+        weights = self.weights(row, given, suggested)
+        telling = [[word, round(said, 3)] for word, said in weights.items() if abs(said) >= np.log(LEAST_RATIO)]
+        return telling[:MAX_MARKED]
+
+    def typical(self) -> list[list[str]]:
+        """For each class the words that speak most for it against all other classes together, weighted by frequency."""
+        sizes = self._trusted.sizes
+        found = []
+        for code in range(self._trusted.n_classes):
+            counts = np.column_stack([self.counts.sum(axis=1) - self.counts[:, code], self.counts[:, code]])
+            logs = log_shares(counts, np.array([sizes.sum() - sizes[code], sizes[code]]))
+            said = (logs[:, 1] - logs[:, 0]) * np.sqrt(self.counts[:, code])  # rare words are chance
+            best = np.argsort(-said, kind="stable")[:MAX_TYPICAL]
+            found.append([self.words[at] for at in best if said[at] > 0])
+        return found
+
+
+def evidence_of(table: ShownRows, trusted: Trusted, max_columns: int) -> list[ValueEvidence | WordEvidence]:
+    """The evidence of every shown column of a table; of a sparse table the evidence of its words."""
+    if table.sparse is not None:
+        return [WordEvidence.of_matrix(table.sparse, table.names, trusted)]
+    return [
+        WordEvidence.of_texts(column, trusted) if kind == "text" else ValueEvidence(column, trusted)
+        for kind, column in zip(table.kinds[:max_columns], table.columns, strict=False)
+    ]
+
+
+def _values(column: NDArray[Any]) -> tuple[list[str], Index]:
+    """The values of a column and the position of each row's value among them; missing cells are a value, too."""
+    if column.dtype.kind not in "iuf":
+        places: dict[str, int] = {}
+        codes = [places.setdefault(value, len(places)) for value in texts(column.tolist())]
+        return list(places), np.array(codes, dtype=np.intp)
+    numbers = column.astype(float)
+    known = np.isfinite(numbers)
+    if not known.any():
+        return [""], np.zeros(len(column), dtype=np.intp)
+    distinct = np.unique(numbers[known])
+    edges = (
+        (distinct[1:] + distinct[:-1]) / 2
+        if len(distinct) <= PARTS
+        else np.unique(np.quantile(numbers[known], np.arange(1, PARTS) / PARTS))
+    )
+    parts = np.searchsorted(edges, np.where(known, numbers, 0.0), side="right")
+    return [*(f"part {part}" for part in range(1, len(edges) + 2)), ""], np.where(known, parts, len(edges) + 1)
