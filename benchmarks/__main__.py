@@ -32,6 +32,7 @@ BENCHMARKS = (
     "completion",
     "pair_completion",
     "wrong_known_pairs",
+    "noisy_known_pairs",
     "pair_audit",
     "noisy_pairs_clusters",
     "pairs_real",

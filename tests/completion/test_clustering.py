@@ -11,7 +11,7 @@ from sklearn.preprocessing import normalize
 
 from kernelwise import ConstrainedSpectralClustering, PairCompleter, PairCompletionClustering, Pairs
 from kernelwise.baselines import SpectralKernelLearner
-from kernelwise.baselines.constrained_spectral import with_known_pairs
+from kernelwise.baselines.constrained_spectral import entries, with_known_pairs
 from kernelwise.datasets import load_citeseer, load_splice, make_block_similarity
 from kernelwise.metrics import clustering_accuracy, normalized_mutual_info
 from kernelwise.pairs.clustering import PairKernelClustering
@@ -91,6 +91,16 @@ def test_known_entries_are_substituted_whatever_the_similarity_is_made_of(blocks
     for model in models:
         assert same_up_to_rotation(model.embedding_, dense_embedding(expected, 4))
         assert normalized_mutual_info(models[0].labels_, model.labels_) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("n_asked", [0, 3, 2000])
+@pytest.mark.parametrize("form", [sp.csr_array, np.asarray])
+def test_single_entries_of_a_factored_similarity_are_inner_products_of_its_rows(form, n_asked, rng):
+    F = rng.normal(size=(150, 6)) * (rng.random((150, 6)) < 0.5)
+    rows, cols = rng.integers(0, 150, (2, n_asked))
+    expected = (F @ F.T)[rows, cols]
+    for similarity in (GramFactor(form(F)), GramFactor(form(F)).as_operator()):
+        np.testing.assert_allclose(entries(similarity, rows, cols), expected, atol=1e-12)
 
 
 def test_sparse_similarities_stay_sparse(blocks):

@@ -13,17 +13,17 @@ by the roots of the eigenvalues: the inner products of these rows are the simila
 """
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..pairs.classes.features import default_kernels
 from ..pairs.noisy_clustering import NoisyPairClustering
-from ..supervision import Pairs
+from ..supervision import PairAudit, Pairs
 from .matrix.observed import sample_product
 
-__all__ = ["classes_if_better"]
+__all__ = ["classes_if_better", "share_of_wrong"]
 
 Array = NDArray[np.float64]
 
@@ -35,25 +35,32 @@ def classes_if_better(
     coordinates: Array,
     known: Pairs,
     core_factor: Callable[[Pairs], Array],
+    n_classes: int,
     *,
     random_state: np.random.RandomState,
 ) -> NoisyPairClustering | None:
     """The class model, fitted to all pairs, if it predicts held-out pairs better than the core; otherwise None.
 
     ``coordinates`` are the scaled rows of the basis, and ``core_factor`` fits a core to pairs and returns the factor of
-    all samples.
+    all samples. ``n_classes`` is what the audit of all pairs has found; to find it again without the held-out pairs
+    would take longer than all the rest.
     """
     held = random_state.permutation(len(known)) % FOLDS == 0
     if held.sum() < FEWEST:
         return None
     seen, asked = known[~held], known[held].balanced()
     kernels, seed = default_kernels(coordinates), int(random_state.randint(2**31))
-    model = NoisyPairClustering("auto", kernels=kernels, random_state=seed).fit(coordinates, pairs=seen)
+    classes = partial(NoisyPairClustering, n_classes, kernels=kernels, random_state=seed)
+    model = classes().fit(coordinates, pairs=seen)
     votes = asked.weights * (_agrees(model.probabilities_, asked) - _agrees(core_factor(seen), asked))
-    if votes.sum() <= np.sqrt(votes @ votes):
-        return None
-    final: Any = NoisyPairClustering(model.n_clusters_, kernels=kernels, random_state=seed)
-    return final.fit(coordinates, pairs=known)
+    return classes().fit(coordinates, pairs=known) if votes.sum() > np.sqrt(votes @ votes) else None
+
+
+def share_of_wrong(audit: PairAudit, known: Pairs) -> float:
+    """The share of wrong pairs, by weight, that the audit of the known pairs expects."""
+    precision = audit.noise.precision_positive, audit.noise.precision_negative
+    wrong = 1.0 - np.where(known.labels > 0, *precision)
+    return float(np.average(wrong, weights=known.weights))
 
 
 def _agrees(factor: Array, pairs: Pairs) -> Array:

@@ -1,6 +1,5 @@
 """TPCMC: the classes of all pairs from a similarity and a few known pairs."""
 
-import math
 import warnings
 from collections.abc import Sequence
 from functools import partial
@@ -9,7 +8,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,13 +22,12 @@ from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_new, read_similarity
 from .block_completion import is_contradictory
-from .class_model import classes_if_better
+from .class_model import classes_if_better, share_of_wrong
 from .components import Calibration, candidates, check_components, choose_components
-from .core_fit import METHODS, CoreFitter, FittedCore
+from .core_fit import METHODS, CoreFitter, FittedCore, warn_of_doubtful_core
 from .known_block import KnownBlock, known_block
 from .matrix.observed import sample_product
 from .on_cluster import fit_on_cluster, pair_products
-from .theory import labelled_for_recovery
 
 __all__ = ["PairCompleter"]
 
@@ -80,8 +77,9 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Fraction of the known pairs that is wrong, below 1/2. "auto": :func:`~kernelwise.audit_pairs` estimates the
         fraction in the basis, without any labels. Values are then corrected, :math:`(z - e) / (1 - 2 e)`, and the fit
         is not exact but penalised according to the variance of the flips. With "auto", a model of classes
-        (:class:`~kernelwise.NoisyPairClustering`) answers instead of the core, if it predicts held-out pairs better;
-        ``class_model_`` says so (see :mod:`kernelwise.completion.class_model`).
+        (:class:`~kernelwise.NoisyPairClustering`, with the number of classes that the audit finds) answers instead of
+        the core, if it predicts held-out pairs better (see :mod:`kernelwise.completion.class_model`). This takes far
+        longer than a fit with a given fraction.
     penalty : float or None, default=None
         c of the direct fit, or of the penalised completion. None: c follows from the noise that is given or found.
     refine : bool, default=True
@@ -261,7 +259,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.class_model_ = self._classes(chosen, known, fitter, rng)
         if self.class_model_ is not None:
             self._answer_by_classes(self.class_model_)
-        self._warn_of_doubtful_results(core)
+        warn_of_doubtful_core(core, self.coherence_)
         if self.calibration_ is None:
             scores = sample_product(core.labelled_rows, core.labelled_rows, block.rows, block.cols)
             self.calibration_ = Calibration.fit(scores, block, self.noise_rate_)
@@ -344,8 +342,8 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             fitted = fitter.fit(basis.rows(block.index), block, fitter.complete(block, rng), rng)
             return fitted.factor(basis.vectors, block.index)
 
-        coordinates = basis.vectors * basis.scales
-        return classes_if_better(coordinates, known, core_factor, random_state=rng)
+        coordinates, n_classes = basis.vectors * basis.scales, min(self.audit_.diagnostic["n_classes"])
+        return classes_if_better(coordinates, known, core_factor, n_classes, random_state=rng)
 
     def _answer_by_classes(self, classes: NoisyPairClustering) -> None:
         self.factor_ = classes.probabilities_
@@ -356,14 +354,11 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """The share of wrong pairs among the known pairs: as given, or by an audit of the pairs within the basis."""
         if self.noise_rate != "auto":
             return 0.0 if self.noise_rate is None else float(self.noise_rate)
-        if in_memory(basis.vectors):
-            self.audit_ = audit_pairs(basis.vectors * basis.scales, known, random_state=rng)
-        else:  # samples without known pairs change nothing but the number of samples
-            among = known.restrict(np.unique(np.concatenate([known.rows, known.cols])))
-            self.audit_ = audit_pairs(labelled * basis.scales, among, random_state=rng)
-        precision = self.audit_.noise.precision_positive, self.audit_.noise.precision_negative
-        wrong = 1.0 - np.where(known.labels > 0, *precision)
-        return min(float(np.average(wrong, weights=known.weights)), MOST_NOISE)
+        rows = basis.vectors
+        if not in_memory(rows):  # samples without known pairs change nothing but the number of samples
+            rows, known = labelled, known.restrict(np.unique(np.concatenate([known.rows, known.cols])))
+        self.audit_ = audit_pairs(rows * basis.scales, known, kind="classes", random_state=rng)
+        return min(share_of_wrong(self.audit_, known), MOST_NOISE)
 
     def _keep(self, basis: ExtendedBasis, block: KnownBlock, completion: Any, core: FittedCore) -> None:
         self.core_, self.factor_ = core.root @ core.root.T, core.factor(basis.vectors, block.index)
@@ -375,33 +370,6 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         basis, self.factor_ = for_users(basis), for_users(self.factor_)
         self._extended, self._root = basis, core.root
         self.basis_, self.eigenvalues_, self.labelled_ = basis.vectors, basis.values, block.index
-
-    def _warn_of_doubtful_results(self, core: FittedCore) -> None:
-        if core.rank < self.n_components_:
-            least = math.ceil(self.coherence_ * self.n_components_ * math.log(self.n_components_ + 1))
-            m = len(self.labelled_)
-            warnings.warn(
-                f"the {m} labelled samples determine only {core.rank} of {self.n_components_} directions of the basis; "
-                f"the others are left out. With a coherence of {self.coherence_:.3g}, label about "
-                f"{max(least - m, self.n_components_ - core.rank)} more samples (Theorem 2 asks for "
-                f"{labelled_for_recovery(self.coherence_, self.n_components_)} in all), or lower n_components",
-                UserWarning,
-                stacklevel=4,
-            )
-        elif not core.root.any():
-            warnings.warn(
-                "the estimated label matrix is zero: what the known pairs say of the basis is not more than noise. "
-                "Give more of them, a lower noise_rate or another similarity",
-                UserWarning,
-                stacklevel=4,
-            )
-        if not self.converged_:
-            warnings.warn(
-                f"PairCompleter stopped after {self.n_iter_} iterations at a relative duality gap of "
-                f"{self.solver_certificate_.relative_gap:.3g}; raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
 
     def _check_options(self) -> None:
         """Refuse options that cannot work, before any data is touched."""

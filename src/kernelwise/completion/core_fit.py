@@ -5,11 +5,14 @@ refined, both because this predicts other pairs better. So there are two certifi
 solution of the convex problem, and that of the core that is returned, whose objective is never below the optimum.
 """
 
+import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from ..optim import Certificate
 from ..rows import put_rows
@@ -17,6 +20,7 @@ from .block_completion import complete_block, noise_penalty, unshrunk_factors
 from .core import CoreProblem, fit_core, fit_core_to_noise, labelled_basis, reconstruct_core, refit_core, symmetric_root
 from .known_block import KnownBlock
 from .row_refinement import refined_rows
+from .theory import labelled_for_recovery
 
 Array = NDArray[np.float64]
 
@@ -104,3 +108,32 @@ class CoreFitter:
         solution = coordinates.lift @ solved.point @ coordinates.lift.T
         own = Certificate(value, bounds.dual)
         return FittedCore(*returned, problem.penalty, own, bounds, solution, solved.n_iter, solved.converged)
+
+
+def warn_of_doubtful_core(core: FittedCore, coherence: float) -> None:
+    """Warn whoever called ``fit`` of directions that are not determined, of a core that is zero, and of a large gap."""
+    n_components, m = len(core.root), len(core.labelled_rows)
+    if core.rank < n_components:
+        least = math.ceil(coherence * n_components * math.log(n_components + 1))
+        warnings.warn(
+            f"the {m} labelled samples determine only {core.rank} of {n_components} directions of the basis; the "
+            f"others are left out. With a coherence of {coherence:.3g}, label about "
+            f"{max(least - m, n_components - core.rank)} more samples (Theorem 2 asks for "
+            f"{labelled_for_recovery(coherence, n_components)} in all), or lower n_components",
+            UserWarning,
+            stacklevel=4,
+        )
+    elif not core.root.any():
+        warnings.warn(
+            "the estimated label matrix is zero: what the known pairs say of the basis is not more than noise. "
+            "Give more of them, a lower noise_rate or another similarity",
+            UserWarning,
+            stacklevel=4,
+        )
+    if not core.converged:
+        warnings.warn(
+            f"PairCompleter stopped after {core.n_iter} iterations at a relative duality gap of "
+            f"{core.solver_certificate.relative_gap:.3g}; raise max_iter or tol",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

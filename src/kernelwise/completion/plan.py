@@ -144,13 +144,13 @@ def plan_labelling(
     rng = check_random_state(random_state)
     settings.random_state = rng
     _check_questions(n_clusters, accuracy, shares, n_repeats)
+    if settings.noise_rate == "auto":
+        raise ValueError('completer has noise_rate="auto", but there are no pairs yet to find it from; give a number')
     read = read_similarity(settings, similarity)
     count = _component_count(settings, read.n_samples, given=completer is not None)
     basis = leading_basis(read, count, normalize=settings.normalize, tol=settings.eigen_tol, random_state=rng).vectors
     planted = _planted_classes(basis, n_clusters, rng)
     sizes = _labelled_sizes(n_labelled, basis)
-    if settings.noise_rate == "auto":
-        raise ValueError('completer has noise_rate="auto", but there are no pairs yet to find it from; give a number')
     noise_rate = 0.0 if settings.noise_rate is None else float(settings.noise_rate)
     limits = settings.penalty, settings.tol, settings.max_iter, settings.refine
     fitter = CoreFitter(settings.method, noise_rate, *limits)

@@ -13,12 +13,15 @@ leading eigenvector of the residuals becomes a new column, as long as its eigenv
 pairs choose :math:`\kappa`.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..spectral.eigenpairs import repeatable_eigsh
 from .known_block import KnownBlock
+from .matrix.observed import sample_product
 
 __all__ = ["refined_rows"]
 
@@ -67,11 +70,12 @@ def refined_rows(rows: Array, block: KnownBlock, random_state: np.random.RandomS
 
 def _entries(block: KnownBlock, kept: NDArray[np.bool_]) -> KnownBlock:
     """The block with some of the entries and all samples."""
-    return KnownBlock(block.index, block.rows[kept], block.cols[kept], block.values[kept], block.weights[kept])
+    fields = ("rows", "cols", "values", "weights")
+    return replace(block, **{name: getattr(block, name)[kept] for name in fields})
 
 
 def _residuals(rows: Array, block: KnownBlock) -> Array:
-    return block.values - np.einsum("tk,tk->t", rows[block.rows], rows[block.cols])
+    return block.values - sample_product(rows, rows, block.rows, block.cols)
 
 
 def _grown(rows: Array, block: KnownBlock, strength: float) -> Array:

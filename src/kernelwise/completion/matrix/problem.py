@@ -142,7 +142,9 @@ class CompletionProblem:
     def _diagonal_repair(self, error: Array, rng: np.random.RandomState, prove: bool) -> tuple[float, bool]:
         """Return the trace of a diagonal D with E + D positive semi-definite: dominance, or ``-lambda_min(E)``."""
         dominance = 2 * float(np.abs(error).sum())
-        touched = len(np.union1d(self.observed.rows[error != 0], self.observed.cols[error != 0]))
+        is_touched = np.zeros(self.observed.shape[0], dtype=bool)
+        is_touched[self.observed.rows[error != 0]] = is_touched[self.observed.cols[error != 0]] = True
+        touched = int(is_touched.sum())
         lowest = max(self.observed.top(-error, 1, rng, tol=1e-2).bound, 0.0) if touched else 0.0
         if touched * lowest >= dominance:
             return dominance, True
