@@ -260,7 +260,7 @@ def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None
     console.print(f"{loaded.table.source}: {rows} rows, {len(result['classes'])} classes", markup=False)
     console.print(_headline(rows, result["noise_rate"], result["noise_interval"], result["diagnostic"]))
     console.print(result["diagnostic"]["claim"])
-    print_checks(console, result)
+    print_checks(console, result, "rows")
     worth = result["worth_checking"]
     if worth:
         console.print(
