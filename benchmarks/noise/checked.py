@@ -4,8 +4,9 @@ People who check are simulated with the truth. Every figure comes from fits with
 
 - ``knowledge``: the error of the share of wrong labels, the gain of the audit area on unchecked rows, and the gain of
   the accuracy over a fit in which only the labels of the checked rows are corrected, after one plan.
-- ``search``: the wrong labels found by 100 checks in batches of ten, for plans, and for the most suspect rows of the
-  first audit and of an audit that is made again after each batch.
+- ``search``: the wrong labels found by 100 checks in batches of ten, and the error of the share of wrong labels
+  afterwards, for plans, and for the most suspect rows of the first audit and of an audit that is made again after each
+  batch.
 - ``coverage``: how often guaranteed intervals hold, over thousands of simulated reviews of each audit.
 """
 
@@ -92,8 +93,8 @@ def knowledge(task: Task, n_checks: int) -> NDArray[np.float64]:
     return np.mean(found, axis=0)
 
 
-def search(task: Task, how: str) -> int:
-    """Return how many wrong labels 100 checks find."""
+def search(task: Task, how: str) -> tuple[int, float]:
+    """Return how many wrong labels 100 checks find, and the error of the share of wrong labels afterwards."""
     audit, checked = task.audit, Verdicts([], [])
     for batch in range(BATCHES):
         if how == "plans":
@@ -103,9 +104,9 @@ def search(task: Task, how: str) -> int:
             rows = audit.order[~np.isin(audit.order, checked.rows)][:BATCH]
             new = Verdicts(rows, task.truth[rows])
         checked = checked + new
-        if how != "suspects first" and batch < BATCHES - 1:
+        if how != "suspects first" or batch == BATCHES - 1:
             audit = task.fit(checked)[1]
-    return int(task.wrong[checked.rows].sum())
+    return int(task.wrong[checked.rows].sum()), abs(audit.noise_rate - task.wrong.mean())
 
 
 def coverage(task: Task, n_checks: int) -> tuple[float, float]:
@@ -136,7 +137,7 @@ def main() -> None:
                 tell(what, *knowledge(task, n_checks))
         if "search" in chosen.parts:
             for how in ("suspects first", "ranked again", "plans"):
-                tell(f"{how}: found by {BATCH * BATCHES} checks", search(task, how))
+                tell(f"{how}: found by {BATCH * BATCHES} checks, error of the share", *search(task, how))
         if "coverage" in chosen.parts:
             for n_checks in COVERED:
                 tell(f"{n_checks} checks: coverage in all, of one class", *coverage(task, n_checks))

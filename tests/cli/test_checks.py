@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from command_line import refused, run_here
-from kernelwise import flip_labels
+from kernelwise import Pairs, flip_labels
 
 pytest.importorskip("skops")
 
@@ -67,6 +67,10 @@ def test_plan_check_continue_apply(mails, capsys):
         max(bound["high"], result["noise_rate"]),
     ]
     planned = {one["row"] for one in result["plan"]}
+    second = table(folder / "second.csv")
+    assert {int(row["row"]) for row in second[:8]} == planned
+    status, out, err = call("audit", "labels", "mails.csv", "--label", "kind", "--checked", "second.csv", "--json")
+    assert json.loads(out)["guarantee"] == bound, "a new review file keeps the verdicts of the last one"
     filled = table(folder / "review.csv", ";")
     checked = {int(row["ROW"]) for row in filled if row["DECISION"] != "SKIP"}
     assert not planned & checked
@@ -95,3 +99,41 @@ def test_verdicts_of_another_version_are_refused(mails, capsys):
     ):
         (folder / "found.csv").write_text(content)
         refused(audit(), message)
+
+
+@pytest.fixture
+def friends(tmp_path, monkeypatch):
+    """A file of people, a file of pairs that say "same" or "different", and the true labels of the pairs."""
+    monkeypatch.chdir(tmp_path)
+    y = np.repeat([0, 1], 30)
+    X = np.random.default_rng(0).normal(size=(60, 2)) + 2.0 * y[:, None]
+    pairs = Pairs.from_labels(y, n_pairs=200, random_state=0).flip(0.2, random_state=0)
+    (tmp_path / "people.csv").write_text(
+        "\n".join(["id,x,z", *(f"p{i},{a:.3f},{b:.3f}" for i, (a, b) in enumerate(X))]) + "\n"
+    )
+    lines = [f"p{i},p{j},{label}" for i, j, label in zip(pairs.rows, pairs.cols, pairs.labels, strict=True)]
+    (tmp_path / "pairs.csv").write_text("\n".join(["a,b,same", *lines]) + "\n")
+    return tmp_path, pairs, pairs.true_labels(y)
+
+
+def test_plan_check_and_continue_with_pairs(friends, capsys):
+    folder, pairs, truth = friends
+    call = partial(run_here, capsys, "audit", "pairs", "people.csv", "pairs.csv", "--id", "id")
+    status, out, err = call("--checks", 30, "-o", "review.csv", "--report", "review.html", "--json")
+    assert status == 0, err
+    plan = json.loads(out)["plan"]
+    assert [one["row"] for one in plan] == [int(row["row"]) for row in table(folder / "review.csv")[:30]]
+    assert plan[0]["id"] == f"p{pairs.rows[plan[0]['row']]} - p{pairs.cols[plan[0]['row']]}"
+    fill_in(folder / "review.csv", np.array([f"'{label}" if label < 0 else "1" for label in truth]), n_rows=30)
+    status, out, err = call("--checked", "review.csv", "--checks", 10, "-o", "second.csv", "--json")
+    assert status == 0, err
+    result = json.loads(out)
+    bound, checked = result["guarantee"], {one["row"] for one in plan}
+    assert bound["checked"] == 30
+    assert bound["low"] <= np.mean(pairs.labels != truth) <= bound["high"]
+    assert not checked & {one["row"] for one in [*result["plan"], *result["suspects"]]}
+    status, out, err = call("--checked", "second.csv")
+    assert "With 95 % confidence" in out
+    others = (folder / "review.csv").read_text().replace(",p", ",q")
+    (folder / "others.csv").write_text(others)
+    refused(call("--checked", "others.csv"), "another version of the data")

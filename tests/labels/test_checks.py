@@ -121,6 +121,24 @@ def test_equal_rows_keep_their_own_verdicts():
     assert model.label_quality_[1] > 0
 
 
+def test_chosen_suspects_leave_the_share_of_wrong_labels_to_the_drawn_rows():
+    rng = np.random.default_rng(0)
+    n_rows, wrong = 1000, np.zeros(1000, bool)
+    score = rng.normal(size=n_rows)
+    wrong[np.argsort(-score)[:100]] = True  # the most suspect rows are wrong, and the model does not know how few
+    given = np.zeros(n_rows, dtype=np.intp)
+    chance = 1 / (1 + np.exp(-(score - 1.0)))
+    posterior = np.column_stack([1 - chance, chance])
+    rows = np.concatenate([rng.permutation(n_rows)[:30], np.argsort(-score)[:60]])
+    truth = wrong[rows].astype(np.intp)
+    rates = [
+        recalibrate(posterior, posterior, given, rows, truth, None, chosen).posterior(posterior, posterior, given)[:, 1]
+        for chosen in (None, np.arange(90) >= 30)
+    ]
+    errors = [abs(float(rate.mean()) - 0.1) for rate in rates]
+    assert errors[1] < errors[0]
+
+
 def test_verdicts_of_other_data_are_refused(reviewed):
     X, _, given, _, checked = reviewed
     with pytest.raises(ValueError, match="row 500, but the data have 200 rows"):

@@ -238,6 +238,34 @@ def test_the_first_verdicts_of_a_plan_count_already():
         plan.verdicts([0] * 41)
 
 
+def test_later_plans_choose_suspects_while_a_tenth_of_all_checks_was_drawn():
+    truth, chance = population(np.random.default_rng(0), 400, 0.2)
+    audit, checked, n_drawn = audit_with(chance), Verdicts([], []), []
+    for batch in range(13):
+        plan = plan_checks(audit, 10, checked=checked, random_state=batch)
+        n_drawn.append(int(np.sum(plan.chance < 1)))
+        checked = checked + plan.verdicts(truth[plan.rows])
+    assert n_drawn == [10, *[0] * 9, 1, 1, 1]
+    bound = guaranteed_share(np.zeros(400, int), checked)
+    assert bound.n_checked == 130
+    assert bound.low <= truth.mean() <= bound.high
+    assert np.sum(plan_checks(audit, 10, checked=checked, suspects=0, random_state=0).chance < 1) == 10
+
+
+def test_duplicated_verdicts_count_once():
+    given, rows = np.zeros(500, int), np.arange(50)
+    once = Verdicts(rows, [1] * 5 + [0] * 45, chance=0.1)
+    assert guaranteed_share(given, once + once) == guaranteed_share(given, once)
+    assert len((once + once).found()) == 50
+
+
+def test_a_contradicted_draw_counts_as_a_row_that_nobody_can_tell():
+    given = np.zeros(500, int)
+    drawn = Verdicts(np.arange(50), [1] * 5 + [0] * 45, chance=0.1)
+    contradicted, vague = drawn + Verdicts([0], [0]), Verdicts(np.arange(50), [None] + [1] * 4 + [0] * 45, chance=0.1)
+    assert guaranteed_share(given, contradicted) == guaranteed_share(given, vague)
+
+
 def test_a_plan_refuses_more_checks_than_there_are_labels():
     audit = audit_with(np.linspace(0, 1, 20))
     with pytest.raises(ValueError, match="between 1 and 20, the number of labels that nobody checked"):

@@ -72,11 +72,13 @@ def planned_rows(plan: "CheckPlan | None", names: Sequence[str]) -> list[dict[st
     ]
 
 
-def print_checks(console: Console, result: dict[str, Any]) -> None:
-    """Print what the checked rows guarantee, and which rows to check next."""
+def print_checks(console: Console, result: dict[str, Any], what: str) -> None:
+    """Print what the checked rows guarantee, and which rows to check next; ``what`` is "rows" or "pairs"."""
     if bound := result["guarantee"]:
         console.print(bound["sentence"])
         console.print(f"After the corrections, at most {bound['remaining_at_most']:.1%} are wrong (95 % confidence).")
     if planned := result["plan"]:
         shown = ", ".join(one["id"] for one in planned[:SHOWN])
-        console.print(f"Check {len(planned)} next: {shown}{' ...' if len(planned) > SHOWN else ''}", markup=False)
+        console.print(
+            f"Check {len(planned)} {what} next: {shown}{' ...' if len(planned) > SHOWN else ''}", markup=False
+        )

@@ -218,7 +218,7 @@ def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None
         console.print(note, markup=False)
     console.print(headline(rows, result["noise_rate"], result["noise_interval"], result["diagnostic"]))
     console.print(result["diagnostic"]["claim"])
-    print_checks(console, result)
+    print_checks(console, result, "rows")
     worth = result["worth_checking"]
     if worth:
         console.print(

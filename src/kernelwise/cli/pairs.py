@@ -206,7 +206,7 @@ def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None
     console.print(f"{result['links']}: {result['pairs']} pairs of {loaded.table.n_rows} rows", markup=False)
     for name, wrong in result["wrong"].items():
         console.print(f"Given as {name} but wrong: about {percent(wrong['rate'], wrong['interval'])}.")
-    print_checks(console, result)
+    print_checks(console, result, "pairs")
     words = {1: "same", -1: "different"}
     suspects = [
         [one["id"], one["other_id"], words[one["given"]], f"{one['quality']:.1%}"] for one in result["suspects"]

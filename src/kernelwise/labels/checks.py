@@ -131,8 +131,8 @@ def calibrated(
         From :func:`weights`.
     bounds : pair of float or None
         The guaranteed bounds for the share of wrong labels. Drawn rows need no weights if strata follow the model,
-        since the model knows where it looks closely. But if the calibrated share is out of bounds, each drawn row counts
-        as much as the rows it stands for, and chosen rows do not count.
+        since the model knows where it looks closely. But if the calibrated share is out of bounds, each drawn row
+        counts as much as the rows it stands for, and chosen rows do not count.
     """
     rows = np.flatnonzero(truth >= 0)
     if not len(rows):
@@ -176,7 +176,7 @@ def weights(checked: Verdicts | None, n_rows: int) -> Array:
     many rows as they are; if no row was drawn, each counts one.
 
     >>> weights(Verdicts([0, 1, 2], ["a", "a", "a"], chance=[0.1, 0.3, 1.0]), 4).round(2).tolist()
-    [1.5, 0.5, 0.0, 0.0]
+    [1.54, 0.46, 0.0, 0.0]
     """
     stands_for = {} if checked is None else rows_stood_for(checked)
     if not stands_for:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import check_choice, is_number, missing_labels
 from .audit import LabelAudit, PairAudit
 from .betting import bounds_at_all_times
-from .draws import Errors, drawn_batches, drawn_rounds
+from .draws import drawn_batches, drawn_rounds
 from .pairs import Pairs
 from .stratified_bounds import Batch, Stratum, error_bounds
 from .verdicts import Verdicts
@@ -155,8 +155,15 @@ def guaranteed_share(
     errors = _errors(checked, compared, domain, counted)
     tail = (1 - confidence) / (2 if side == "both" else 1)
     n_rows, n_domain = int(counted.sum()), int(domain.sum())
-    low, high = (_always if always else _at_the_end)(checked, errors, n_rows, tail)
-    estimate = _estimate(drawn_batches(checked, errors, n_rows, unclear=False))
+    batches = drawn_batches(checked, errors, n_rows, unclear=False)
+    if always:
+        lowest, highest = (drawn_rounds(checked, errors, n_rows, unclear=unclear) for unclear in (False, True))
+        low, high = (n_rows * bound for bound in bounds_at_all_times(lowest, highest, n_rows, tail))
+    else:
+        low, high = error_bounds(batches, tail)
+        if None in errors.values():
+            high = error_bounds(drawn_batches(checked, errors, n_rows, unclear=True), tail)[1]
+    estimate = _estimate(batches)
     seen = [value for row, value in errors.items() if domain[row]]
     n_found, n_right = sum(value is True for value in seen), sum(value is False for value in seen)
     low, high = max(low, n_found), min(high, n_domain - n_right)
@@ -272,19 +279,6 @@ def _errors(checked: Verdicts, compared: NDArray[Any], domain: Mask, counted: Ma
         for row, label in checked.found().items()
         if counted[row]
     }
-
-
-def _at_the_end(checked: Verdicts, errors: Errors, n_rows: int, tail: float) -> tuple[float, float]:
-    low, high = error_bounds(drawn_batches(checked, errors, n_rows, unclear=False), tail)
-    if None in errors.values():
-        high = error_bounds(drawn_batches(checked, errors, n_rows, unclear=True), tail)[1]
-    return low, high
-
-
-def _always(checked: Verdicts, errors: Errors, n_rows: int, tail: float) -> tuple[float, float]:
-    lowest, highest = (drawn_rounds(checked, errors, n_rows, unclear=unclear) for unclear in (False, True))
-    low, high = bounds_at_all_times(lowest, highest, n_rows, tail)
-    return low * n_rows, high * n_rows
 
 
 def _estimate(batches: Sequence[Batch]) -> float:

@@ -141,6 +141,9 @@ class Verdicts:
 
     def found(self) -> dict[int, Any]:
         """The label of each checked row; None where nobody could tell, or where verdicts contradict each other."""
+        once = dict(zip(self.rows.tolist(), self.labels.tolist(), strict=True))
+        if len(once) == len(self):
+            return once
         votes: dict[int, Counter[Any]] = {}
         for row, label in zip(self.rows.tolist(), self.labels.tolist(), strict=True):
             counts = votes.setdefault(row, Counter())
