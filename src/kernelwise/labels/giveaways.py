@@ -111,7 +111,10 @@ def _majorities(values: NDArray[Any], given: NDArray[Any]) -> tuple[dict[str, st
 def _said(goes: dict[str, str], n_rows: int, exceptions: int, what: str) -> str:
     shown = list(goes.items())[:4]
     (first, label), rest = shown[0], shown[1:]
-    parts = [f"{what}{first} goes with the label {label!r}", *(f"{what}{value} with {label!r}" for value, label in rest)]
+    parts = [
+        f"{what}{first} goes with the label {label!r}",
+        *(f"{what}{value} with {label!r}" for value, label in rest),
+    ]
     more = " and so on" if len(goes) > len(shown) else ""
     joined = ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
     return f"{joined}{more}, in {n_rows - exceptions} of {n_rows} rows"
