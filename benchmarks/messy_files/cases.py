@@ -201,6 +201,11 @@ def quartiles(cells: Cells) -> Cells:
     return cells.with_column(LABEL, [f"q{k + 1}" for k in group]).without("proline")
 
 
+def hundredfold(cells: Cells) -> Cells:
+    """Whole numbers in place of decimals."""
+    return cells.changed(lambda cell: f"{100 * float(cell):.0f}", *cells.names[:-2])
+
+
 def shout(cell: str) -> str:
     return f" {cell.upper()}  "
 
@@ -215,9 +220,9 @@ CASES = (
     Case("points between thousands, decimal commas", "cancer", lambda cells: COMMAS(cells.changed(
         grouped("", digits=1), "area", "worst area")).changed(lambda cell: grouped(".", ",", 1)(cell.replace(",", ".")),
         "area", "worst area"), written(delimiter=";")),
-    Case("points between thousands, whole numbers, no decimals elsewhere", "wine",
-         lambda cells: cells.changed(lambda cell: f"{100 * float(cell):.0f}", *cells.names[:-2]).changed(
-             grouped(".", digits=0), "proline")),
+    Case("points between thousands, whole numbers everywhere", "wine",
+         lambda cells: hundredfold(cells).changed(grouped(".", digits=0), "proline"),
+         twin=lambda cells: hundredfold(cells)),
     Case("blanks (no-break) between thousands, decimal commas", "cancer",
          lambda cells: COMMAS(cells).changed(lambda cell: grouped("\u00a0", ",", 1)(cell.replace(",", ".")), "area"),
          written(delimiter=";"), twin=in_column(lambda cell: f"{float(cell):.1f}", "area")),

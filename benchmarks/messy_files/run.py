@@ -66,6 +66,7 @@ def _input(path: Path) -> Any:
         try:
             yield
         finally:
+            sys.stdin.detach()
             sys.stdin = before
 
 

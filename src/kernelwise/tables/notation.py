@@ -73,7 +73,7 @@ CURRENCIES = frozenset(
     ]
     + ["GBP", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "CAD", "AUD", "NZD"]
 )
-PERCENT = {"%": 0.01, "\u2030": 0.001}
+PERCENT = ("%", "\u2030")
 _CURRENCY = "|".join(sorted(map(re.escape, CURRENCIES), key=lambda name: (-len(name), name)))
 #: A number with a unit in front of it or behind it. A unit of letters stands behind a blank: A12 and 12a are codes.
 PARTS = re.compile(
@@ -108,7 +108,7 @@ class Amounts:
     decimal, thousands : str
         One character each; the thousands mark may be empty.
     unit : str
-        A currency, a percent sign (the number is divided by 100) or another unit, which every cell has; or empty.
+        A currency, a percent sign or another unit, which every cell has; or empty.
     doubtful : bool
         Whether the thousands mark could also be a decimal mark.
 
@@ -118,7 +118,7 @@ class Amounts:
     >>> Amounts(",", ".", "€").read("-1.234,50 €"), Amounts(".", ",", "$").read("($1,200)")
     (-1234.5, -1200.0)
     >>> Amounts(unit="%").read("5 %")
-    0.05
+    5.0
     """
 
     decimal: str = "."
@@ -136,7 +136,7 @@ class Amounts:
         if not self._fits(digits):
             raise ValueError(cell)
         plain = digits.replace(self.thousands, "") if self.thousands else digits
-        return sign * float(plain.replace(self.decimal, ".")) * PERCENT.get(self.unit, 1.0)
+        return sign * float(plain.replace(self.decimal, "."))
 
     def _may_lack_unit(self, parts: tuple[float, str, str]) -> bool:
         """Whether a number without a unit means the same: an amount of money, or zero."""
@@ -147,10 +147,10 @@ class Amounts:
 
     @property
     def said(self) -> str:
-        marks = ["decimal comma"] if self.decimal == "," else []
+        marks = ["decimal comma"] if self.decimal == "," and not self.doubtful else []
         marks += [f"{NAMES_OF_MARKS[self.thousands]} between thousands"] if self.thousands else []
-        marks += ["percent"] if self.unit in PERCENT else [f"in {self.unit}"] if self.unit else []
-        said = ", ".join(marks)
+        unit = "percent" if self.unit in PERCENT else self.unit
+        said = " ".join([f"with {' and '.join(marks)}"] * bool(marks) + [f"in {unit}"] * bool(unit))
         mark = {",": "comma", ".": "point"}.get(self.thousands)
         if not self.doubtful or mark is None:
             return said
