@@ -21,6 +21,8 @@ LEAST_ROWS = 20
 #: The label must follow from the column in this share of the rows, and all exceptions must be fewer than EXCEPTIONS
 #: times the rows that are not of the largest class.
 SHARE, EXCEPTIONS = 0.99, 0.05
+#: There must be so many rows for each class on average.
+ROWS_PER_CLASS = 4
 #: A column of few values has at most so many values for each class.
 VALUES_PER_CLASS = 3
 #: Arrays with more columns are not searched.
@@ -81,7 +83,7 @@ def giveaways_of_numbers(X: Any, labels: NDArray[Any]) -> list[Giveaway]:
 def _how(column: Column, rows: NDArray[np.bool_], given: NDArray[Any], *, numbers: bool) -> str | None:
     """How the label follows from a column, in words; None if it does not follow."""
     classes = Counter(given.tolist())
-    if len(given) < LEAST_ROWS or len(classes) < 2:
+    if len(given) < LEAST_ROWS or not 2 <= len(classes) <= len(given) // ROWS_PER_CLASS:
         return None
     others = len(given) - max(classes.values())
     allowed = min((1 - SHARE) * len(given), EXCEPTIONS * others)

@@ -201,7 +201,7 @@ def find_amounts(cells: Iterable[str], habits: Habits, *, share: float = 1.0) ->
         [digits for _, digits, _ in known], money=unit in CURRENCIES
     ):
         return Amounts(",", ".", unit, doubtful=True)
-    return _preferred(fitting, habits)
+    return _preferred(fitting, habits, marked=any("," in digits or "." in digits for _, digits, _ in known))
 
 
 def several_notations(cells: Iterable[str]) -> str | None:
@@ -240,12 +240,12 @@ def points_group_thousands(numbers: Sequence[str], *, money: bool = False) -> bo
     )
 
 
-def _preferred(fitting: Sequence[Amounts], habits: Habits) -> Amounts | None:
-    """The first notation; but where commas may be both marks, or points, the habits of the table decide."""
+def _preferred(fitting: Sequence[Amounts], habits: Habits, *, marked: bool) -> Amounts | None:
+    """The first notation; but if commas or points (``marked``) may be both marks, the habits of the table decide."""
     if not fitting:
         return None
     decimal_commas = [notation for notation in fitting if notation.decimal == ","]
-    if habits.decimal_comma and decimal_commas:
+    if habits.decimal_comma and decimal_commas and marked:
         return decimal_commas[0]
     commas = {(".", ","), (",", "")} <= {(notation.decimal, notation.thousands) for notation in fitting}
     if commas and fitting[0].thousands == "," and habits.decimal_comma is None:
