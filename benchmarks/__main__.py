@@ -39,6 +39,7 @@ BENCHMARKS = (
     "label_speed",
     "record_pairs",
     "checks",
+    "messy_files",
 )
 ON_DATA = ("record_pairs",)
 

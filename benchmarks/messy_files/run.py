@@ -46,7 +46,9 @@ def audited(path: Path, options: Sequence[str] = ()) -> Outcome:
     if "-" in options:
         data, options = "-", [option for option in options if option != "-"]
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), _input(path):
-        status = main(["audit", "labels", data, "--label", LABEL, "-o", str(review), "--json", "--force", "-q", *options])
+        status = main(
+            ["audit", "labels", data, "--label", LABEL, "-o", str(review), "--json", "--force", "-q", *options]
+        )
     if status:
         return Outcome(status, [], err.getvalue().replace(f"{path.parent}/", "").strip())
     with review.open(newline="", encoding="utf-8") as stream:
@@ -64,6 +66,7 @@ def _input(path: Path) -> Any:
         try:
             yield
         finally:
+            sys.stdin.detach()
             sys.stdin = before
 
 

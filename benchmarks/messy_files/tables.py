@@ -1,4 +1,4 @@
-"""The clean tables: names of columns and rows of cells, with some of the labels flipped."""
+"""The clean tables, of 120 rows each: names of columns and rows of cells, with some of the labels flipped."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,6 +12,7 @@ from kernelwise.datasets import load_heart
 
 LABEL = "class"
 WRONG = 0.12
+N_ROWS = 120
 
 
 @dataclass(frozen=True)
@@ -57,17 +58,18 @@ def _table(names: list[str], columns: list[list[str]], target: np.ndarray, words
 
 
 def wine() -> Cells:
-    """Measurements of 178 wines of three grapes."""
+    """Measurements of wines of three grapes."""
     data = load_wine()
+    rows = np.random.default_rng(0).permutation(len(data.target))[:N_ROWS]
     chosen = {"alcohol": 0, "acid": 1, "phenols": 5, "colour": 9, "hue": 10, "proline": 12}
-    columns = [[f"{value:g}" for value in data.data[:, place]] for place in chosen.values()]
-    return _table(list(chosen), columns, data.target, ["Barolo", "Grignolino", "Barbera"])
+    columns = [[f"{value:g}" for value in data.data[rows, place]] for place in chosen.values()]
+    return _table(list(chosen), columns, data.target[rows], ["Barolo", "Grignolino", "Barbera"])
 
 
 def cancer() -> Cells:
-    """Measurements of 240 tumours."""
+    """Measurements of tumours."""
     data = load_breast_cancer()
-    rows = np.random.default_rng(0).permutation(len(data.target))[:240]
+    rows = np.random.default_rng(0).permutation(len(data.target))[:N_ROWS]
     chosen = {"radius": 0, "texture": 1, "area": 3, "smoothness": 4, "worst area": 23}
     columns = [[f"{value:g}" for value in data.data[rows, place]] for place in chosen.values()]
     return _table(list(chosen), columns, data.target[rows], ["malignant", "benign"])
@@ -77,9 +79,9 @@ def heart() -> Cells:
     """Patients, with categories and truth values beside numbers."""
     data = load_heart()
     names = [str(name).replace(" ", "_") for name in data.feature_names]
-    columns = [[f"{value:g}" for value in data.data[:, place]] for place in range(data.data.shape[1])]
+    columns = [[f"{value:g}" for value in data.data[:N_ROWS, place]] for place in range(data.data.shape[1])]
     rng = np.random.default_rng(1)
-    truth = (np.asarray(data.target) > 0).astype(int)
+    truth = (np.asarray(data.target[:N_ROWS]) > 0).astype(int)
     ward = np.where(rng.random(len(truth)) < 0.75, truth, 1 - truth)
     columns += [[["day clinic", "intensive care"][i] for i in ward], [["false", "true"][i] for i in rng.permuted(ward)]]
     return _table([*names, "ward", "smokes"], columns, truth, ["absent", "present"])
@@ -88,8 +90,7 @@ def heart() -> Cells:
 def trips() -> Cells:
     """Rides of a taxi, made up: business rides fall on working days and early hours, and are longer."""
     rng = np.random.default_rng(2)
-    n_rows = 240
-    business = rng.integers(0, 2, n_rows)
+    business = rng.integers(0, 2, N_ROWS)
     start = datetime(2023, 1, 2)  # a Monday
     days, hours, fares, areas, cards = [], [], [], [], []
     for is_business in business:

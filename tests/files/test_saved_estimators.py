@@ -195,7 +195,15 @@ def test_the_format_of_features_stays_as_it_is(tmp_path):
     assert found == {
         "kernelwise.tables.encoders.Numbers": ["mean", "median", "missing_code", "n_filled", "notation", "scale"],
         "kernelwise.tables.encoders.Categories": ["categories", "n_rare", "n_spellings"],
-        "kernelwise.tables.encoders.Dates": ["cycles", "mean", "median", "missing_code", "n_filled", "notation", "scale"],
+        "kernelwise.tables.encoders.Dates": [
+            "cycles",
+            "mean",
+            "median",
+            "missing_code",
+            "n_filled",
+            "notation",
+            "scale",
+        ],
         "kernelwise.tables.encoders.Words": ["idf", "words"],
     }
 

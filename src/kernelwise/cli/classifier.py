@@ -11,7 +11,7 @@ from rich.console import Console
 
 from .. import files
 from .given import read_given
-from .inputs import IdOption, IgnoreOption, KindOption, OutputOption, check_files, load, named_rows
+from .inputs import FORMATS, IdOption, IgnoreOption, KindOption, OutputOption, check_files, load, named_rows
 from .labels import LabelOption, fit_labels, headline, print_what_tells, warn_of_giveaways, what_tells
 from .session import Session
 from .show import csv_text, print_columns, print_list, print_written
@@ -21,7 +21,7 @@ __all__ = ["classify", "predict"]
 
 def classify(
     session: Session,
-    train: Annotated[Path, typer.Argument(help="The labelled data set: CSV, TSV, Excel, Parquet, .npz, .svmlight; - is the input.")],
+    train: Annotated[Path, typer.Argument(help=f"The labelled data set: {FORMATS}.")],
     label: LabelOption,
     model: Annotated[Path, typer.Option("--model", "-m", metavar="FILE", help="Where to write the model.")],
     row_id: IdOption = None,
@@ -52,16 +52,13 @@ def classify(
         **what_tells(session, estimator, loaded),
         seed=session.seed,
     )
+    blind = _predicted(estimator.out_of_sample_probabilities_, estimator.classes_)
     header = [loaded.id_name, label, *_predicted_header(label, estimator.classes_)]
-    lines = [
-        [name, cell, *predicted]
-        for name, cell, predicted in zip(
-            loaded.ids, given.written, _predicted(estimator.out_of_sample_probabilities_, estimator.classes_), strict=True
-        )
-    ]
+    lines = [[name, cell, *predicted] for name, cell, predicted in zip(loaded.ids, given.written, blind, strict=True)]
     files.save_model(model, files.SavedModel(estimator, loaded.features, card), force=session.force)
     written = [str(model), *session.write({output: partial(csv_text, header, lines)})]
-    session.show({"model": str(model), "card": card, "written": written}, lambda console: _print_model(console, written, card))
+    result = {"model": str(model), "card": card, "written": written}
+    session.show(result, lambda console: _print_model(console, written, card))
 
 
 def predict(

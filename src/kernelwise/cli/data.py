@@ -123,7 +123,9 @@ def _check_given(data: Path, column: str, given: dict[int, str]) -> None:
     labels = table[column].labels()
     for row, label in given.items():
         if row >= len(labels):
-            raise FileError(f"{data} has {len(labels)} rows, and the corrections name row {row} (from 0); these are other data")
+            raise FileError(
+                f"{data} has {len(labels)} rows, and the corrections name row {row} (from 0); these are other data"
+            )
         if not same_label(labels[row], label):
             raise FileError(
                 f"{table.where(row, column)}: the label is {labels[row]!r}, but the correction was made for {label!r};"

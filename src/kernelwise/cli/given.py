@@ -55,8 +55,8 @@ def read_given(loaded: Data, label: str, kinds: Sequence[str] = ()) -> GivenLabe
         groups, names = found
         note = (
             f"The column {label!r} looks like numbers, not classes: {len(counts)} different ones in {counts.total()} "
-            f"rows. It is cut into {len(groups.names)} groups of equal size ({'; '.join(groups.names)}), and a suspect is "
-            f"a row whose number seems to belong to another group. If the numbers are classes: --kind "
+            f"rows. It is cut into {len(groups.names)} groups of equal size ({'; '.join(groups.names)}), and a suspect "
+            "is a row whose number seems to belong to another group. If the numbers are classes: --kind "
             f"{label}=categorical."
         )
         return GivenLabels(_plain(names), written, [note], grouped=True)
@@ -70,12 +70,13 @@ def read_given(loaded: Data, label: str, kinds: Sequence[str] = ()) -> GivenLabe
             " name the column of the classes"
         )
     notes = [
-        f"Label {other!r} ({_rows(written.count(other))}) is taken as {usual!r}: they differ in capitals or blanks alone."
+        f"Label {other!r} ({_rows(written.count(other))}) is taken as {usual!r}: they differ in capitals or blanks "
+        "alone."
         for other, usual in joined.items()
     ]
     notes += [
-        f"Label {rare!r} ({_rows(counts[rare])}) looks like {usual!r} ({_rows(counts[usual])}); it is a class of its own "
-        "until it is corrected."
+        f"Label {rare!r} ({_rows(counts[rare])}) looks like {usual!r} ({_rows(counts[usual])}); it is a class of its "
+        "own until it is corrected."
         for rare, usual in look_alikes(counts)
     ]
     return GivenLabels(_plain(labels), written, notes)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..files import Kind, Table, TableFeatures
 
 __all__ = [
+    "FORMATS",
     "Data",
     "IdOption",
     "IgnoreOption",
@@ -39,6 +40,8 @@ IgnoreOption = Annotated[
     list[str] | None,
     typer.Option("--ignore", metavar="COLUMN", help="A column that is not to be learned from. May be given again."),
 ]
+#: What a data set may be, for the help of commands.
+FORMATS = "CSV, TSV, Excel, Parquet, .npz, .svmlight; - is the standard input"
 OutputOption = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write the result.")]
 ReportOption = Annotated[
     Path | None, typer.Option("--report", metavar="HTML", help="Write a page on which to review the suspects.")

@@ -23,13 +23,21 @@ from .checks import (
 )
 from .given import read_given
 from .importance import column_importances
-from .inputs import Data, IdOption, IgnoreOption, KindOption, OutputOption, ReportOption, check_files, load
+from .inputs import FORMATS, Data, IdOption, IgnoreOption, KindOption, OutputOption, ReportOption, check_files, load
 from .pictures import links_of_pictures
 from .review import label_review
 from .session import Session
 from .show import SHOWN, print_features, print_next, print_written, table
 
-__all__ = ["LabelOption", "audit_labels", "fit_labels", "headline", "print_what_tells", "warn_of_giveaways", "what_tells"]
+__all__ = [
+    "LabelOption",
+    "audit_labels",
+    "fit_labels",
+    "headline",
+    "print_what_tells",
+    "warn_of_giveaways",
+    "what_tells",
+]
 
 ImageOption = Annotated[
     str | None, typer.Option("--image", metavar="COLUMN", help="The column with the paths of pictures, for --report.")
@@ -42,7 +50,7 @@ LabelOption = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The
 
 def audit_labels(
     session: Session,
-    data: Annotated[Path, typer.Argument(help="The data set: CSV, TSV, Excel, Parquet, .npz, .svmlight; - is the input.")],
+    data: Annotated[Path, typer.Argument(help=f"The data set: {FORMATS}.")],
     label: LabelOption,
     row_id: IdOption = None,
     output: OutputOption = None,
@@ -124,12 +132,12 @@ def fit_labels(session: Session, loaded: Data, labels: NDArray[Any], checked: An
     """Fit the classifier of noisy labels."""
     from .. import NoisyLabelClassifier
 
-    with session.step(f"learning from {np.count_nonzero(labels != None)} labels", total=100) as shown:  # noqa: E711
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "column '.*' gives the label away")  # said of the columns of the table
-            return NoisyLabelClassifier(random_state=session.seed).fit(
-                loaded.matrix, labels, checked=checked, progress=lambda done, total: shown(round(100 * done / total))
-            )
+    what = f"learning from {np.count_nonzero(labels != None)} labels"  # noqa: E711
+    with session.step(what, total=100) as shown, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "column '.*' gives the label away")  # said of the columns of the table
+        return NoisyLabelClassifier(random_state=session.seed).fit(
+            loaded.matrix, labels, checked=checked, progress=lambda done, total: shown(round(100 * done / total))
+        )
 
 
 def warn_of_giveaways(loaded: Data, labels: NDArray[Any]) -> Any:

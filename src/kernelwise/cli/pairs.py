@@ -28,6 +28,7 @@ from .show import SHOWN, csv_text, percent, print_features, print_list, print_ne
 
 __all__ = ["audit_pairs", "cluster"]
 
+
 class About(StrEnum):
     """What pairs tell of."""
 
@@ -118,7 +119,8 @@ def _audit(loaded: Data, pairs: Any, about: About, **options: Any) -> Any:
     records = loaded.table.without([*loaded.features.leave_out, loaded.id_name])
     if about is About.records or (about is About.auto and looks_like_records(pairs, records)[0]):
         return audit_record_pairs(records, pairs, **options)
-    return find_suspects(loaded.matrix, pairs, kind=about.value, **options)
+    kind: Any = about.value
+    return find_suspects(loaded.matrix, pairs, kind=kind, **options)
 
 
 def cluster(

@@ -13,7 +13,19 @@ from .arrays import arrays_in
 from .delimited import csv_line, cut, decode, encoding, read_bytes, records
 from .errors import FileError, choices, explain
 from .parquet import load_parquet
-from .reading import ARROW, DIFFERENT, EDGES, PARQUET, SAME, TEXTS, WORKBOOKS, ending, existing, link_delimiter, link_records
+from .reading import (
+    ARROW,
+    DIFFERENT,
+    EDGES,
+    PARQUET,
+    SAME,
+    TEXTS,
+    WORKBOOKS,
+    ending,
+    existing,
+    link_delimiter,
+    link_records,
+)
 from .spreadsheet import corrected_workbook
 
 __all__ = ["corrected_file", "corrected_links"]
@@ -60,7 +72,8 @@ def corrected_file(path: str | Path, column: str, corrections: Mapping[int, str]
 def corrected_links(path: str | Path, corrections: Mapping[frozenset[str], bool]) -> bytes:
     r"""The content of a file of links after corrections: a pair is of the same class (True) or not (False).
 
-    The third column gets the new answer, in the words of the file. Without a third column, a link between different classes is left out.
+    The third column gets the new answer, in the words of the file. Without a third column, a link between different
+    classes is left out.
 
     Parameters
     ----------

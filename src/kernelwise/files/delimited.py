@@ -143,7 +143,9 @@ def decode(path: Path, content: bytes) -> str:
         try:
             return content.decode("utf-16")
         except UnicodeDecodeError as error:
-            raise FileError(f"{path} is in UTF-16 and damaged; save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')") from error
+            raise FileError(
+                f"{path} is in UTF-16 and damaged; save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')"
+            ) from error
     if b"\0" in content[:65536] or b"\0" in content:
         raise FileError(f"{path} is a binary file, not text; export it as CSV, or use the ending that says what it is")
     try:

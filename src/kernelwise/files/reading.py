@@ -51,7 +51,7 @@ DIFFERENT = frozenset(
 
 @reading_a_table()
 def read_table(path: str | Path, *, as_written: Collection[str] = (), kinds: Mapping[str, Kind] | None = None) -> Table:
-    """Read a table: CSV, TSV, Excel, Parquet, Feather, .npy, .npz, Matrix Market or svmlight, by the ending of its name.
+    """Read a table: CSV, TSV, Excel, Parquet, Feather, .npy, .npz, Matrix Market or svmlight, by its ending.
 
     Parameters
     ----------
@@ -160,9 +160,7 @@ def _matrix_of(table: Table) -> tuple[NDArray[np.float64], list[str] | None]:
     return np.column_stack([table.numbers(column.name) for column in columns]), names
 
 
-def read_links(
-    path: str | Path, ids: Mapping[str, int], *, nodes: str = "the nodes", same: str | None = None
-) -> Pairs:
+def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the nodes", same: str | None = None) -> Pairs:
     """Read pairs of ids: two columns for links, a third one for whether they say "same" or "different".
 
     Parameters

@@ -159,7 +159,7 @@ def _positions(keys: list[tuple[str, ...]]) -> dict[tuple[str, ...], int]:
 
 
 def _first_rows(keys: list[tuple[str, ...]], positions: dict[tuple[str, ...], int]) -> list[int]:
-    rows = {}
+    rows: dict[tuple[str, ...], int] = {}
     for row, key in enumerate(keys):
         rows.setdefault(key, row)
     return [rows[key] for key in positions]

@@ -45,6 +45,7 @@ IMPORTANCE_ROWS, IMPORTANCE_CELLS, FEWEST_ROWS, AT_ONCE = 100, 20_000, 8, 2000
 MOST_COPIES, MOST_ROWS = 20, 14_000
 #: Columns whose spreads differ by less than this factor share a scale whatever is done.
 SAME_SPREAD = 1.1
+NO_LABEL = np.array(None)
 
 
 class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
@@ -224,12 +225,12 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             if len(y) != len(X):
                 raise ValueError(f"X and y must have equally many rows, got {len(X)} and {len(y)}")
             table = as_table(X)
-            self._warn_of(giveaways(table, np.where(missing, None, y.astype(object))))
+            self._warn_of(giveaways(table, np.where(missing, NO_LABEL, y.astype(object))))
             self._columns = TableFeatures(scaled=False).fit(table)
             X = self._columns.transform(table)
         else:
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-            self._warn_of(giveaways_of_numbers(X, np.where(missing, None, y.astype(object))))
+            self._warn_of(giveaways_of_numbers(X, np.where(missing, NO_LABEL, y.astype(object))))
         X = tidy(X)
         if sp.issparse(X):  # a sparse matrix is not standardised
             check_magnitude(X, "X")
@@ -299,8 +300,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         if is_table(X := _with_missing(X)) and isinstance(X, np.ndarray) and X.dtype.kind == "f":
             row, column = np.argwhere(np.isnan(X))[0]
             raise ValueError(
-                f"X contains NaN in row {row}, column {column}, but the rows that the model learned from have no missing "
-                "value, so nothing tells what to fill in; fill it in, or fit to rows of which some have NaN"
+                f"X contains NaN in row {row}, column {column}, but the rows that the model learned from have no "
+                "missing value, so nothing tells what to fill in; fill it in, or fit to rows of which some have NaN"
             )
         return read_samples(self, X, reset=False)
 

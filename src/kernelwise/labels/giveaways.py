@@ -21,6 +21,8 @@ LEAST_ROWS = 20
 #: The label must follow from the column in this share of the rows, and all exceptions must be fewer than EXCEPTIONS
 #: times the rows that are not of the largest class.
 SHARE, EXCEPTIONS = 0.99, 0.05
+#: There must be so many rows for each class on average.
+ROWS_PER_CLASS = 4
 #: A column of few values has at most so many values for each class.
 VALUES_PER_CLASS = 3
 #: Arrays with more columns are not searched.
@@ -81,7 +83,7 @@ def giveaways_of_numbers(X: Any, labels: NDArray[Any]) -> list[Giveaway]:
 def _how(column: Column, rows: NDArray[np.bool_], given: NDArray[Any], *, numbers: bool) -> str | None:
     """How the label follows from a column, in words; None if it does not follow."""
     classes = Counter(given.tolist())
-    if len(given) < LEAST_ROWS or len(classes) < 2:
+    if len(given) < LEAST_ROWS or not 2 <= len(classes) <= len(given) // ROWS_PER_CLASS:
         return None
     others = len(given) - max(classes.values())
     allowed = min((1 - SHARE) * len(given), EXCEPTIONS * others)
@@ -111,7 +113,10 @@ def _majorities(values: NDArray[Any], given: NDArray[Any]) -> tuple[dict[str, st
 def _said(goes: dict[str, str], n_rows: int, exceptions: int, what: str) -> str:
     shown = list(goes.items())[:4]
     (first, label), rest = shown[0], shown[1:]
-    parts = [f"{what}{first} goes with the label {label!r}", *(f"{what}{value} with {label!r}" for value, label in rest)]
+    parts = [
+        f"{what}{first} goes with the label {label!r}",
+        *(f"{what}{value} with {label!r}" for value, label in rest),
+    ]
     more = " and so on" if len(goes) > len(shown) else ""
     joined = ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
     return f"{joined}{more}, in {n_rows - exceptions} of {n_rows} rows"

@@ -9,6 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -47,8 +48,8 @@ def read_labels(y: Any) -> Any:
     if shape is not None and len(shape) == 2:
         if shape[1] != 1:
             raise ValueError(
-                f"y must hold one label for each row, got {shape[1]} columns; give one column of labels, for indicators "
-                "of classes the position of the one: indicators.argmax(axis=1)"
+                f"y must hold one label for each row, got {shape[1]} columns; give one column of labels, for "
+                "indicators of classes the position of the one: indicators.argmax(axis=1)"
             )
         cells = np.asarray(y).ravel()
         if isinstance(y, np.ndarray):
@@ -58,7 +59,9 @@ def read_labels(y: Any) -> Any:
                 DataConversionWarning,
                 stacklevel=4,
             )
-        return np.array([None if is_missing(cell) else cell for cell in cells], dtype=object) if _worded(cells) else cells
+        return (
+            np.array([None if is_missing(cell) else cell for cell in cells], dtype=object) if _worded(cells) else cells
+        )
     if type(y).__module__.partition(".")[0] in ("polars", "pyarrow"):
         return np.array(y.to_list(), dtype=object) if any(value is None for value in y.to_list()) else np.asarray(y)
     return y
@@ -139,13 +142,13 @@ class NumberGroups:
         ['1: up to 2', '2: above 2, up to 5', '3: above 5']
         """
         ends = [f"{cut:g}" for cut in self.cuts]
-        inner = [f"above {low}, up to {high}" for low, high in zip(ends, ends[1:], strict=False)]
+        inner = [f"above {low}, up to {high}" for low, high in pairwise(ends)]
         return [f"{k}: {said}" for k, said in enumerate([f"up to {ends[0]}", *inner, f"above {ends[-1]}"], start=1)]
 
     def __call__(self, numbers: Array) -> NDArray[Any]:
         """The name of the group of every number, None where the number is missing."""
         groups = np.array(self.names, dtype=object)[np.searchsorted(self.cuts, numbers)]
-        return np.where(np.isnan(numbers), None, groups)
+        return np.where(np.isnan(numbers), np.array(None), groups)
 
 
 def group_numbers(labels: Sequence[str | None], habits: Habits = Habits()) -> tuple[NumberGroups, NDArray[Any]] | None:  # noqa: B008  # immutable

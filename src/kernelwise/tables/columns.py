@@ -1,7 +1,7 @@
 """Tables without pandas: named columns, and perhaps a matrix of numbers beside them."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self, get_args
@@ -23,7 +23,17 @@ from .kinds import (
     kind_of_words,
     missing_code,
 )
-from .notation import Amounts, Habits, Notation, find_amounts, find_times, find_truth, points_group_thousands, several_notations, shows_decimal_comma
+from .notation import (
+    Amounts,
+    Habits,
+    Notation,
+    find_amounts,
+    find_times,
+    find_truth,
+    points_group_thousands,
+    several_notations,
+    shows_decimal_comma,
+)
 
 __all__ = ["Column", "Table", "habits_of"]
 
@@ -176,7 +186,7 @@ class Table:
     columns: dict[str, Column]
     block: Any = None
     lines: NDArray[np.int64] | None = None
-    habits: Habits = Habits()
+    habits: Habits = field(default_factory=Habits)
 
     @classmethod
     def of(cls, source: Path | str, columns: Iterable[Column], **others: Any) -> Self:
@@ -247,7 +257,13 @@ class Table:
             return column.values
         present = [word for word in column.values if word is not None]
         if notation is None or not _reads(notation, present):
-            notation = column.notation or find_truth(present) or _amounts(present, self.habits) or find_times(present) or Amounts()
+            notation = (
+                column.notation
+                or find_truth(present)
+                or _amounts(present, self.habits)
+                or find_times(present)
+                or Amounts()
+            )
         return _parsed(self, column, notation, "a number")
 
     def seconds(self, name: str, notation: Notation | None = None) -> Array:

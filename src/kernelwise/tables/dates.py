@@ -21,26 +21,24 @@ LAST_OF_THIS_CENTURY = 68
 #: The first letters of the names of months in English, German, French, Spanish, Italian, Portuguese and Dutch.
 MONTHS = {
     prefix: month
-    for month, prefixes in enumerate(
-        (
-            "jan ene gen janv".split(),
-            "feb fev fév".split(),
-            "mar mär mrz maa mrt".split(),
-            "apr avr abr".split(),
-            "may mai mag mei".split(),
-            "jun juin giu".split(),
-            "jul juil lug".split(),
-            "aug aou aoû ago".split(),
-            "sep set".split(),
-            "oct okt ott out".split(),
-            "nov".split(),
-            "dec dez dic déc".split(),
-        ),
-        start=1,
-    )
+    for month, prefixes in {
+        1: ("jan", "ene", "gen"),
+        2: ("feb", "fev", "fév"),
+        3: ("mar", "mär", "mrz", "maa", "mrt"),
+        4: ("apr", "avr", "abr"),
+        5: ("may", "mai", "mag", "mei"),
+        6: ("jun", "juin", "giu"),
+        7: ("jul", "juil", "lug"),
+        8: ("aug", "aou", "aoû", "ago"),
+        9: ("sep", "set"),
+        10: ("oct", "okt", "ott", "out"),
+        11: ("nov",),
+        12: ("dec", "dez", "dic", "déc"),
+    }.items()
     for prefix in prefixes
 }
-_CLOCK = r"(?:[T ,]+(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:[.,]\d+)?))?(?: ?(?P<half>[apAP])\.?[mM]\.?)?)?"
+_HOURS = r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:[.,]\d+)?))?"
+_CLOCK = rf"(?:[T ,]+{_HOURS}(?: ?(?P<half>[apAP])\.?[mM]\.?)?)?"
 _ZONE = r"(?: ?(?P<zone>Z|UTC|GMT|[+-]\d\d:?\d\d))?"
 _WORD = r"(?P<word>[^\W\d_]{3,10})\.?"
 FORMS = tuple(
@@ -153,7 +151,9 @@ def find_dates(cells: Iterable[str], habits: Habits, *, share: float = 1.0) -> D
     """
     distinct = list(dict.fromkeys(cells))
     if share < 1.0:
-        orders = {order: sum(_reads_all(order, [cell]) for cell in distinct) for order in (DateOrder(), DateOrder(False))}
+        orders = {
+            order: sum(_reads_all(order, [cell]) for cell in distinct) for order in (DateOrder(), DateOrder(False))
+        }
         best = max(orders, key=orders.__getitem__)
         either = sum(any(_reads_all(order, [cell]) for order in orders) for cell in distinct)
         return best if either >= share * len(distinct) else None

@@ -94,11 +94,11 @@ class Numbers:
         """The encoding in words."""
         done = "as it is" if (self.mean, self.scale) == (0.0, 1.0) else "scaled"
         code = "" if math.isnan(self.missing_code) else f", {self.missing_code:g} taken for missing"
-        return f"{self._read('numbers with ')}{done}{code}{self._filled(f'{self.median:.6g}')}"
+        return f"{self._read()}{done}{code}{self._filled(f'{self.median:.6g}')}"
 
-    def _read(self, prefix: str) -> str:
+    def _read(self) -> str:
         said = "" if self.notation is None else self.notation.said
-        return f"{said if ' is 0 ' in said or said.startswith('times') else prefix + said}, " if said else ""
+        return f"numbers {said}, " if said.startswith(("with ", "in ")) else f"{said}, " if said else ""
 
     def _filled(self, median: str) -> str:
         return f", {self.n_filled} missing filled with the median {median}" if self.n_filled else ""

@@ -67,7 +67,7 @@ WORDS_OF_PROSE, WORDS_OF_NOTES = 4.0, 2.0
 FEW_PHRASES, ROWS_PER_PHRASE = 30, 3
 #: From this many rows on, a column of distinct words names the rows.
 ROWS_FOR_IDS = 8
-#: Short cells are names if more than so many of them are different, and different cells are more than half of all cells.
+#: Short cells are names if more than so many of them are different, and more than half of all cells.
 MANY_NAMES = 50
 #: If more than MOSTLY of the cells are numbers, and more than MANY_NUMBERS cells differ, the other cells are mistakes.
 MOSTLY, MANY_NUMBERS = 0.8, 50

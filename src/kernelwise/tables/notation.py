@@ -48,14 +48,37 @@ class Habits:
 LOOK_ALIKES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'", "\u2212": "-", "\uff05": "%"})
 #: Cells with which spreadsheets and people say "nothing" in a column of numbers.
 DASHES = frozenset({"-", "--", "\u2013", "\u2014"})
-CURRENCIES = (
-    "$ € £ ¥ ₹ ₽ ₩ ₺ zł Kč Ft kr Fr. CHF EUR USD GBP JPY CNY INR SEK NOK DKK PLN CZK HUF CAD AUD NZD US$ A$ C$ R$".split()
+CURRENCIES = frozenset(
+    [
+        "$",
+        "€",
+        "£",
+        "¥",
+        "₹",
+        "₽",
+        "₩",
+        "₺",
+        "zł",
+        "Kč",
+        "Ft",
+        "kr",
+        "Fr.",
+        "US$",
+        "A$",
+        "C$",
+        "R$",
+        "CHF",
+        "EUR",
+        "USD",
+    ]
+    + ["GBP", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "CAD", "AUD", "NZD"]
 )
-PERCENT = {"%": 0.01, "\u2030": 0.001}
-_CURRENCY = "|".join(sorted(map(re.escape, CURRENCIES), key=len, reverse=True))
+PERCENT = ("%", "\u2030")
+_CURRENCY = "|".join(sorted(map(re.escape, CURRENCIES), key=lambda name: (-len(name), name)))
 #: A number with a unit in front of it or behind it. A unit of letters stands behind a blank: A12 and 12a are codes.
 PARTS = re.compile(
-    rf"(?P<open>\()?(?P<sign>[+-]?) ?(?P<before>{_CURRENCY})? ?(?P<inner>[+-]?)(?P<number>[\d.,' ]*\d[.,]?(?:[eE][+-]?\d+)?)"
+    rf"(?P<open>\()?(?P<sign>[+-]?) ?(?P<before>{_CURRENCY})? ?(?P<inner>[+-]?)"
+    r"(?P<number>[\d.,' ]*\d[.,]?(?:[eE][+-]?\d+)?)"
     rf"(?: ?(?P<behind>{_CURRENCY}|[%\u2030])| (?P<unit>[A-Za-zµμ°²³/]{{1,8}}))?(?P<close>\))?",
     re.ASCII,
 )
@@ -85,15 +108,17 @@ class Amounts:
     decimal, thousands : str
         One character each; the thousands mark may be empty.
     unit : str
-        A currency, a percent sign (the number is divided by 100) or another unit, which every cell has; or empty.
+        A currency, a percent sign or another unit, which every cell has; or empty.
     doubtful : bool
         Whether the thousands mark could also be a decimal mark.
 
     Examples
     --------
     >>> from kernelwise.tables.notation import Amounts
-    >>> Amounts(",", ".", "€").read("-1.234,50 €"), Amounts(".", ",", "$").read("($1,200)"), Amounts(unit="%").read("5 %")
-    (-1234.5, -1200.0, 0.05)
+    >>> Amounts(",", ".", "€").read("-1.234,50 €"), Amounts(".", ",", "$").read("($1,200)")
+    (-1234.5, -1200.0)
+    >>> Amounts(unit="%").read("5 %")
+    5.0
     """
 
     decimal: str = "."
@@ -111,7 +136,7 @@ class Amounts:
         if not self._fits(digits):
             raise ValueError(cell)
         plain = digits.replace(self.thousands, "") if self.thousands else digits
-        return sign * float(plain.replace(self.decimal, ".")) * PERCENT.get(self.unit, 1.0)
+        return sign * float(plain.replace(self.decimal, "."))
 
     def _may_lack_unit(self, parts: tuple[float, str, str]) -> bool:
         """Whether a number without a unit means the same: an amount of money, or zero."""
@@ -122,10 +147,10 @@ class Amounts:
 
     @property
     def said(self) -> str:
-        marks = ["decimal comma"] if self.decimal == "," else []
+        marks = ["decimal comma"] if self.decimal == "," and not self.doubtful else []
         marks += [f"{NAMES_OF_MARKS[self.thousands]} between thousands"] if self.thousands else []
-        marks += ["percent"] if self.unit in PERCENT else [f"in {self.unit}"] if self.unit else []
-        said = ", ".join(marks)
+        unit = "percent" if self.unit in PERCENT else self.unit
+        said = " ".join([f"with {' and '.join(marks)}"] * bool(marks) + [f"in {unit}"] * bool(unit))
         mark = {",": "comma", ".": "point"}.get(self.thousands)
         if not self.doubtful or mark is None:
             return said
@@ -169,14 +194,14 @@ def find_amounts(cells: Iterable[str], habits: Habits, *, share: float = 1.0) ->
     fitting = []
     for decimal, thousands in MARKS:
         notation = Amounts(decimal, thousands, unit)
-        read = sum(
-            notation._fits(parts[1]) and (parts[2] == unit or notation._may_lack_unit(parts)) for parts in known
-        )
+        read = sum(notation._fits(parts[1]) and (parts[2] == unit or notation._may_lack_unit(parts)) for parts in known)
         if read >= share * len(distinct):
             fitting.append(notation)
-    if habits.decimal_comma is None and points_group_thousands([digits for _, digits, _ in known], money=unit in CURRENCIES):
+    if habits.decimal_comma is None and points_group_thousands(
+        [digits for _, digits, _ in known], money=unit in CURRENCIES
+    ):
         return Amounts(",", ".", unit, doubtful=True)
-    return _preferred(fitting, habits)
+    return _preferred(fitting, habits, marked=any("," in digits or "." in digits for _, digits, _ in known))
 
 
 def several_notations(cells: Iterable[str]) -> str | None:
@@ -215,12 +240,12 @@ def points_group_thousands(numbers: Sequence[str], *, money: bool = False) -> bo
     )
 
 
-def _preferred(fitting: Sequence[Amounts], habits: Habits) -> Amounts | None:
-    """The first notation; but where commas may be both marks, or points, the habits of the table decide."""
+def _preferred(fitting: Sequence[Amounts], habits: Habits, *, marked: bool) -> Amounts | None:
+    """The first notation; but if commas or points (``marked``) may be both marks, the habits of the table decide."""
     if not fitting:
         return None
     decimal_commas = [notation for notation in fitting if notation.decimal == ","]
-    if habits.decimal_comma and decimal_commas:
+    if habits.decimal_comma and decimal_commas and marked:
         return decimal_commas[0]
     commas = {(".", ","), (",", "")} <= {(notation.decimal, notation.thousands) for notation in fitting}
     if commas and fitting[0].thousands == "," and habits.decimal_comma is None:
@@ -242,12 +267,20 @@ def shows_decimal_comma(cells: Iterable[str]) -> bool | None:
 
 
 #: Words for "no" and "yes", "false" and "true", in several languages. Which of two words is larger does not matter.
-TRUTHS = tuple(
-    tuple(pair.split("/"))
-    for pair in (
-        "false/true f/t no/yes n/y off/on nein/ja nee/ja nej/ja n/j non/oui n/o no/si no/sí não/sim nao/sim falsch/wahr "
-        "faux/vrai falso/verdadero falso/vero hayır/evet nie/tak нет/да いいえ/はい 否/是 absent/present"
-    ).split()
+TRUTHS = (
+    *(
+        ("false", "true"),
+        ("f", "t"),
+        ("no", "yes"),
+        ("n", "y"),
+        ("off", "on"),
+        ("nein", "ja"),
+        ("nee", "ja"),
+        ("n", "j"),
+    ),
+    *(("nej", "ja"), ("non", "oui"), ("n", "o"), ("no", "si"), ("no", "sí"), ("não", "sim"), ("nao", "sim")),
+    *(("falsch", "wahr"), ("faux", "vrai"), ("falso", "verdadero"), ("falso", "vero"), ("nie", "tak"), ("нет", "да")),
+    *(("hayır", "evet"), ("いいえ", "はい"), ("否", "是"), ("absent", "present")),
 )
 
 

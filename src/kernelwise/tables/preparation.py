@@ -29,8 +29,8 @@ class TableFeatures:
     """Features of a table: numbers and dates scaled, categories as indicators, names and text as tf-idf.
 
     Columns that name the rows, and columns that are the same in every row, are left out. The result is sparse if there
-    are names or text, or if the table is a sparse matrix, and dense otherwise. A missing number or date becomes the median, a
-    missing category becomes a category of its own, and a missing text is empty.
+    are names or text, or if the table is a sparse matrix, and dense otherwise. A missing number or date becomes the
+    median, a missing category becomes a category of its own, and a missing text is empty.
 
     Parameters
     ----------

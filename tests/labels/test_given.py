@@ -1,0 +1,113 @@
+"""Labels as people write them, and columns that give them away."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kernelwise import NoisyLabelClassifier, audit_labels, flip_labels
+from kernelwise.labels.giveaways import giveaways, giveaways_of_numbers
+from kernelwise.labels.given import group_numbers, join_spellings, look_alikes, read_labels, same_label
+from kernelwise.tables.frames import as_table
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
+    return X, flip_labels(np.where(X["a"] > 0, "alpha", "beta"), 0.1, random_state=0)
+
+
+def test_labels_in_one_column_of_a_frame(data):
+    X, y = data
+    wanted = audit_labels(X, y, random_state=0)
+    assert audit_labels(X, pd.DataFrame({"y": y}), random_state=0) == wanted
+    with pytest.raises(ValueError, match="one label for each row, got 2 columns"):
+        audit_labels(X, pd.get_dummies(y))
+
+
+def test_missing_labels_in_a_frame_of_one_column():
+    assert read_labels(pd.DataFrame({"y": ["a", None, np.nan]})).tolist() == ["a", None, None]
+    with pytest.warns(UserWarning, match="column-vector y"):
+        assert read_labels(np.array([[1], [2]])).tolist() == [1, 2]
+
+
+def test_spellings_are_one_class_and_it_is_said(data):
+    X, y = data
+    mixed = np.where(np.arange(60) % 7 == 0, np.char.upper(y), y)
+    with pytest.warns(UserWarning, match="'ALPHA' as 'alpha'"):
+        found = audit_labels(X, mixed, random_state=0)
+    assert found == audit_labels(X, y, random_state=0)
+
+
+def test_single_letters_in_two_spellings_are_two_classes():
+    assert join_spellings(np.array(["A", "a", "a"]))[1] == {}
+
+
+def test_typing_errors_look_alike_and_numbers_do_not():
+    assert look_alikes({"Gentoo": 100, "Gento": 1, "Adelie": 90}) == [("Gento", "Gentoo")]
+    assert look_alikes({"2019": 100, "2018": 1}) == []
+    assert look_alikes({"left": 50, "lefts": 45}) == []  # both are frequent
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [("yes", "Yes ", True), ("01", "1", True), ("1,5", "1.5", True), ("TRUE", "true", True), ("1", "2", False)],
+)
+def test_labels_after_a_spreadsheet(one, other, same):
+    assert same_label(one, other) is same
+
+
+def test_numbers_are_groups_and_codes_are_classes():
+    amounts = [f"{i * 1.37:.2f}" for i in range(100)]
+    groups, names = group_numbers([*amounts, None])
+    assert names[-1] is None
+    assert [list(names).count(name) for name in groups.names] == [25, 25, 25, 25]
+    assert group_numbers([str(i % 10) for i in range(100)]) is None
+    assert group_numbers([str(i % 100) for i in range(2000)]) is None  # a hundred classes
+    assert group_numbers(["a", "b"]) is None
+
+
+def test_numbers_as_labels_are_refused_with_a_remedy(data):
+    with pytest.raises(ValueError, match=r"Unknown label type.*Cut the numbers into groups.*numpy.digitize"):
+        audit_labels(data[0], np.linspace(0, 1, 60))
+
+
+def test_cleanlab_users_may_say_pred_probs(data):
+    y, chances = data[1], np.full((60, 2), 0.5)
+    assert audit_labels(None, y, pred_probs=chances) == audit_labels(None, y, probabilities=chances)
+    with pytest.raises(ValueError, match="another name"):
+        audit_labels(None, y, pred_probs=chances, probabilities=chances)
+
+
+def copies(y):
+    late = pd.Series(np.where(y == "alpha", "2024-01-01", None))
+    return {
+        "code": np.where(y == "alpha", 7, 9),
+        "word": np.where(y == "alpha", "won", "lost"),
+        "closed": late,  # filled in only if ...
+        "number": np.where(y == "alpha", 1000, 5000) + np.arange(60) * 3.1,
+    }
+
+
+@pytest.mark.parametrize("name", ["code", "word", "closed", "number"])
+def test_a_copy_of_the_label_is_named_with_how_it_was_found(data, name):
+    X, y = data
+    found = giveaways(as_table(X.assign(**{name: copies(y)[name]})), y)
+    assert [one.column for one in found] == [name]
+    assert "goes with the label" in found[0].how or "go with the label" in found[0].how
+    with pytest.warns(UserWarning, match=f"column '{name}' gives the label away"):
+        NoisyLabelClassifier(random_state=0).fit(X.assign(**{name: copies(y)[name]}), y)
+
+
+def test_a_copy_in_an_array_is_named(data):
+    X, y = data
+    array = np.column_stack([X, np.where(y == "alpha", 3.0, 4.0)])
+    assert [one.column for one in giveaways_of_numbers(array, y)] == ["x4"]
+
+
+def test_honest_columns_are_not_named(data):
+    X, y = data
+    rng = np.random.default_rng(1)
+    truth = np.where(X["a"] > 0, "up", "down")  # tells the true label, and nine tenths of the given ones
+    assert giveaways(as_table(X.assign(truth=truth, noise=rng.choice(["p", "q"], 60))), y) == []
+    assert giveaways_of_numbers(X.to_numpy(), y) == []
