@@ -45,7 +45,7 @@ function featureEvidence(index, detail, near) {
   const telling = detail?.telling;
   const weight = ({ j }) => Math.abs(telling?.[j] ?? 0);
   if (telling) columns.sort((a, b) => weight(b) - weight(a)); // equal ones stay as in the file
-  const shown = shownFeatures.all ? columns : columns.slice(0, fewFeatures);
+  const shown = shownFeatures.all || columns.length <= fewFeatures + 2 ? columns : columns.slice(0, fewFeatures);
   const [given, suggested] = [suspects.given[index], suspects.suggested[index]];
   const parts = { telling, near, given, suggested, typical: columns.some((column) => column.range) };
   const table = el("table", { class: "features" }, featureHead(parts), el("tbody", {}, shown.map((column) => featureRow(index, column, detail, parts))));
