@@ -21,7 +21,7 @@ function pictures(index, near) {
   const own = suspects.image?.[index];
   if (!own) return null;
   const others = near.filter((other) => other.image);
-  const figure = (source, kind, caption) => el("figure", { class: kind }, picture(source), el("figcaption", { class: "quiet" }, caption));
+  const figure = (source, kind, caption) => el("figure", { class: kind }, picture(source, kind === "own-picture" ? "The picture of this row" : "The picture of a trusted row"), el("figcaption", { class: "quiet" }, caption));
   return el(
     "div",
     { class: "pictures" },
@@ -30,8 +30,8 @@ function pictures(index, near) {
   );
 }
 
-function picture(source) {
-  const image = el("img", { src: source, alt: "", loading: "lazy", decoding: "async" });
+function picture(source, alt) {
+  const image = el("img", { src: source, alt });
   image.addEventListener("error", () => image.replaceWith(el("p", { class: "lost" }, "This picture was not found: ", data(shorten(decodeURI(source), 200)))));
   return image;
 }
