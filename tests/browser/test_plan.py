@@ -46,7 +46,7 @@ def test_the_interval_follows_every_verdict_and_equals_that_of_python(page, audi
     rng = np.random.default_rng(0)
     review(page, audit, plan, rng.choice(list("cwt"), 40, p=[0.7, 0.25, 0.05]))
     seconds = page.run("return performance.getEntriesByName('kernelwise-guarantee').map(e => e.duration)")
-    # In milliseconds; a busy machine may delay single ones. WebKit's clock counts whole milliseconds of a virtual display.
+    # In milliseconds; a busy machine may delay single ones. WebKit draws on a virtual display, which is slower.
     assert WEBKIT or np.median(seconds) < 50
     assert "If you stop now" in page.text("#guarantee")
 
