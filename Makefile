@@ -12,7 +12,7 @@ NEWEST_PYTHON ?= 3.14
 PYTHONS ?= 3.11 3.12 3.13 3.14
 JOBS ?= auto
 
-.PHONY: help demo test test-all test-browser lint types contracts unit coverage docs bench bench-noise clean
+.PHONY: help demo test test-all test-browser test-webkit lint types contracts unit coverage docs bench bench-noise clean
 .PHONY: golden mutants
 .PHONY: test-oldest test-newest test-pythons audit vulnerabilities licences dist-check
 # Environments take minutes to make, so that they outlive a test that fails.
@@ -24,6 +24,7 @@ help:
 	@echo "make test-all  the same with the slow tests"
 	@echo "make lint types contracts  the parts of make test that run no test"
 	@echo "make test-browser  the review page in headless Chromium (needs chromium and chromedriver)"
+	@echo "make test-webkit   the same in WebKit, the engine of Safari (needs webkit2gtk-driver and xvfb)"
 	@echo "make test-oldest   quick tests with the oldest supported numpy, scipy, scikit-learn and extras"
 	@echo "make test-newest   quick tests with the newest, pre-releases included"
 	@echo "make test-pythons  quick tests with every supported Python, or those in PYTHONS='3.11 3.12'"
@@ -86,6 +87,11 @@ test-all: lint types contracts
 
 test-browser: $(VENV)/browser.stamp
 	$(ONE_THREAD) $(BIN)/pytest -m browser tests/browser
+
+# WebKit is the engine of Safari; it needs a display, which xvfb-run makes.
+test-webkit: $(VENV)/browser.stamp
+	command -v WebKitWebDriver xvfb-run > /dev/null || { apt-get update -q && apt-get install -qy webkit2gtk-driver xvfb; }
+	KERNELWISE_BROWSER=webkit $(ONE_THREAD) xvfb-run -a $(BIN)/pytest -m browser tests/browser
 
 # $(call environment,FOLDER,PYTHON,WHAT PIP INSTALLS)
 define environment

@@ -26,11 +26,11 @@ def place_of(page, selector):
 
 @pytest.fixture
 def wide_report():
-    """Thirteen columns, the telling ones last."""
+    """Sixteen columns, the telling ones last."""
     audit = make_labels(300, labels=("Yes", "No"))
     rng = np.random.default_rng(5)
     believed = np.where(audit.quality > 0.5, audit.labels, audit.alternative)
-    frame = {f"question {k}": rng.choice(["an answer", "another answer"], 300) for k in range(11)}
+    frame = {f"question {k}": rng.choice(["an answer", "another answer"], 300) for k in range(14)}
     frame["MonthlyCharges"] = rng.normal(size=300).round(2) + 3 * (believed == "Yes")
     frame["Contract"] = np.where(believed == "Yes", "Month-to-month", "Two year")
     ids = [f"{row:04d}-ABCDE" for row in range(300)]
@@ -60,7 +60,7 @@ def test_the_most_telling_features_come_first(page, wide_report):
     assert len(names) == 12
     assert page.texts("#card .features tbody tr:first-child .speaks")
     page.click("[data-part=all-features]")
-    assert len(page.texts("#card .features tbody th")) == 13
+    assert len(page.texts("#card .features tbody th")) == 16
 
 
 def test_differences_from_neighbours_are_marked_by_a_sign(page, wide_report):

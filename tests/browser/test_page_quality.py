@@ -36,6 +36,17 @@ def hostile_report():
     return label_report(make_labels(len(hostile), labels=HOSTILE), X=frame, ids=hostile, settings=names)
 
 
+def text_report():
+    """Texts with words for both labels, and a picture that is a text itself."""
+    audit = make_labels(90, labels=("cats", "dogs"))
+    believed = np.where(audit.quality > 0.5, audit.labels, audit.alternative)
+    words = {"cats": "purr milk", "dogs": "bark bone"}
+    texts = [f"In story {row} there were {words[a]} and once {words[b]}. " * 5
+             for row, (a, b) in enumerate(zip(believed, audit.labels, strict=True))]  # fmt: skip
+    picture = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/%3E"
+    return label_report(audit, X=pd.DataFrame({"story": texts}), images=[picture] * 90)
+
+
 def test_hostile_contents_appear_as_they_are(page):
     hostile = HOSTILE * 3
     audit = make_labels(len(hostile), labels=HOSTILE)
@@ -100,10 +111,18 @@ def axe_script():
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("kind", ["labels", "pairs", "hostile"])
+@pytest.mark.parametrize("kind", ["labels", "texts", "records", "pairs", "hostile"])
 def test_axe_finds_nothing_serious(page, report, kind, scheme, width):
-    pairs = pair_report(make_pairs(), X=np.eye(40, 5))
-    page.open({"labels": report, "pairs": pairs, "hostile": hostile_report()}[kind], scheme=scheme, width=width)
+    made = {
+        "labels": lambda: report,
+        "texts": text_report,
+        "records": lambda: pair_report(
+            make_pairs(), X=pd.DataFrame({"name": [f"Ann {row} Berg" for row in range(40)]})
+        ),
+        "pairs": lambda: pair_report(make_pairs(), X=np.eye(40, 5)),
+        "hostile": hostile_report,
+    }
+    page.open(made[kind](), scheme=scheme, width=width)
     page.press("wcs")
     page.run("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     page.run(axe_script())

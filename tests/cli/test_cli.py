@@ -59,7 +59,7 @@ def test_every_command_has_help_with_an_example(call):
     assert status == 0
     for words in (
         ["audit", "labels"], ["audit", "pairs"], ["classify"], ["predict"], ["cluster"], ["complete"], ["plan"],
-        ["apply"], ["demo"], ["reproduce"],
+        ["apply"], ["merge"], ["demo"], ["reproduce"],
     ):  # fmt: skip
         assert words[0] in out
         status, text, _ = call(*words, "--help")

@@ -83,6 +83,10 @@ def test_marked_words_speak_for_the_label_in_whose_texts_they_are():
     first = report["details"][report["suspects"]["row"].index(0)]
     assert {"bark"} < {word for word, _ in first["marks"]["0"]} <= {"purr", "milk", "bark"}
     assert {*report["columns"][0]["words"][0]} >= {"purr", "milk"}
+    noise = rng.choice(["red", "blue"], 200)
+    both = label_report(audit, X=pd.DataFrame({"noise": noise, "story": texts}))["figures"]["columns"]["bars"]
+    assert both[0][0] == 1  # the words matter, and all but alone
+    assert both[0][1] > 0.95
 
 
 def test_long_texts_get_the_width_and_neighbours_are_near_in_words():

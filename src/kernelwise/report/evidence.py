@@ -36,6 +36,8 @@ LEAST_RATIO = 2.0
 LEAST_ROWS = 2
 #: A text has so many marked words at most, and a label is described by so many words.
 MAX_MARKED, MAX_TYPICAL = 60, 6
+#: What texts tell is measured on so many rows at most.
+MAX_COUNTED = 2000
 WORD = r"\w+"
 
 
@@ -137,17 +139,29 @@ class WordEvidence:
         present = csr_array((np.ones(len(matrix.data)), matrix.indices, matrix.indptr), shape=matrix.shape)
         return cls(present, names, trusted)
 
-    def weights(self, row: int, given: int, suggested: int) -> dict[str, float]:
-        """What each word of a row says for the suggested label against the given one, the most telling first."""
+    def _logs(self, row: int) -> tuple[Index, Array]:
+        """The words of a row and their log-shares in all classes; a row does not count itself."""
         columns = self.present.indices[self.present.indptr[row] : self.present.indptr[row + 1]]
         counts, sizes = self.counts[columns], self._trusted.sizes
         if (own := self._trusted.codes[row]) >= 0:
             counts, sizes = counts.copy(), sizes.copy()
             counts[:, own], sizes[own] = counts[:, own] - 1, sizes[own] - 1
-        logs = log_shares(counts, sizes)
+        return columns, log_shares(counts, sizes)
+
+    def weights(self, row: int, given: int, suggested: int) -> dict[str, float]:
+        """What each word of a row says for the suggested label against the given one, the most telling first."""
+        columns, logs = self._logs(row)
         said = logs[:, suggested] - logs[:, given]
         order = np.argsort(-np.abs(said), kind="stable")
         return {self.words[columns[at]]: float(said[at]) for at in order}
+
+    def information(self) -> float:
+        """How much the words together tell of the label: the information of the label for which most of them speak."""
+        rows = np.flatnonzero(self._trusted.codes >= 0)
+        rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MAX_COUNTED)).astype(np.intp)]
+        spoken_for = np.array([self._logs(row)[1].sum(axis=0).argmax() for row in rows], dtype=object)
+        codes = self._trusted.codes[rows]
+        return ValueEvidence(spoken_for, Trusted(codes, self._trusted.n_classes)).information()
 
     def marked(self, row: int, given: int, suggested: int) -> list[list[Any]]:
         """The words of a row to be marked, with their weights."""

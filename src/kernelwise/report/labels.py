@@ -228,7 +228,7 @@ def _mattering(
 ) -> dict[str, Any] | None:
     """The share of each column: what the model says, or else what each column tells of trusted labels on its own."""
     if weights is None:
-        told = [one.information() if isinstance(one, ValueEvidence) else 0.0 for one in evidence[: len(columns)]]
+        told = [one.information() for one in evidence[: len(columns)]]
         shares = {at: share / sum(told) for at, share in enumerate(told) if share > 0}
     else:
         shares = {at: float(weights.get(column["name"], 0.0)) for at, column in enumerate(columns)}

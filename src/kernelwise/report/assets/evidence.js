@@ -21,7 +21,7 @@ function pictures(index, near) {
   const own = suspects.image?.[index];
   if (!own) return null;
   const others = near.filter((other) => other.image);
-  const figure = (source, kind, caption) => el("figure", { class: kind }, picture(source), el("figcaption", { class: "quiet" }, caption));
+  const figure = (source, kind, caption) => el("figure", { class: kind }, picture(source, kind === "own-picture" ? "The picture of this row" : "The picture of a trusted row"), el("figcaption", { class: "quiet" }, caption));
   return el(
     "div",
     { class: "pictures" },
@@ -30,8 +30,8 @@ function pictures(index, near) {
   );
 }
 
-function picture(source) {
-  const image = el("img", { src: source, alt: "", loading: "lazy", decoding: "async" });
+function picture(source, alt) {
+  const image = el("img", { src: source, alt });
   image.addEventListener("error", () => image.replaceWith(el("p", { class: "lost" }, "This picture was not found: ", data(shorten(decodeURI(source), 200)))));
   return image;
 }
@@ -45,7 +45,7 @@ function featureEvidence(index, detail, near) {
   const telling = detail?.telling;
   const weight = ({ j }) => Math.abs(telling?.[j] ?? 0);
   if (telling) columns.sort((a, b) => weight(b) - weight(a)); // equal ones stay as in the file
-  const shown = shownFeatures.all ? columns : columns.slice(0, fewFeatures);
+  const shown = shownFeatures.all || columns.length <= fewFeatures + 2 ? columns : columns.slice(0, fewFeatures);
   const [given, suggested] = [suspects.given[index], suspects.suggested[index]];
   const parts = { telling, near, given, suggested, typical: columns.some((column) => column.range) };
   const table = el("table", { class: "features" }, featureHead(parts), el("tbody", {}, shown.map((column) => featureRow(index, column, detail, parts))));
