@@ -1,24 +1,18 @@
-"""Clusters of linked documents: agreement with the classes of two sets of papers, and growth to a million documents."""
+"""Clusters of linked documents: agreement with the classes of two sets of papers, by settings."""
 
-import math
-from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from kernelwise import LinkedClustering, Pairs
 from kernelwise.datasets import load_citeseer, load_cora
 from kernelwise.links.clustering import two_stage_k_means
 from kernelwise.metrics import normalized_mutual_info
 
-from .measure import Fresh, in_fresh_process, record
+from .measure import record
 
-TITLE = "Linked documents: LinkedClustering on citations, and on up to a million synthetic documents with 50 components"
+TITLE = "Linked documents: LinkedClustering on citations, by settings"
 
-N_TOPICS = 10
-N_WORDS = 20_000
-WORDS_PER_DOCUMENT = 20
 #: Settings of the fixed method: three steps, 200 components, 40 coordinates, rows as they are; then others.
 SETTINGS: list[dict[str, Any]] = [
     {},
@@ -29,22 +23,13 @@ SETTINGS: list[dict[str, Any]] = [
     {"tfidf": False},
     {"row_normalize": True},
 ]
-#: A word is one of the topic with this probability, and a link stays within the topic with this one.
-ON_TOPIC, WITHIN_TOPIC = 0.4, 0.8
 
 
 def run() -> list[dict[str, Any]]:
-    """Measure the agreement, the middle size with default settings, and the growth."""
-    middle = fit_in_fresh_process(20_000, 44_000, n_components=200)
-    sizes = {100_000: 1_000_000, 1_000_000: 10_000_000}
-    growing = {n: fit_in_fresh_process(n, n_links, n_components=50) for n, n_links in sizes.items()}
+    """Measure the agreement on both sets."""
     return [
         *on_citations("Cora", load_cora(), at_least=0.57),
         *on_citations("Citeseer", load_citeseer(), at_least=0.45),
-        *describe("20,000 documents, 44,000 links, 200 components", middle, seconds=30),
-        *describe("100,000 documents, 1,000,000 links", growing[100_000]),
-        *describe("1,000,000 documents, 10,000,000 links", growing[1_000_000], gigabytes=8),
-        growth(growing, 100_000, 1_000_000),
     ]
 
 
@@ -99,49 +84,3 @@ def agreement_of_new(data: Any) -> tuple[float, float]:
 def links(data: Any) -> Pairs:
     """Return the citations as pairs."""
     return Pairs.from_graph(data.edges, n_samples=len(data.target), negatives=None)
-
-
-def fit_in_fresh_process(n: int, n_links: int, *, n_components: int) -> Fresh:
-    """Cluster synthetic documents; report the NMI with their topics."""
-    return in_fresh_process(partial(fit, n_components=n_components), prepare=partial(documents, n, n_links))
-
-
-def documents(n: int, n_links: int) -> tuple[Any, Pairs, Any]:
-    """Return words, links and topics: some words belong to the topic, and most links stay within it."""
-    rng = np.random.default_rng(0)
-    topics = np.arange(n) % N_TOPICS
-    words = rng.integers(0, N_WORDS, (n, WORDS_PER_DOCUMENT), dtype=np.int32)
-    on_topic = rng.random((n, WORDS_PER_DOCUMENT)) < ON_TOPIC
-    words = np.where(on_topic, words // N_TOPICS * N_TOPICS + topics[:, None], words).astype(np.int32)
-    indptr = np.arange(0, words.size + 1, WORDS_PER_DOCUMENT)
-    X = sp.csr_array((np.ones(words.size), words.ravel(), indptr), shape=(n, N_WORDS))
-    X.sum_duplicates()
-    rows, cols = rng.integers(0, n, n_links), rng.integers(0, n, n_links)
-    within = rng.random(n_links) < WITHIN_TOPIC
-    cols[within] = cols[within] // N_TOPICS * N_TOPICS + topics[rows[within]]
-    rows = np.where(rows == cols, (cols + N_TOPICS) % n, rows)
-    return X, Pairs(rows, cols, np.ones(n_links, dtype=int), n_samples=n), topics
-
-
-def fit(X: Any, pairs: Pairs, topics: Any, *, n_components: int) -> float:
-    """Return the NMI with the topics."""
-    model = LinkedClustering(N_TOPICS, n_components=n_components, random_state=0).fit(X, pairs=pairs)
-    return normalized_mutual_info(topics, model.labels_)
-
-
-def describe(
-    case: str, fresh: Fresh, *, seconds: float | None = None, gigabytes: float | None = None
-) -> list[dict[str, Any]]:
-    """Return the rows of one run."""
-    return [
-        record(f"{case}: NMI", fresh.result, "", at_least=0.5),
-        record(f"{case}: time", fresh.seconds, "s", at_most=seconds),
-        record(f"{case}: peak memory of the process", fresh.peak_bytes / 1e9, "GB", at_most=gigabytes),
-        record(f"{case}: of which beyond the data", fresh.extra_bytes / 1e9, "GB"),
-    ]
-
-
-def growth(runs: dict[int, Fresh], small: int, large: int) -> dict[str, Any]:
-    """Return the exponent of the memory beyond the data between two sizes."""
-    exponent = math.log(runs[large].extra_bytes / runs[small].extra_bytes) / math.log(large / small)
-    return record(f"memory beyond the data from n = {small:,} to {large:,}: exponent", exponent, "", at_most=1.1)

@@ -22,7 +22,7 @@ N_CLASSES, N_WORDS, N_COLUMNS, LINKS_PER_DOCUMENT = 10, 20_000, 50, 10
 ON_TOPIC, SPREAD, WITHIN_CLASS = 0.3, 0.3, 0.7
 #: Degrees follow a Pareto law with this exponent.
 TAIL = 2.5
-SIZES = (100_000, 1_000_000)
+SIZES = (20_000, 100_000, 1_000_000)
 #: What a fit of the largest size may take.
 MOST_SECONDS, MOST_GIGABYTES = 300, 8
 
@@ -37,12 +37,12 @@ def run() -> list[dict[str, Any]]:
     return rows
 
 
-def documents(n: int, *, words: bool) -> tuple[Any, Pairs, Any]:
+def documents(n: int, *, words: bool, links_per_document: int = LINKS_PER_DOCUMENT) -> tuple[Any, Pairs, Any]:
     """Return features, links and classes."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, N_CLASSES, n)
     X = word_counts(rng, y, ON_TOPIC, n_words=N_WORDS) if words else numbers(rng, y, SPREAD, N_COLUMNS)
-    return X, block_links(rng, y, WITHIN_CLASS, 0, 2 * LINKS_PER_DOCUMENT, TAIL), y
+    return X, block_links(rng, y, WITHIN_CLASS, 0, 2 * links_per_document, TAIL), y
 
 
 def fit(X: Any, pairs: Pairs, y: Any) -> dict[str, Any]:

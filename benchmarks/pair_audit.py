@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from kernelwise import PairKernelClustering, PairKernelLearner, PairNoise, Pairs, audit_pairs, datasets
 from kernelwise.metrics import normalized_mutual_info
 
-from .linked_documents import documents
+from .links_scale import documents
 from .measure import in_fresh_process, record
 
 TITLE = "Audits of pairs: AUC of the wrong ones, errors of the estimated fractions of right ones (d+, d-)"
@@ -151,6 +151,6 @@ def overlapping_blobs(k: int, *, n: int = 150, spread: float = 0.5) -> tuple[Any
 
 def audit_large() -> float:
     """Return the AUC of 100,000 links of 50,000 synthetic documents."""
-    X, links, topics = documents(50_000, 100_000)
+    X, links, topics = documents(50_000, words=True, links_per_document=2)
     audit = audit_pairs(X, links, random_state=0)
     return float(roc_auc_score(links.labels != links.true_labels(topics), 1 - audit.quality))

@@ -12,9 +12,12 @@ half and the kept links. Two figures judge the clusters, both in bits and both a
   of kept links between two clusters, with row sums w: the degree-corrected block model.
 
 The sum over all rounds decides whether links are used: only if the best candidate with links tells more than the best
-one without by two standard errors of the difference. Half of the columns cannot settle small differences between
-candidates of the same kind. So those with at least nine tenths of the most bits are finalists, each finds clusters from
-all data, and all columns and links judge them: finalists have seen the same data, so none of them has an advantage.
+one without by two standard errors of the difference. A candidate with links counts only if links that were left out
+tell of its clusters: otherwise it only averages over other samples, and the links have nothing to do with it.
+
+Half of the columns cannot settle small differences between candidates of the same kind. So those with at least nine
+tenths of the most bits are finalists, each finds clusters from all data, and all columns and links judge them:
+finalists have seen the same data, so none of them has an advantage. The clusters with the most bits are returned.
 Without leaving out, the two kinds could not be compared: k-means on columns of noise would
 tell many bits of its own clusters, and a smoothing over random links would make linked documents alike and tell many
 bits of the same links.
@@ -78,6 +81,11 @@ class Evidence:
     def links(self) -> float:
         """Bits per link; 0 if there are no links."""
         return float(self.of_links.mean()) if len(self.of_links) else 0.0
+
+    @property
+    def links_tell(self) -> bool:
+        """Whether links that were left out clearly tell of the clusters."""
+        return bool(len(self.of_links)) and self.links > 2.0 * np.sqrt(self.of_links.var() / len(self.of_links))
 
     @property
     def total(self) -> float:
@@ -185,6 +193,7 @@ def finalists_like(name: str, evidence: dict[str, Evidence]) -> list[Candidate]:
     kind = next(one.uses_links for one in CANDIDATES if one.name == name)
     least = FINALISTS * evidence[name].total
     same = [one for one in CANDIDATES if one.name in evidence and one.uses_links == kind]
+    same = [one for one in same if evidence[one.name].links_tell or not kind]
     return [one for one in same if one.name == name or evidence[one.name].total >= max(least, 0.0)]
 
 
@@ -354,26 +363,29 @@ def diagnose(evidence: dict[str, Evidence], candidates: Sequence[Candidate] = CA
     linked_names = [one.name for one in candidates if one.name in evidence and one.uses_links]
     if not linked_names:
         return alone, {"reliable": False, "reason": "There are no links, so the clusters come from the features alone."}
-    linked = best_of(evidence, linked_names)
+    supported = [name for name in linked_names if evidence[name].links_tell]
+    linked = best_of(evidence, supported or linked_names)
     margin = evidence[linked].total - evidence[alone].total
     error = evidence[linked].standard_error(evidence[alone])
     clear = abs(margin) > 2.0 * error
-    chosen = linked if clear and margin > 0 else alone
+    chosen = linked if clear and margin > 0 and supported else alone
     measured = (
         f'Parts of the data that were left out tell {evidence[linked].total:.2f} bits of clusters by links ("{linked}")'
         f' and {evidence[alone].total:.2f} bits of clusters by features alone ("{alone}")'
     )
+    if not supported:
+        measured = f"Links that were left out tell nothing of the clusters. {measured}"
     nothing = evidence[chosen].total <= 2.0 * evidence[chosen].standard_error()
     if nothing:
         reason = f"Neither features nor links show clusters. {measured}, which is no more than chance."
-    elif not clear:
+    elif not clear and supported:
         reason = f"The links make no clear difference, so they are not used. {measured}; the difference may be chance."
     elif chosen == linked:
         reason = f"The links help. {measured}."
     else:
         reason = f"The links do not help, so they are not used. {measured}."
     return chosen, {
-        "reliable": bool(clear and not nothing),
+        "reliable": bool((clear or not supported) and not nothing),
         "reason": reason,
         "margin_bits": float(margin),
         "margin_standard_error": error,

@@ -48,8 +48,8 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
        length. Averages are plain means, so the length of a row does not depend on the number of links.
     2. Each candidate finds clusters from half of the columns and four fifths of the links. The other columns and links
        judge these clusters: how many bits do the columns tell of the cluster of a sample, and how many bits does one
-       end of a link tell of the other end? Links are used only if they clearly add bits. Among nearly equal candidates
-       of the same kind, the bits with all data decide.
+       end of a link tell of the other end? Links are used only if links that were left out tell of the clusters, and
+       if they clearly add bits. Among nearly equal candidates of the same kind, the bits with all data decide.
     3. The last candidates use all data: their rows are projected on their leading right singular vectors, and k-means
        finds clusters in the first ``n_clusters + 1`` coordinates; from there Lloyd's iterations use all coordinates.
        Each of them is tried three times, and the clusters with the most bits are returned.
@@ -91,8 +91,9 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         are of parts that were left out, as described above. The third is the sum with all data, NaN for candidates that
         were not among the last ones.
     diagnostic_ : dict
-        "reason" says in a sentence whether the links help and how this was found. "reliable" is True if the difference
-        between the best candidate with links and the best one without is larger than twice its standard error.
+        "reason" says in words whether the links help and how this was found. "reliable" is True if the difference
+        between the best candidate with links and the best one without is larger than twice its standard error, or if
+        links that were left out tell nothing of the clusters.
         "margin_bits" and "margin_standard_error" are these two figures, if there are links.
     embedding_ : ndarray of shape (n_samples, embedding_dim)
         A Dask array where X is on a cluster. In single precision for more than 20,000 documents, if something was

@@ -75,7 +75,10 @@ def _entry_drawer(links: Any) -> Callable[[Array, NDArray[Any], NDArray[Any]], N
 
     def draw(u: Array, start: NDArray[Any], stop: NDArray[Any]) -> NDArray[np.int64]:
         drawn = before[start] + u * (before[stop] - before[start])
-        return np.clip(np.searchsorted(ends_of_weight, drawn, side="right"), start, stop - 1)
+        order = np.argsort(drawn)  # sorted values are found several times faster
+        entry = np.empty(len(drawn), dtype=np.int64)
+        entry[order] = np.searchsorted(ends_of_weight, drawn[order], side="right")
+        return np.clip(entry, start, stop - 1)
 
     return draw
 
