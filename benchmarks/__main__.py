@@ -36,6 +36,7 @@ BENCHMARKS = (
     "noisy_pairs_clusters",
     "pairs_real",
     "label_speed",
+    "run_times",
     "record_pairs",
     "checks",
 )
