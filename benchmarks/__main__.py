@@ -37,6 +37,7 @@ BENCHMARKS = (
     "noisy_pairs_clusters",
     "pairs_real",
     "label_speed",
+    "run_times",
     "record_pairs",
     "checks",
     "messy_files",

@@ -91,8 +91,11 @@ class BestCaseMKLClassifier(MKLClassifier):
 
     Parameters
     ----------
-    kernels, alpha
-        As for :class:`SimpleMKLClassifier`, like all the parameters that are not listed here.
+    kernels : kernel, family, sequence of these, "precomputed" or None
+        None: Gaussian kernels of ten widths on all features and on each feature, ``gaussian_kernels()``.
+        "precomputed": ``X`` holds Gram matrices, samples first.
+    alpha : float
+        The strength of the penalty, lambda in the paper. Larger means smoother.
     noise_rate : float or "auto"
         The share of wrong labels, in [0, 0.5): ``rho = (1 - noise_rate) n``. With "auto",
         :func:`estimate_label_noise` estimates the share.
@@ -101,6 +104,29 @@ class BestCaseMKLClassifier(MKLClassifier):
     n_starts : int
         The first start trusts all samples; every other start trusts a random share of the samples, of the size of the
         budget.
+    fit_intercept : bool
+        Add an unpenalised constant. The paper has none; wide Gaussian kernels act as a penalised one.
+    normalize_kernels : bool
+        Centre every kernel in its feature space and scale it to unit variance.
+    scale_features : bool
+        Scale every feature to [0, 1] by its training range, as in the paper.
+    rank : None, int or float
+        None: exact kernels. An int: at most this many landmarks per kernel, for large data. A float: the residual of
+        the factors to reach.
+    solver : {"auto", "column-generation", "mirror-prox", "variational-inequality"}
+        "auto" is column generation with an interior point. The last two are the algorithms of the paper.
+    tol : float
+        The duality gap to reach, relative to the objective.
+    max_iter : int or None
+        The largest number of iterations of the solver; None: its own default.
+    probability : bool
+        Calibrate ``predict_proba`` on out-of-fold decisions. This costs up to five more, warm-started, fits.
+    random_state : int, RandomState or None
+        Starts; folds for the calibration; landmarks for large data.
+    n_jobs : int or None
+        Threads for the folds.
+    verbose : int
+        Above zero, log the gap at every iteration to the logger ``kernelwise``.
 
     Attributes
     ----------

@@ -32,14 +32,36 @@ class RobustMKLClassifierCV(RobustMKLClassifier):
 
     Parameters
     ----------
-    kernels
-        As for :class:`SimpleMKLClassifier`, like all the parameters that are not listed here.
+    kernels : kernel, family, sequence of these, "precomputed" or None
+        None: Gaussian kernels of ten widths on all features and on each feature, ``gaussian_kernels()``.
+        "precomputed": ``X`` holds Gram matrices, samples first.
     alphas : sequence of float
         Penalties to try.
     budgets : sequence of float
         Budgets ``rho / n`` to try, each in (0, 1].
     n_folds : int
         The number of folds; every class is spread evenly over them.
+    fit_intercept : bool
+        Add an unpenalised constant. The paper has none; wide Gaussian kernels act as a penalised one.
+    normalize_kernels : bool
+        Centre every kernel in its feature space and scale it to unit variance.
+    scale_features : bool
+        Scale every feature to [0, 1] by its training range, as in the paper.
+    rank : None, int or float
+        None: exact kernels. An int: at most this many landmarks per kernel, for large data. A float: the residual of
+        the factors to reach.
+    solver : {"auto", "column-generation", "mirror-prox", "variational-inequality"}
+        "auto" is column generation with an interior point. The last two are the algorithms of the paper.
+    tol : float
+        The duality gap to reach, relative to the objective.
+    max_iter : int or None
+        The largest number of iterations of the solver; None: its own default.
+    random_state : int, RandomState or None
+        Folds for the cross-validation; landmarks for large data.
+    n_jobs : int or None
+        Threads for the folds.
+    verbose : int
+        Above zero, log the gap at every iteration to the logger ``kernelwise``.
 
     Attributes
     ----------
@@ -169,7 +191,47 @@ class RobustMKLClassifierCV(RobustMKLClassifier):
 class SimpleMKLClassifierCV(RobustMKLClassifierCV):
     """:class:`SimpleMKLClassifier` with ``alpha`` chosen by cross-validation over a path.
 
-    Parameters and attributes of :class:`RobustMKLClassifierCV`, without the budget.
+    One bank of kernels serves all folds and all penalties, as in :class:`RobustMKLClassifierCV`.
+
+    Parameters
+    ----------
+    kernels : kernel, family, sequence of these, "precomputed" or None
+        None: Gaussian kernels of ten widths on all features and on each feature, ``gaussian_kernels()``.
+        "precomputed": ``X`` holds Gram matrices, samples first.
+    alphas : sequence of float
+        Penalties to try.
+    n_folds : int
+        The number of folds; every class is spread evenly over them.
+    fit_intercept : bool
+        Add an unpenalised constant. The paper has none; wide Gaussian kernels act as a penalised one.
+    normalize_kernels : bool
+        Centre every kernel in its feature space and scale it to unit variance.
+    scale_features : bool
+        Scale every feature to [0, 1] by its training range, as in the paper.
+    rank : None, int or float
+        None: exact kernels. An int: at most this many landmarks per kernel, for large data. A float: the residual of
+        the factors to reach.
+    solver : {"auto", "column-generation", "mirror-prox", "variational-inequality"}
+        "auto" is column generation with an interior point. The last two are the algorithms of the paper.
+    tol : float
+        The duality gap to reach, relative to the objective.
+    max_iter : int or None
+        The largest number of iterations of the solver; None: its own default.
+    random_state : int, RandomState or None
+        Folds for the cross-validation; landmarks for large data.
+    n_jobs : int or None
+        Threads for the folds.
+    verbose : int
+        Above zero, log the gap at every iteration to the logger ``kernelwise``.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The chosen penalty. Among equal scores the largest penalty wins.
+    cv_results_ : dict of arrays
+        ``alpha``, ``mean_test_score`` and ``std_test_score`` (accuracy on the given labels) of every penalty; ``budget``
+        is 1 everywhere.
+        All attributes of :class:`SimpleMKLClassifier` are there too.
 
     Examples
     --------
