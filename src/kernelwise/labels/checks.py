@@ -5,7 +5,7 @@ The noise model says :math:`P(\text{true} = k \mid s)` from the scores alone, th
 the labels holds, how often each class is wrong and how far scores can be trusted is what the labels alone cannot tell
 and checked rows can. With ``g`` the given label,
 
-.. math:: P(\text{true} = k) \propto \exp\bigl( (1 + a) \log \text{belief}_k + (1 + b) \log \text{evidence}_k
+.. math:: P(\text{true} = k) \propto \exp\bigl( e^a \log \text{belief}_k + e^b \log \text{evidence}_k
           + (c + c_g) [k = g] + d_k \bigr),
 
 where all of ``a, b, c, c_g, d_k`` are zero without checks: the model as it was. They have normal priors around zero
@@ -13,7 +13,7 @@ and are fitted to the labels that people found, so ten checks correct the share 
 checks correct much more. A checked row itself is certain.
 
 Rows that were drawn at random tell how many labels are wrong. Rows that were *chosen* because they are suspect are
-wrong more often or less often than the model says, for reasons of their own; they have a further ``e [k = g]``, which
+wrong more often or less often than the model says, for reasons of their own; they have a further ``f [k = g]``, which
 no other row has. So they tell which labels are wrong, and the share of wrong labels is left to the drawn rows.
 """
 
@@ -31,15 +31,15 @@ from ..supervision.verdicts import Verdicts
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Standard deviations of the priors: of ``a`` and ``b``, of ``c`` and ``e``, of each ``c_g`` and of each ``d_k``.
-SLOPES, SHARED, GIVEN, TRUE = 0.35, 1.5, 0.5, 0.25
+#: Standard deviations of the priors: of ``a`` and ``b``, of ``c`` and ``f``, of each ``c_g`` and of each ``d_k``.
+SLOPES, SHARED, GIVEN, TRUE = 0.2, 1.5, 0.5, 0.25
 #: Probabilities are kept away from zero, so that no checked row is impossible.
 LOWEST = 1e-9
 
 
 @dataclass(frozen=True)
 class Recalibration:
-    """The fitted parameters: ``slopes`` 1 + a and 1 + b, ``offsets`` c + c_g by given class, and ``classes`` d_k.
+    """The fitted parameters: ``slopes`` exp(a) and exp(b), ``offsets`` c + c_g by given class, and ``classes`` d_k.
 
     Examples
     --------
@@ -104,16 +104,17 @@ def recalibrate(
 
     def loss(z: Array) -> tuple[float, Array]:
         offset = z[2] + z[3] * apart + z[by_given][given[rows]]
-        logits = (1 + z[0]) * prior + (1 + z[1]) * evidence + offset[:, None] * own + z[by_true]
+        scaled = np.exp(z[0]) * prior, np.exp(z[1]) * evidence
+        logits = scaled[0] + scaled[1] + offset[:, None] * own + z[by_true]
         logs = log_softmax(logits, axis=1)
         excess = counts * (np.exp(logs) - true)
         kept = np.sum(excess * own, axis=1)
-        shared = [np.sum(excess * prior), np.sum(excess * evidence), kept.sum(), kept @ apart]
+        shared = [np.sum(excess * scaled[0]), np.sum(excess * scaled[1]), kept.sum(), kept @ apart]
         slope = np.concatenate([shared, kept @ own, excess.sum(axis=0)])
         return float(-np.sum(counts * logs * true) + 0.5 * np.sum((z / spread) ** 2)), slope + z / spread**2
 
     z = minimize(loss, np.zeros(len(spread)), jac=True, method="L-BFGS-B").x
-    return Recalibration((1 + z[0], 1 + z[1]), z[2] + z[by_given], z[by_true])
+    return Recalibration((float(np.exp(z[0])), float(np.exp(z[1]))), z[2] + z[by_given], z[by_true])
 
 
 def calibrated(

@@ -35,6 +35,8 @@ class CheckedPairs(NamedTuple):
         guarantee counts pairs.
     intervals : dict of str to pair of float
         The guaranteed intervals of the fields of the noise; empty without a guarantee.
+    checked : Verdicts or None
+        The verdicts themselves.
 
     Examples
     --------
@@ -51,24 +53,21 @@ class CheckedPairs(NamedTuple):
     weight: Array
     guarantee: Guarantee | None
     intervals: dict[str, Interval]
+    checked: Verdicts | None
 
     @classmethod
     def of(cls, checked: Verdicts | None, pairs: Pairs, index: Index, n_distinct: int) -> "CheckedPairs":
         """Read verdicts on given pairs; ``index`` is the position of each given pair among the distinct pairs."""
         truth, weight = np.zeros(n_distinct, dtype=np.int64), np.ones(n_distinct)
         if checked is None:
-            return cls(truth, weight, None, {})
+            return cls(truth, weight, None, {}, None)
         check_verdicts(checked, pairs)
         for position, label in Verdicts(index[checked.rows], checked.labels).found().items():
             truth[position] = label or 0
         weight[index[checked.rows]] = weights(checked, len(pairs))[checked.rows]
         guarantee = guarantee_of(checked, pairs) if np.ptp(pairs.weights) == 0 else None
-        return cls(truth, weight, guarantee, {} if guarantee is None else PairNoise.guaranteed(pairs, checked))
-
-    @property
-    def positions(self) -> Index:
-        """The distinct pairs whose truth is known."""
-        return np.flatnonzero(self.truth)
+        intervals = {} if guarantee is None else PairNoise.guaranteed(pairs, checked)
+        return cls(truth, weight, guarantee, intervals, checked)
 
     def calibrated(self, apart: Array, same: Array, positive: NDArray[np.bool_]) -> Array:
         """Return the chances that pairs share a class, calibrated on the checked pairs, which are certain.

@@ -134,26 +134,17 @@ def audit_pairs(
     found = CheckedPairs.of(checked, given, index[: len(given)], len(keys))
     samples = None if X is None else _read(X, metric)
 
-    def by_classes() -> PairAudit:
-        judged = judge_by_classes(samples, metric, learned, rng, found.truth)
-        return _summary(judged, given, learned, index, found, checked)
-
     if kind == "classes" or samples is None:
-        return by_classes()
+        return _summary(judge_by_classes(samples, metric, learned, rng, found.truth), given, learned, index, found)
     rows, fold_of = link_rows(samples, metric, rng), link_folds(learned, n_folds, rng)
     fits = link_fits(rows, learned, fold_of, rng, tell)
     if kind == "auto" and not are_links(likely_fits(fits)[0], rows, activity(learned, fold_of), learned):
-        return by_classes()
-    return _summary(judge_links(rows, learned, fold_of, fits, rng), given, learned, index, found, checked)
+        return _summary(judge_by_classes(samples, metric, learned, rng, found.truth), given, learned, index, found)
+    return _summary(judge_links(rows, learned, fold_of, fits, rng), given, learned, index, found)
 
 
 def _summary(
-    judged: Judgement,
-    pairs: Pairs,
-    learned: Pairs,
-    index: NDArray[np.intp],
-    found: CheckedPairs,
-    checked: Verdicts | None,
+    judged: Judgement, pairs: Pairs, learned: Pairs, index: NDArray[np.intp], found: CheckedPairs
 ) -> PairAudit:
     """The audit of the given pairs; drawn non-links are the last of the learned pairs and are left out.
 
@@ -177,9 +168,9 @@ def _summary(
     }
     suggested = np.where(same >= 0.5, 1, -1)
     noise = PairNoise(prior, d_pos, d_neg)
-    intervals = found.guaranteed(noise, intervals)
     diagnostic = {**judged.diagnostic, **found.words(WIDE_INTERVAL)}
-    return PairAudit(pairs, np.clip(quality, 0.0, 1.0), suggested, noise, intervals, diagnostic, checked)
+    intervals = found.guaranteed(noise, intervals)
+    return PairAudit(pairs, np.clip(quality, 0.0, 1.0), suggested, noise, intervals, diagnostic, found.checked)
 
 
 def _read(X: Any, metric: str) -> Any:
