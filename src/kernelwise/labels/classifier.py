@@ -210,7 +210,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         """Return samples, labels (any label where there is none), weights, and which samples have a label."""
         self._columns = None
         refuse_collections(self, X=X, y=y, sample_weight=sample_weight)
-        X, y = native_frame(X), read_labels(y)
+        X, y = native_frame(np.asarray(X) if isinstance(X, list) else X), read_labels(y)
         missing = missing_labels(y)
         if len(missing) and missing.all():
             raise ValueError("y has no label in any row; NoisyLabelClassifier needs labels of two classes or more")
@@ -288,7 +288,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     def _read_new(self, X: Any) -> Any:
         check_is_fitted(self)
         refuse_collections(self, X=X)
-        X = native_frame(X)
+        X = native_frame(np.asarray(X) if isinstance(X, list) else X)
         if self._columns is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
             return tidy(self._columns.transform(X))

@@ -14,9 +14,7 @@ __all__ = ["as_table", "is_frame", "is_table", "native_frame"]
 
 
 def native_frame(X: Any) -> Any:
-    """The frame inside a frame of narwhals, rows in a list as an array, or ``X`` itself.
-
-    A frame that is not computed yet is refused.
+    """The frame inside a frame of narwhals, or ``X`` itself; a frame that is not computed yet is refused.
 
     >>> native_frame("anything else")
     'anything else'
@@ -25,7 +23,7 @@ def native_frame(X: Any) -> Any:
         X = X.to_native()
     if type(X).__name__ == "LazyFrame":
         raise TypeError("X is a LazyFrame, whose rows are not computed yet; give X.collect()")
-    return np.asarray(X) if isinstance(X, list | tuple) else X
+    return X
 
 
 def is_frame(X: Any) -> bool:
