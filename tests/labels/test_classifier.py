@@ -156,7 +156,8 @@ def test_a_level_that_was_never_seen_is_no_error():
         (np.zeros((3, 1)), [1, 1, 1], {}, "one class"),
         (np.zeros((2, 1)), [0, 1], {"sample_weight": [1.0, -1.0]}, "must not be negative"),
         (np.zeros((3, 1)), [0.1, 0.2, 0.3], {}, "Unknown label type"),
-        (np.full((2, 1), np.nan), [0, 1], {}, "NaN"),
+        (np.full((2, 1), np.nan), [0, 1], {}, "no column to learn from"),
+        (np.full((2, 1), np.inf), [0, 1], {}, "infinity"),
     ],
 )
 def test_bad_input_is_refused(X, y, options, message):

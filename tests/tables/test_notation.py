@@ -152,3 +152,10 @@ def test_amounts_refuse_what_they_cannot_read():
     for cell in ("1,5", "5 kg", "five"):
         with pytest.raises(ValueError, match=cell):
             Amounts().read(cell)
+
+
+def test_names_of_several_words_are_names_and_notes_are_text(rng):
+    letters = np.array(list("abcdefghij"))
+    people = [f"{rng.choice(['Anna', 'Otto'])} {''.join(rng.choice(letters, 7))}" for _ in range(80)]
+    notes = [f"{rng.choice(['good', 'bad'])} item {i}" for i in range(80)]
+    assert [Column.of("x", cells).kind for cells in (people, notes)] == ["name", "text"]

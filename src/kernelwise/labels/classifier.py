@@ -1,6 +1,5 @@
 """The classifier to use when some labels are wrong and nobody knows how many."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -27,7 +26,7 @@ from ..supervision.verdicts import Verdicts
 from ..tables.frames import as_table, is_table, native_frame
 from ..tables.preparation import TableFeatures
 from .checks import calibrated, found_labels, weights
-from .giveaways import Giveaway, giveaways, giveaways_of_numbers
+from .giveaways import giveaways, giveaways_of_numbers, warn_of
 from .given import read_labels
 from .noise_model.explanations import ExplainedNoise, explain_label_noise
 from .verdict import diagnose, guarantee_of, range_of, transition_of
@@ -211,7 +210,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         """Return samples, labels (any label where there is none), weights, and which samples have a label."""
         self._columns = None
         refuse_collections(self, X=X, y=y, sample_weight=sample_weight)
-        X, y = native_frame(X), read_labels(y)
+        X, y = native_frame(np.asarray(X) if isinstance(X, list) else X), read_labels(y)
         missing = missing_labels(y)
         if len(missing) and missing.all():
             raise ValueError("y has no label in any row; NoisyLabelClassifier needs labels of two classes or more")
@@ -219,18 +218,18 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             y = np.array(y, dtype=object)
             y[missing] = y[~missing][0]
             y = np.array(y.tolist())
-        if is_table(X := _with_missing(X)):
+        if is_table(X):
             y = validate_data(self, y=y)
             validate_data(self, X, skip_check_array=True)  # the estimator remembers the names of the columns
             if len(y) != len(X):
                 raise ValueError(f"X and y must have equally many rows, got {len(X)} and {len(y)}")
             table = as_table(X)
-            self._warn_of(giveaways(table, np.where(missing, NO_LABEL, y.astype(object))))
+            warn_of(giveaways(table, np.where(missing, NO_LABEL, y.astype(object))))
             self._columns = TableFeatures(scaled=False).fit(table)
             X = self._columns.transform(table)
         else:
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-            self._warn_of(giveaways_of_numbers(X, np.where(missing, NO_LABEL, y.astype(object))))
+            warn_of(giveaways_of_numbers(X, np.where(missing, NO_LABEL, y.astype(object))))
         X = tidy(X)
         if sp.issparse(X):  # a sparse matrix is not standardised
             check_magnitude(X, "X")
@@ -242,10 +241,6 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
                 "numpy.digitize(y, numpy.quantile(y, [0.25, 0.5, 0.75]))"
             ) from None
         return X, y, read_weights(sample_weight, X), ~missing
-
-    def _warn_of(self, found: list[Giveaway]) -> None:
-        for one in found:
-            warnings.warn(f"{one}", stacklevel=4)
 
     def _standardised(self, X: Any) -> Any:
         return X if self._scaler is None else self._scaler(X)
@@ -293,11 +288,11 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     def _read_new(self, X: Any) -> Any:
         check_is_fitted(self)
         refuse_collections(self, X=X)
-        X = native_frame(X)
+        X = native_frame(np.asarray(X) if isinstance(X, list) else X)
         if self._columns is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
             return tidy(self._columns.transform(X))
-        if is_table(X := _with_missing(X)) and isinstance(X, np.ndarray) and X.dtype.kind == "f":
+        if is_table(X) and isinstance(X, np.ndarray) and X.dtype.kind == "f":
             row, column = np.argwhere(np.isnan(X))[0]
             raise ValueError(
                 f"X contains NaN in row {row}, column {column}, but the rows that the model learned from have no "
@@ -390,11 +385,6 @@ class _Standardiser(NamedTuple):
         with np.errstate(over="ignore"):  # new samples may be beyond all bounds of the training data
             Z = np.clip(X / self.unit, -LARGEST, LARGEST)
             return np.clip((Z - self.mean) / self.spread, -CUT, CUT)
-
-
-def _with_missing(X: Any) -> Any:
-    """Lists of numbers as an array, so that missing ones are seen; all else as it is."""
-    return np.asarray(X) if isinstance(X, list | tuple) and X and not sp.issparse(X[0]) else X
 
 
 def _copies(weight: Array) -> NDArray[np.intp]:

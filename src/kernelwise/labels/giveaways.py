@@ -5,6 +5,7 @@ is reported if the label can be read off it in nearly every row: from its values
 numbers lie; or from whether its cells are empty. Where some labels are wrong, no honest column can do so.
 """
 
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..tables.columns import Column, Table
 
-__all__ = ["Giveaway", "giveaways", "giveaways_of_numbers"]
+__all__ = ["Giveaway", "giveaways", "giveaways_of_numbers", "warn_of"]
 
 #: With fewer labelled rows, chance may do it.
 LEAST_ROWS = 20
@@ -41,6 +42,12 @@ class Giveaway:
             f"column {self.column!r} gives the label away: {self.how}. Errors of the label that the column repeats "
             "cannot be found. If the column was made from the label, or known only after it, leave it out"
         )
+
+
+def warn_of(found: list[Giveaway]) -> None:
+    """Warn of each column, as if the caller's caller had called."""
+    for one in found:
+        warnings.warn(str(one), stacklevel=4)
 
 
 def giveaways(table: Table, labels: NDArray[Any]) -> list[Giveaway]:

@@ -241,7 +241,9 @@ class Table:
                 columns[name] = Column(name, kind, self.numbers(name), column.notation or _amounts(words, self.habits))
             elif kind == "date":
                 dated = Column(name, kind, words, column.notation or _dates(words, self.habits))
-                _parsed(self, dated, dated.notation or DateOrder(), DATE)  # raises an error for a cell that is no date
+                _parsed(
+                    self, dated, dated.notation or DateOrder(), _date_wanted(dated.notation)
+                )  # raises an error for a cell that is no date
                 columns[name] = dated
             else:
                 columns[name] = Column(name, kind, column.values if kind == "id" else words)
@@ -272,7 +274,7 @@ class Table:
         words = [word for word in column.labels() if word]
         if notation is None or not _reads(notation, words):
             notation = column.notation or _dates(words, self.habits) or DateOrder()
-        return _parsed(self, column, notation, DATE)
+        return _parsed(self, column, notation, _date_wanted(notation))
 
     def required(self, name: str) -> list[str]:
         """The cells of a column as text; a missing cell is an error."""
@@ -306,6 +308,13 @@ class Table:
 
 
 DATE = "a date such as 2024-05-31, 31.05.2024 or 2024-05-31T17:30"
+
+
+def _date_wanted(order: Notation | None) -> str:
+    """What a cell should be: a date in the order of the other cells."""
+    if not isinstance(order, DateOrder):
+        return DATE
+    return f"{DATE}, with the {'day' if order.day_first else 'month'} first where both are numbers"
 
 
 def _amounts(words: Iterable[str | None], habits: Habits) -> Notation | None:

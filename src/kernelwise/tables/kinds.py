@@ -9,7 +9,7 @@ The first rule that fits decides; missing cells are ignored.
                times; or so many different numbers that the few other cells must be mistakes
 "date"         dates in one of the forms of :mod:`.dates`
 "text"         cells of many words that differ from row to row
-"name"         short cells, more than :data:`MANY_NAMES` of them different, and most of them occur once
+"name"         short cells, mostly different, whose words recur rarely
 "id"           single words that are all distinct
 "categorical"  all others
 =============  =======================================================================================================
@@ -28,6 +28,7 @@ The reasons for these rules:
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -69,6 +70,8 @@ FEW_PHRASES, ROWS_PER_PHRASE = 30, 3
 ROWS_FOR_IDS = 8
 #: Short cells are names if more than so many of them are different, and more than half of all cells.
 MANY_NAMES = 50
+#: But cells of several words are text if this share of the words occurs in two cells or more.
+RECURRING = 0.65
 #: If more than MOSTLY of the cells are numbers, and more than MANY_NUMBERS cells differ, the other cells are mistakes.
 MOSTLY, MANY_NUMBERS = 0.8, 50
 
@@ -197,6 +200,16 @@ def kind_of_words(words: Sequence[str], n_rows: int) -> Kind:
         return "text"
     if length < WORDS_OF_NOTES and distinct == n_rows >= ROWS_FOR_IDS:
         return "categorical" if sum(map(is_number, words)) > MOSTLY * n_rows else "id"  # numbers with a mistake
-    if distinct > max(MANY_NAMES, len(words) // 2):
+    if distinct > max(MANY_NAMES, len(words) // 2) and (length < WORDS_OF_NOTES or _recurring(words) < RECURRING):
         return "name"
     return "text" if length >= WORDS_OF_NOTES and distinct > len(words) // 2 >= ROWS_FOR_IDS else "categorical"
+
+
+def _recurring(cells: Sequence[str]) -> float:
+    """The share of the words that occur in two cells or more.
+
+    >>> round(_recurring(["good thing 1", "good thing 2"]), 2)
+    0.67
+    """
+    counts = Counter(word for cell in cells for word in {*cell.casefold().split()})
+    return sum(count for count in counts.values() if count > 1) / max(counts.total(), 1)

@@ -1,0 +1,169 @@
+"""Files as people have them, on the command line: what is said, and what comes out."""
+
+import csv
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("skops")
+
+from command_line import refused, run_here
+from kernelwise import flip_labels
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def call(capsys):
+    return partial(run_here, capsys)
+
+
+def write_birds(folder, *, change=lambda rows: rows):
+    """Sixty birds of two kinds, with decimal commas, and a column that is known only after the label."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)) + 3 * (np.arange(60) % 2)[:, None]
+    kind = flip_labels(np.array(["Adelie", "Gentoo"])[np.arange(60) % 2], 0.1, random_state=0)
+    rows = [
+        {
+            "bill": f"{40 + x:.2f}".replace(".", ","),
+            "flipper": f"{1800 + 100 * z:,.1f}".replace(",", " ").replace(".", ","),
+            "seen": f"{i % 28 + 1:02d}.{i % 12 + 1:02d}.2023",
+            "ring": "A" if k == "Adelie" else "G",
+            "kind": k,
+        }
+        for i, ((x, z), k) in enumerate(zip(X, kind, strict=True))
+    ]
+    rows = change(rows)
+    with open(folder / "birds.csv", "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, rows[0], delimiter=";")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_a_column_that_gives_the_label_away_is_named_and_can_be_left_out(folder, call):
+    write_birds(folder)
+    status, out, err = call("audit", "labels", "birds.csv", "--label", "kind", "--json", "-q")
+    assert status == 0
+    assert "warning: column 'ring' gives the label away: its value 'A' goes with the label 'Adelie'" in err
+    assert "in 60 of 60 rows" in err
+    assert "--ignore 'ring'" in err
+    assert json.loads(out)["giveaways"][0]["column"] == "ring"
+    status, out, err = call("audit", "labels", "birds.csv", "--label", "kind", "--ignore", "ring", "-q")
+    assert (status, err) == (0, "")
+    assert "not used: --ignore leaves it out" in out
+    assert "numbers with decimal comma" in out
+    assert "blanks between thousands" in out
+    assert "dates as time passed" in out
+    refused(call("audit", "labels", "birds.csv", "--label", "kind", "--ignore", "rang"), "did you mean 'ring'?")
+    refused(call("audit", "labels", "birds.csv", "--label", "kind", "--ignore", "kind"), "also named by --label")
+
+
+def test_labels_that_look_alike_are_audited_and_said(folder, call):
+    def change(rows):
+        rows[3]["kind"], rows[5]["kind"], rows[7]["kind"] = "Gentto", "GENTOO ", ""
+        return rows
+
+    write_birds(folder, change=change)
+    options = ("--label", "kind", "--ignore", "ring", "-q", "-o", "review.csv")
+    status, out, _ = call("audit", "labels", "birds.csv", *options)
+    assert status == 0
+    assert "Label 'GENTOO' (1 row) is taken as 'Gentoo'" in out
+    assert "Label 'Gentto' (1 row) looks like 'Gentoo'" in out
+    with open("review.csv", newline="", encoding="utf-8") as stream:
+        review = list(csv.DictReader(stream))
+    first = review[0]
+    assert (first["row"], first["id"], first["given"]) == ("3", "5", "Gentto")  # line 5 of the spreadsheet
+    assert [row["given"] for row in review if row["row"] == "5"] == ["GENTOO"]  # as it is written
+
+
+def test_numbers_in_the_column_of_labels_are_cut_into_groups(folder, call):
+    write_birds(folder)
+    options = ("--label", "bill", "--ignore", "ring", "-q", "-o", "review.csv")
+    status, out, _ = call("audit", "labels", "birds.csv", *options)
+    assert status == 0
+    assert "The column 'bill' looks like numbers, not classes" in out
+    assert "cut into 4 groups of equal size" in out
+    with open("review.csv", newline="", encoding="utf-8") as stream:
+        first = next(csv.DictReader(stream))
+    assert "," in first["given"]  # the number as it is written
+    assert first["corrected"] == ""
+    refused(call("audit", "labels", "birds.csv", "--label", "bill", "--report", "page.html"), "need classes")
+
+
+@pytest.mark.parametrize(
+    ("decision", "corrected", "message"),
+    [
+        ("Wrong", "{given}", "is said to be wrong, but the column 'corrected' holds the same label"),
+        ("WRONG", "", "is said to be wrong, but the column 'corrected' is empty"),
+    ],
+)
+def test_a_wrong_label_without_a_right_one_is_refused(folder, call, decision, corrected, message):
+    write_birds(folder)
+    given = (folder / "birds.csv").read_text().splitlines()[1].split(";")[-1]
+    content = f"Row;Column;Given;Corrected;Decision\n0;kind;{given};{corrected.format(given=given)};{decision}\n"
+    (folder / "corrections.csv").write_text(content)
+    refused(call("apply", "birds.csv", "corrections.csv"), message)
+
+
+def test_corrections_of_a_spreadsheet_are_applied(folder, call):
+    write_birds(folder)
+    given = (folder / "birds.csv").read_text().splitlines()[1].split(";")[-1]
+    other = "Gentoo" if given == "Adelie" else "Adelie"
+    (folder / "corrections.csv").write_text(
+        f"Line;Column;Given;Corrected;Decision\n2;kind;{given.upper()};{other};Wrong\n", encoding="utf-8-sig"
+    )
+    status, out, err = call("apply", "birds.csv", "corrections.csv")
+    assert (status, err) == (0, "")
+    assert "1 corrected, of 1 reviewed" in out
+    assert (folder / "birds-corrected.csv").read_text().splitlines()[1].endswith(other)
+
+
+def test_classify_says_its_accuracy_and_predictions_have_ids_and_all_probabilities(folder, call):
+    write_birds(folder)
+    options = ("--label", "kind", "--ignore", "ring", "-m", "m.skops", "-o", "rows.csv", "-q")
+    status, out, err = call("classify", "birds.csv", *options)
+    assert (status, err) == (0, "")
+    assert "On rows that it did not learn from, the model agrees with" in out
+    assert "at 95 % confidence" in out
+    status, _, err = call("predict", "m.skops", "birds.csv", "-o", "predicted.csv", "-q")
+    assert (status, err) == (0, "")
+    for name, columns in {
+        "rows.csv": ["line", "kind", "predicted kind", "probability", "P(Adelie)", "P(Gentoo)"],
+        "predicted.csv": ["line", "kind", "probability", "P(Adelie)", "P(Gentoo)"],
+    }.items():
+        with open(name, newline="", encoding="utf-8") as stream:
+            rows = list(csv.DictReader(stream))
+        assert list(rows[0]) == columns
+        assert [row["line"] for row in rows] == [str(line) for line in range(2, 62)]
+        for row in rows:
+            both = [float(row["P(Adelie)"]), float(row["P(Gentoo)"])]
+            assert sum(both) == pytest.approx(1.0, abs=2e-4)
+            assert max(both) == float(row["probability"])
+    refused(call("predict", "birds.csv", "birds.csv"), "birds.csv is not a model: it is a text table whose first line")
+
+
+def test_two_records_in_every_row(folder, call):
+    rng = np.random.default_rng(0)
+    names = ["".join(rng.choice(list("abcdefgh"), 7)) for _ in range(120)]
+    wrong = set(range(0, 120, 12))
+    lines = ["name_1,name_2,answer"]
+    for i, name in enumerate(names):
+        same = i % 2 == 0
+        other = name[:3] + "x" + name[3:] if same else names[(i + 37) % 120]
+        lines.append(f"{name},{other},{'duplicate' if same != (i in wrong) else 'different'}")
+    (folder / "pairs.csv").write_text("\n".join(lines) + "\n")
+    status, out, err = call("audit", "pairs", "pairs.csv", "--report", "page.html", "-o", "review.csv", "-q")
+    assert (status, err) == (0, "")
+    assert "120 pairs of records, compared by name (name_1 and name_2)" in out
+    with open("review.csv", newline="", encoding="utf-8") as stream:
+        review = list(csv.DictReader(stream))
+    assert {int(row["row"]) for row in review[: len(wrong)]} == wrong
+    assert (review[0]["column"], review[0]["given"], review[0]["corrected"]) == ("answer", "different", "duplicate")
+    refused(call("audit", "pairs", "pairs.csv", "--answer", "anser"), "did you mean 'answer'?")
