@@ -141,7 +141,7 @@ class WordEvidence:
 
     def _logs(self, row: int) -> tuple[Index, Array]:
         """The words of a row and their log-shares in all classes; a row does not count itself."""
-        columns = self.present.indices[self.present.indptr[row] : self.present.indptr[row + 1]]
+        columns = self.present.indices[self.present.indptr[row] : self.present.indptr[row + 1]].astype(np.intp)
         counts, sizes = self.counts[columns], self._trusted.sizes
         if (own := self._trusted.codes[row]) >= 0:
             counts, sizes = counts.copy(), sizes.copy()
@@ -159,7 +159,7 @@ class WordEvidence:
         """How much the words together tell of the label: the information of the label for which most of them speak."""
         rows = np.flatnonzero(self._trusted.codes >= 0)
         rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MAX_COUNTED)).astype(np.intp)]
-        spoken_for = np.array([self._logs(row)[1].sum(axis=0).argmax() for row in rows], dtype=object)
+        spoken_for = np.array([int(self._logs(row)[1].sum(axis=0).argmax()) for row in rows.tolist()]).astype(str)
         codes = self._trusted.codes[rows]
         return ValueEvidence(spoken_for, Trusted(codes, self._trusted.n_classes)).information()
 

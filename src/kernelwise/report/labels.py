@@ -117,8 +117,9 @@ def label_report(
         verdict=audit.diagnostic,
         plan=plan,
     )
-    evidence = _evidence(audit, table, given, len(classes), settings.max_columns)
-    columns = _describe_columns(table, given, audit.quality, len(classes), evidence)
+    trusted = _trusted(audit)
+    evidence = evidence_of(table, trusted, settings.max_columns)
+    columns = _describe_columns(table, trusted, evidence)
     page["figures"]["columns"] = _mattering(columns, evidence, column_weights)
     pictures = _pictures(images, n_rows)
     listed = np.array(page["suspects"]["row"], dtype=np.intp)
@@ -180,27 +181,20 @@ def _near(
     return trusted_neighbours(audit, matrix, rows, n_neighbors=wanted)
 
 
-def _evidence(
-    audit: LabelAudit, table: ShownRows, given: NDArray[np.intp], n_classes: int, max_columns: int
-) -> Evidence:
-    """What the values of every shown column say, counted over the trusted rows of all classes."""
-    codes = np.full(len(given), -1, dtype=np.intp)
+def _trusted(audit: LabelAudit) -> Trusted:
+    codes = np.full(len(audit.labels), -1, dtype=np.intp)
     for code, label in enumerate(audit.classes):
         codes[trusted_rows(audit, label)] = code
-    return evidence_of(table, Trusted(codes, n_classes), max_columns)
+    return Trusted(codes, len(audit.classes))
 
 
-def _describe_columns(
-    table: ShownRows, given: NDArray[np.intp], quality: NDArray[np.float64], n_classes: int, evidence: Evidence
-) -> list[dict[str, Any]]:
-    """The name of each column, and what is typical of each class.
+def _describe_columns(table: ShownRows, trusted: Trusted, evidence: Evidence) -> list[dict[str, Any]]:
+    """The name of each column, and what is typical of the trusted rows of each class.
 
     For numbers these are the range of most values and the median of each class; for categories the value whose share
-    differs most between the classes; for texts the words that speak for each class. All are of the more trusted half of
-    each class.
+    differs most between the classes; for texts the words that speak for each class.
     """
-    members = [np.flatnonzero(given == code) for code in range(n_classes)]
-    trusted = [rows[quality[rows] >= np.median(quality[rows])] if len(rows) else rows for rows in members]
+    members = [np.flatnonzero(trusted.codes == code) for code in range(trusted.n_classes)]
     described: list[dict[str, Any]] = []
     for name, column, said in zip(table.names, table.columns, evidence, strict=False):
         if isinstance(said, WordEvidence):
@@ -211,7 +205,7 @@ def _describe_columns(
         if known is None or not len(known):
             described.append({"name": name, "kind": "value", "typical": said.typical()})
             continue
-        medians = [column[rows][np.isfinite(column[rows])] for rows in trusted]
+        medians = [column[rows][np.isfinite(column[rows])] for rows in members]
         described.append(
             {
                 "name": name,
