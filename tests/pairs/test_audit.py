@@ -75,6 +75,14 @@ def check_rates(audit, y, error):
         assert low - 0.01 <= getattr(truth, name) <= high + 0.01
 
 
+@pytest.fixture(scope="module")
+def small():
+    """Sixty samples, 300 pairs of which a fifth are flipped, and their audit; tests only look at it."""
+    X, y = blobs(np.random.default_rng(0), n=60)
+    pairs = noisy_pairs(y, 300, 0.2)
+    return X, pairs, audited(X, pairs, random_state=0)
+
+
 #: Parameters of long tests, of which the quick run takes some.
 slow = partial(pytest.param, marks=pytest.mark.slow)
 
@@ -103,10 +111,9 @@ def test_pairs_of_one_class_may_be_given_more_often(rng):
     check_rates(audit, y, 0.06)
 
 
-def test_prior_is_that_of_the_pairs_given(rng):
-    X, y = blobs(rng, n=60)
-    pairs = noisy_pairs(y, 300, 0.1)
-    noise = audited(X, pairs, random_state=0).noise
+def test_prior_is_that_of_the_pairs_given(small):
+    _, pairs, audit = small
+    noise = audit.noise
     share = (pairs.labels > 0).mean()
     expected = noise.precision_positive * share + (1 - noise.precision_negative) * (1 - share)
     assert noise.prior == pytest.approx(expected)
@@ -128,8 +135,8 @@ def test_pairs_judge_each_other_without_features(rng):
 
 
 def test_similarity_in_place_of_features(rng):
-    X, y = blobs(rng)
-    audit = audited(rbf_kernel(X), noisy_pairs(y, 2000, 0.2), metric="precomputed", random_state=0)
+    X, y = blobs(rng, n=90)
+    audit = audited(rbf_kernel(X), noisy_pairs(y, 900, 0.2), metric="precomputed", random_state=0)
     assert ranking(audit, y) > 0.9
 
 
@@ -170,7 +177,7 @@ def test_interval_is_wide_where_links_follow_more_than_classes(rng):
 
 
 def test_links_alone_are_audited_against_drawn_non_links(rng):
-    X, edges, y = linked_words(rng, n=400)
+    X, edges, y = linked_words(rng, n=240)
     links = Pairs.from_graph(edges, n_samples=len(y), negatives=None)
     audit = audited(X, links, random_state=0)
     assert len(audit.quality) == len(links)
@@ -178,11 +185,11 @@ def test_links_alone_are_audited_against_drawn_non_links(rng):
 
 
 def test_contradictions_end_with_one_right_and_one_wrong(rng):
-    X, y = blobs(rng, spread=0.3)
-    pairs = noisy_pairs(y, 1500, 0.0)
-    lies = Pairs(pairs.rows[:100], pairs.cols[:100], -pairs.labels[:100], n_samples=len(y))
+    X, y = blobs(rng, n=60, spread=0.3)
+    pairs = noisy_pairs(y, 500, 0.0)
+    lies = Pairs(pairs.rows[:40], pairs.cols[:40], -pairs.labels[:40], n_samples=len(y))
     audit = audited(X, pairs + lies, random_state=0)
-    told_twice = audit.quality[:100], audit.quality[-100:]
+    told_twice = audit.quality[:40], audit.quality[-40:]
     np.testing.assert_allclose(told_twice[0] + told_twice[1], 1.0)
     assert (told_twice[0] > told_twice[1]).mean() > 0.9
 
@@ -279,10 +286,9 @@ def test_context_by_hand():
     np.testing.assert_allclose(add_context(score, links), z + slope * context)
 
 
-def test_same_seed_same_audit(rng):
-    X, y = blobs(rng, n=60)
-    pairs = noisy_pairs(y, 300, 0.2)
-    assert audited(X, pairs, random_state=3) == audited(X, pairs, random_state=3)
+def test_same_seed_same_audit(small):
+    X, pairs, audit = small
+    assert audited(X, pairs, random_state=0) == audit
 
 
 def test_learner_uses_the_audit(rng):

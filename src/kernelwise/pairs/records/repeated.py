@@ -14,9 +14,12 @@ called the same. The posterior of :math:`\log \alpha`, :math:`\beta`, :math:`\op
 and settings are drawn from it.
 """
 
+from collections.abc import Callable
+from itertools import product
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import approx_fprime, minimize
+from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
 
 from ...labels.noise_model.explanations import ExplainedNoise
@@ -35,7 +38,7 @@ PRIOR_SPREAD = 3.0
 #: Chances have this lower bound, as in the noise model.
 FLOOR = 1e-4
 #: Step of the differences that give the curvature.
-STEP = 1e-4
+STEP = 1e-3
 
 
 def answers_differ(votes: Array) -> bool:
@@ -88,8 +91,7 @@ def fit_repeated_answers(scores: Array, votes: Array, rng: np.random.RandomState
     answered_same = votes[1].sum() / votes.sum()
     start = np.array([0.0, np.log(answered_same / (1 - answered_same)), -1.0, -1.0])
     mode = minimize(loss, start, method="L-BFGS-B", bounds=[(-5, 5), (-20, 20), (-12, 12), (-12, 12)]).x
-    curvature = approx_fprime(mode, lambda point: approx_fprime(point, loss, STEP), STEP)
-    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+    values, vectors = np.linalg.eigh(_curvature(loss, mode))
     deviations = vectors / np.sqrt(np.maximum(values, PRIOR_SPREAD**-2))
     points = mode + rng.normal(size=(N_SETTINGS, len(mode))) @ deviations.T
     slopes, offsets = np.exp(points[:, 0]), points[:, 1]
@@ -104,3 +106,14 @@ def fit_repeated_answers(scores: Array, votes: Array, rng: np.random.RandomState
         np.stack([np.column_stack([kept[:, 1], flips[:, 1]]), np.column_stack([flips[:, 0], kept[:, 0]])], axis=1),
         np.column_stack([1 - same, same]),
     )
+
+
+def _curvature(loss: Callable[[Array], float], point: Array) -> Array:
+    """Return the matrix of second derivatives, by central differences."""
+    steps = STEP * np.eye(len(point))
+    found = np.empty((len(point), len(point)))
+    for i, j in product(range(len(point)), repeat=2):
+        ahead, behind = steps[i] + steps[j], steps[i] - steps[j]
+        equal, unequal = loss(point + ahead) + loss(point - ahead), loss(point + behind) + loss(point - behind)
+        found[i, j] = (equal - unequal) / (4 * STEP**2)
+    return found
