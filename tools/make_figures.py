@@ -8,6 +8,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
+from PIL import Image
 from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -15,8 +16,9 @@ from kernelwise import PairCompleter, Pairs, audit_labels, audit_pairs, flip_lab
 from kernelwise.datasets import load_australian, load_cora
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
-SIZE, DPI = (4.0, 2.5), 160
+SIZE, DPI, N_COLOURS = (4.0, 2.5), 160, 32
 OURS, CHANCE = "#0072B2", "#767676"
+SAME, DIFFERENT = "#0b4f8a", "#e8a585"
 
 
 def labels() -> Figure:
@@ -27,7 +29,7 @@ def labels() -> Figure:
     figure, ax = plt.subplots(figsize=SIZE, layout="constrained")
     ax.plot(np.arange(len(y) + 1), [0, *wrong[order].cumsum()], color=OURS, linewidth=2)
     ax.plot([0, len(y)], [0, wrong.sum()], color=CHANCE, linestyle="--")
-    ax.text(200, 0.86 * wrong.sum(), "most suspect first", color=OURS, ha="left", va="bottom")
+    ax.text(190, 0.74 * wrong.sum(), "most suspect first", color=OURS)
     ax.text(400, 0.42 * wrong.sum(), "in any order", color=CHANCE)
     ax.set(xlabel="labels checked", ylabel="wrong labels found", xlim=(0, len(y)), ylim=(0, 1.1 * wrong.sum()))
     return figure
@@ -54,14 +56,17 @@ def known_pairs() -> Figure:
     similarity = rbf_kernel(images / 16, gamma=0.2)
     known = Pairs.from_labels(digits, n_pairs=2000, random_state=0)
     model = PairCompleter(n_components=30, random_state=0).fit(similarity, pairs=known)
-    seen = np.zeros(similarity.shape)
-    seen[known.rows, known.cols] = seen[known.cols, known.rows] = known.labels
-    figure, axes = plt.subplots(1, 2, figsize=SIZE, layout="constrained")
-    shown = {"known pairs": seen, "completed": np.clip(model.label_matrix(), -1, 1)}
-    for ax, (title, matrix) in zip(axes, shown.items(), strict=True):
-        order = np.argsort(digits, kind="stable")
-        ax.imshow(matrix[np.ix_(order, order)], cmap="RdBu", vmin=-1, vmax=1, interpolation="antialiased")
-        ax.set(title=title, xticks=[], yticks=[])
+    order = np.argsort(digits, kind="stable")
+    place = np.argsort(order)
+    colours = np.where(known.labels > 0, SAME, DIFFERENT)
+    figure, (left, right) = plt.subplots(1, 2, figsize=SIZE, layout="constrained")
+    for one, other in ((known.rows, known.cols), (known.cols, known.rows)):
+        left.scatter(place[one], place[other], s=1.5, c=colours, linewidths=0)
+    matrix = np.clip(model.label_matrix(), -1, 1)[np.ix_(order, order)]
+    right.imshow(matrix, cmap="RdBu", vmin=-1, vmax=1, interpolation="antialiased")
+    last = len(digits) - 0.5
+    for ax, title in ((left, "known pairs"), (right, "completed")):
+        ax.set(title=title, xticks=[], yticks=[], aspect="equal", xlim=(-0.5, last), ylim=(last, -0.5))
     return figure
 
 
@@ -70,4 +75,5 @@ if __name__ == "__main__":
     for draw in (labels, links, known_pairs):
         path = IMAGES / f"card-{draw.__name__.replace('_', '-')}.png"
         draw().savefig(path, dpi=DPI)
+        Image.open(path).convert("RGB").quantize(N_COLOURS).save(path, optimize=True)
         print(path)
