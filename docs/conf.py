@@ -23,7 +23,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "numpydoc",
 ]
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
@@ -32,7 +32,7 @@ html_theme = "furo"
 html_title = "kernelwise"
 html_math_renderer = "mathml"  # below: formulas are part of the page, no script is fetched from elsewhere
 html_static_path = ["_static"]
-html_css_files = ["wide.css"]
+html_css_files = ["wide.css", "cards.css", "gallery.css"]
 
 autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings name the types in words
@@ -47,6 +47,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "abort_on_example_error": True,
     "write_computation_times": False,
+    "image_srcset": ["2x"],
 }
 
 

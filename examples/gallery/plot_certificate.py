@@ -18,17 +18,21 @@ model = SimpleMKLClassifier(alpha=0.01, tol=1e-6).fit(X, y)
 print(f"objective {model.objective_:.6f}, at most {model.dual_gap_:.1e} above the optimum")
 
 # %%
-# The left figure shows the two bounds at each iteration of the column generation. The right figure shows the gap
-# between the bounds on a logarithmic scale.
+# The figure shows the two bounds at each iteration of the column generation.
 
-figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+figure, ax = plt.subplots(figsize=(4.5, 3.2), layout="constrained")
 history = model.history_[0]  # one problem for two classes
-axes[0].plot([row.iteration for row in history], [row.primal for row in history], "o-", label="primal")
-axes[0].plot([row.iteration for row in history], [row.dual for row in history], "s--", label="dual")
-axes[0].set(xlabel="iteration", ylabel="bounds of the optimum")
-axes[0].locator_params(axis="x", integer=True)
-axes[0].legend(frameon=False)
-ConvergenceDisplay.from_estimator(model, ax=axes[1])
+ax.plot([row.iteration for row in history], [row.primal for row in history], "o-", label="primal")
+ax.plot([row.iteration for row in history], [row.dual for row in history], "s--", label="dual")
+ax.set(xlabel="iteration", ylabel="bounds of the optimum")
+ax.locator_params(axis="x", integer=True)
+ax.legend(frameon=False)
+plt.show()
+
+# %%
+# The gap between the bounds, on a logarithmic scale:
+
+ConvergenceDisplay.from_estimator(model)
 plt.show()
 
 # %%

@@ -28,7 +28,8 @@ print(audit)
 # The figure shows the distribution of the qualities. The labels in orange are worth checking: each of them is more
 # likely wrong than right.
 
-ScoreDistributionDisplay.from_audit(audit)
+figure, ax = plt.subplots(figsize=(4.5, 3.2), layout="constrained")
+ScoreDistributionDisplay.from_audit(audit, ax=ax)
 plt.show()
 
 # %%

@@ -27,7 +27,7 @@ for rate, model in zip(rates, models, strict=True):
     print(f"{rate:.0%} wrong: {used} kernels, relative gap {gap:.0e}")
 
 # %%
-figure, axes = plt.subplots(len(rates), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(len(rates), sharex=True, sharey=True, figsize=(4.5, 3.2), layout="constrained")
 for ax, rate, model in zip(axes, rates, models, strict=True):
     ax.vlines(np.arange(len(model.kernel_weights_)), 0, model.kernel_weights_, color="#0072B2")
     ax.set_title(f"{rate:.0%} of the labels wrong", loc="left", fontsize=10)

@@ -24,5 +24,6 @@ methods = {
     "NoisyLabelClassifier": NoisyLabelClassifier(random_state=0),
     "SVC, defaults": make_pipeline(StandardScaler(), SVC()),
 }
-NoiseCurveDisplay.from_estimator(methods, X, y, rates=(0.0, 0.2, 0.4), cv=3, random_state=0)
+figure, ax = plt.subplots(figsize=(4.5, 3.2), layout="constrained")
+NoiseCurveDisplay.from_estimator(methods, X, y, rates=(0.0, 0.2, 0.4), cv=3, random_state=0, ax=ax)
 plt.show()

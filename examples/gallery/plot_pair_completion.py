@@ -23,9 +23,10 @@ model = PairCompleter(n_components=30, random_state=0).fit(similarity, pairs=kno
 # The figure shows the similarity, the known pairs and the result. The rows are ordered by digit to make the structure
 # visible; the method does not know the digits.
 
+# sphinx_gallery_thumbnail_path = 'images/card-known-pairs.png'
 seen = np.zeros(similarity.shape)
 seen[known.rows, known.cols] = seen[known.cols, known.rows] = known.labels
-figure, axes = plt.subplots(1, 3, figsize=(14, 4), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(10, 3), layout="constrained")
 LabelMatrixDisplay(similarity, labels=digits).plot(axes[0])
 LabelMatrixDisplay(seen, labels=digits).plot(axes[1])
 LabelMatrixDisplay(np.clip(model.label_matrix(), -1, 1), labels=digits).plot(axes[2])

@@ -25,12 +25,12 @@ print(audit)
 
 wrong = citations.true_labels(papers.target) != citations.labels
 reviewed = np.arange(1, len(citations) + 1)
-figure, ax = plt.subplots(layout="constrained")
+figure, ax = plt.subplots(figsize=(4.5, 3.2), layout="constrained")
 ax.plot(reviewed, wrong[audit.order].cumsum() / reviewed, label="most suspect first")
 ax.axhline(wrong.mean(), color="black", linestyle=":", label="random order")
 ax.set(
     xlabel="citations reviewed",
-    ylabel="share of the reviewed citations that join two topics",
+    ylabel="share that joins two topics",
     xlim=(20, len(citations)),
     ylim=(0, 1),
 )

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import runpy
 import shlex
 from importlib import import_module
 from importlib.util import find_spec
@@ -119,6 +120,24 @@ def test_page_runs(page, tmp_path, monkeypatch, capsys):
 
             assert main(step) == 0, capsys.readouterr().err
     assert capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_journeys_of_the_readme_run(tmp_path, monkeypatch, capsys):
+    """Every command, in order; before corrections are applied, the reviewer calls the first two suspects wrong."""
+    from kernelwise.cli import main
+
+    runpy.run_path(str(ROOT / "examples" / "make_files.py"))["main"](tmp_path)
+    monkeypatch.chdir(tmp_path)
+    journeys = [step for _, block in FENCE.findall(text(ROOT / "README.md")) for step in commands(block)]
+    for command in journeys:
+        if command[0] == "apply":
+            suspects = Path(command[2])
+            suspects.write_text(suspects.read_text(encoding="utf-8").replace("skip", "wrong", 2), encoding="utf-8")
+        assert main(command) == 0, capsys.readouterr().err
+    assert [command[0] for command in journeys] == ["audit", "apply", "cluster", "audit", "audit"]
+    assert "2 corrected, of 2 reviewed" in capsys.readouterr().out
+    assert {"review.html", "links.html", "products.html"} <= {path.name for path in tmp_path.iterdir()}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -229,8 +229,8 @@ class SimpleMKLClassifierCV(RobustMKLClassifierCV):
     alpha_ : float
         The chosen penalty. Among equal scores the largest penalty wins.
     cv_results_ : dict of arrays
-        ``alpha``, ``mean_test_score`` and ``std_test_score`` (accuracy on the given labels) of every penalty; ``budget``
-        is 1 everywhere.
+        ``alpha``, ``mean_test_score`` and ``std_test_score`` (accuracy on the given labels) of every penalty;
+        ``budget`` is 1 everywhere.
         All attributes of :class:`SimpleMKLClassifier` are there too.
 
     Examples
