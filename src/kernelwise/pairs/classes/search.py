@@ -61,7 +61,7 @@ class Recipe(NamedTuple):
 
 
 #: Clusters of the features, which no pair has shaped: no way to cluster is good for all data, so the pairs choose one.
-ALONE = tuple(Recipe(start, frozen=True) for start in ("kernel k-means", "self-taught", "neighbours"))
+ALONE = tuple(Recipe(start, frozen=True) for start in ("kernel k-means", "k-means", "self-taught", "neighbours"))
 
 RECIPES = (
     Recipe("kernel k-means"),
