@@ -77,9 +77,9 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Fraction of the known pairs that is wrong, below 1/2. "auto": :func:`~kernelwise.audit_pairs` estimates the
         fraction in the basis, without any labels. Values are then corrected, :math:`(z - e) / (1 - 2 e)`, and the fit
         is not exact but penalised according to the variance of the flips. With "auto", a model of classes
-        (:class:`~kernelwise.NoisyPairClustering`, with the number of classes that the audit finds) answers instead of
-        the core, if it predicts held-out pairs better (see :mod:`kernelwise.completion.class_model`). This takes far
-        longer than a fit with a given fraction.
+        (:class:`~kernelwise.NoisyPairClustering`) answers instead of the core, if it predicts held-out pairs better;
+        ``class_model_`` says so (see :mod:`kernelwise.completion.class_model`). This takes far longer than a fit with
+        a given fraction.
     penalty : float or None, default=None
         c of the direct fit, or of the penalised completion. None: c follows from the noise that is given or found.
     refine : bool, default=True
@@ -342,8 +342,8 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             fitted = fitter.fit(basis.rows(block.index), block, fitter.complete(block, rng), rng)
             return fitted.factor(basis.vectors, block.index)
 
-        coordinates, n_classes = basis.vectors * basis.scales, min(self.audit_.diagnostic["n_classes"])
-        return classes_if_better(coordinates, known, core_factor, n_classes, random_state=rng)
+        coordinates = basis.vectors * basis.scales
+        return classes_if_better(coordinates, known, core_factor, random_state=rng)
 
     def _answer_by_classes(self, classes: NoisyPairClustering) -> None:
         self.factor_ = classes.probabilities_
