@@ -45,7 +45,8 @@ class CheckedPairs(NamedTuple):
     >>> from kernelwise.pairs.checks import CheckedPairs
     >>> pairs = Pairs([0, 1, 1], [1, 0, 2], [1, -1, -1], n_samples=3)
     >>> found = CheckedPairs.of(Verdicts([1], [1]), pairs, np.array([0, 0, 1]), 2)
-    >>> found.truth.tolist(), found.calibrated(np.array([0.4, 0.1]), np.array([0.5, 0.1]), np.array([True, False]))[0]
+    >>> same = found.calibrated(np.array([0.4, 0.1]), np.array([0.5, 0.1]), np.array([True, False]))
+    >>> found.truth.tolist(), float(same[0])
     ([1, 0], 1.0)
     """
 

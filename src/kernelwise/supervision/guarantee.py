@@ -117,7 +117,8 @@ def guaranteed_share(
         Bound the share of wrong predictions instead: one minus the accuracy on the true labels.
     among : array-like of bool or of int, optional
         Bound the share among these rows only, given by a mask or by positions: ``labels == "spam"`` for one class,
-        ``audit.order[:100]`` for the precision of the first 100 suspects. The rows must not depend on the verdicts.
+        ``audit.order[:100]`` for the precision of the first 100 suspects. The rows must not depend on the verdicts, nor
+        on how many checks fell among them.
     confidence : float, default=0.95
     side : {"both", "upper", "lower"}, default="both"
         Two bounds, or one bound with the whole confidence.
