@@ -36,7 +36,7 @@ class Case:
     twin : callable, optional
         What is done to the cells of the clean twin.
     left_out : tuple of int
-        Rows that have no counterpart in the twin, such as one with a typing error in the label.
+        Rows that the twin does not have, such as one with a typing error in the label.
     """
 
     name: str
@@ -230,7 +230,8 @@ CASES = (
          twin=in_column(lambda cell: f"{float(cell):.1f}", "area", "worst area")),
     Case("percent signs", "wine", in_column(lambda cell: f"{cell} %", "alcohol")),
     Case("dollars in front, commas between thousands", "trips",
-         in_column(lambda cell: f"${100 * float(cell):,.2f}", "fare")),
+         in_column(lambda cell: f"${100 * float(cell):,.2f}", "fare"),
+         twin=in_column(lambda cell: f"{100 * float(cell):.2f}", "fare")),
     Case("euros behind, decimal commas", "trips", in_column(lambda cell: comma(cell) + " €", "fare"),
          written(delimiter=";")),
     Case("negative amounts in brackets", "cancer", shifted(lambda v: f"({-v:,.3f})" if v < 0 else f"{v:,.3f}", "area"),

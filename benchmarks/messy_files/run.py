@@ -18,7 +18,7 @@ from ..measure import record
 from .cases import CASES, Case, text
 from .tables import LABEL, TABLES, Cells
 
-TITLE = "Messy files: places in which the first 50 suspects are those of the clean twin, or a refusal in one sentence"
+TITLE = "Messy files: how many of the first 50 suspects are those of the clean twin, or a refusal in one sentence"
 
 #: So many of the first suspects are compared, and so many of them must be the same.
 FIRST, SAME = 50, 48
@@ -32,10 +32,15 @@ class Outcome:
     suspects: list[int]
     said: str
 
-    def places(self, twin: "Outcome", left_out: Sequence[int]) -> int:
-        """The number of places of the first suspects in which both name the same row."""
-        own, other = ([row for row in one.suspects if row not in left_out][:FIRST] for one in (self, twin))
-        return sum(one == two for one, two in zip(own, other, strict=True))
+    def compared(self, twin: "Outcome", left_out: Sequence[int]) -> tuple[int, int]:
+        """How many of the first suspects both name, and how many of them stand in the same place.
+
+        ``left_out`` are the rows that the twin does not have.
+        """
+        counted = [row for row in range(len(twin.suspects) + len(left_out)) if row not in left_out]
+        own = [row for row in self.suspects if row not in left_out][:FIRST]
+        other = [counted[row] for row in twin.suspects[:FIRST]]
+        return len({*own} & {*other}), sum(one == two for one, two in zip(own, other, strict=True))
 
 
 def audited(path: Path, options: Sequence[str] = ()) -> Outcome:
@@ -84,41 +89,46 @@ def _told(result: dict[str, Any], warned: str) -> str:
 def twin_of(case: Case, folder: Path, known: dict[Any, Outcome]) -> Outcome:
     """The outcome of the clean twin; twins that several files share are audited once."""
     cells: Cells = case.twin(TABLES[case.table]())
+    cells = Cells(cells.names, tuple(row for k, row in enumerate(cells.rows) if k not in case.left_out))
     if cells not in known:
         known[cells] = audited(text(folder, cells, name="twin.csv"))
     return known[cells]
 
 
-def outcomes(cases: Sequence[Case] = CASES) -> list[tuple[Case, Outcome, int]]:
-    """Every case with what happened, and in how many places its suspects are those of its twin."""
+#: A case, what happened, and how many of the first suspects are those of its twin: at all, and in the same place.
+Found = tuple[Case, Outcome, tuple[int, int]]
+
+
+def outcomes(cases: Sequence[Case] = CASES) -> list[Found]:
+    """Every case with what happened."""
     found, known = [], {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for case in cases:
             path = case.write(folder, case.change(TABLES[case.table]()))
             got = audited(path, case.options)
-            places = 0 if got.status else got.places(twin_of(case, folder, known), case.left_out)
-            found.append((case, got, places))
+            same = (0, 0) if got.status else got.compared(twin_of(case, folder, known), case.left_out)
+            found.append((case, got, same))
     return found
 
 
 def run() -> list[dict[str, Any]]:
     """Measure every case: understood files agree with their twins, the others are refused with one sentence."""
     rows = []
-    for case, got, places in outcomes():
+    for case, got, (same, _) in outcomes():
         if case.refused:
             refused = got.status == 2 and "\n" not in got.said
             rows.append(record(f"{case.name}: refused with a sentence", float(refused), "", at_least=1))
         else:
-            rows.append(record(f"{case.name}: same suspects", float(places), f"of {FIRST}", at_least=SAME))
+            rows.append(record(f"{case.name}: same suspects", float(same), f"of {FIRST}", at_least=SAME))
     return rows
 
 
-def markdown(found: Sequence[tuple[Case, Outcome, int]]) -> str:
+def markdown(found: Sequence[Found]) -> str:
     """The table of the documentation."""
-    lines = ["| file | what happens | same suspects | what is said |", "|---|---|---|---|"]
-    for case, got, places in found:
+    lines = ["| file | what happens | same suspects | in the same place | what is said |", "|---|---|---|---|---|"]
+    for case, got, (same, places) in found:
         said = got.said.replace("|", "\\|")
-        result = ("refused", "") if got.status else ("understood", f"{places} of {FIRST}")
-        lines.append(f"| {case.name.replace('|', chr(92) + '|')} | {result[0]} | {result[1]} | {said} |")
+        result = "refused | |" if got.status else f"understood | {same} of {FIRST} | {places} of {FIRST}"
+        lines.append(f"| {case.name} | {result} | {said} |")
     return "\n".join(lines) + "\n"

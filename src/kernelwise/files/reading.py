@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..memory import require
 from ..supervision import Pairs
 from ..tables.columns import Table
-from ..tables.kinds import Kind
+from ..tables.kinds import Kind, is_number
 from .arrays import read_matrix_market, read_npy, read_npz, read_svmlight
 from .delimited import STANDARD_INPUT, decode, find_delimiter, is_header, read_bytes, read_delimited, records
 from .errors import FileError, choices, place, reading_a_table
@@ -234,7 +234,8 @@ def meanings(words: Collection[str], source: str, same: str | None = None) -> di
     known = {same.casefold(): 1} if same is not None else known
     if len(folded) == 2 and len(known) == 1:
         other = next(word for word in folded if word not in known)
-        known[other] = -next(iter(known.values()))
+        if not is_number(other) or same is not None:  # a weight such as 0.5 is no answer
+            known[other] = -next(iter(known.values()))
     if len(folded) == 2 and not known:
         raise FileError(
             f"{source} has the answers {folded[0]!r} and {folded[1]!r}; say which of them means that the two are the"

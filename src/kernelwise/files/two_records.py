@@ -95,7 +95,9 @@ def read_two_records(path: Path, *, answer: str | None = None, same: str | None 
             " name_2; name the columns so, or give a file of records and a file of pairs"
         )
     taken = {name for _, *both in columns for name in both}
-    answer = answer or _answer(table, [name for name in table.names if name not in taken])
+    if answer is None:
+        answer = _answer(table, [name for name in table.names if name not in taken])
+        table = read_table(path, as_written=[answer])  # the words of the answers, though they may look like numbers
     compared = [parts for parts in columns if not _is_id(parts[0]) and answer not in parts] or columns
     cells = {name: (table[left].labels(), table[right].labels()) for name, left, right in columns}
     ids = next((name for name, *_ in columns if _is_id(name)), None)
