@@ -56,7 +56,7 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-    probabilities_ : ndarray of shape (n_samples, n_clusters_)
+    probabilities_ : ndarray of shape (n_samples, n_clusters)
         Probabilities of the classes, by features and pairs.
     n_clusters_ : int
     noise_ : PairNoise
@@ -174,7 +174,7 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_clusters_)
+        ndarray of shape (n_samples, n_clusters)
         """
         check_is_fitted(self)
         if self._predictor is None:
