@@ -34,8 +34,11 @@ def read_parquet(path: Path, *, as_written: Collection[str] = ()) -> Table:
 
 
 def _habits(path: Path, content: Any) -> Habits:
-    with _reading(f"{path}"):
-        return habits_of(_cells(column.slice(0, CELLS_FOR_HABITS)) for column in content.columns)
+    shown = []
+    for name, column in zip(content.column_names, content.columns, strict=True):
+        with _reading(f"{path}, column {name!r}"):
+            shown.append(_cells(column.slice(0, CELLS_FOR_HABITS)))
+    return habits_of(shown)
 
 
 def load_parquet(path: Path) -> Any:

@@ -54,8 +54,8 @@ def read_labels(y: Any) -> Any:
         cells = np.asarray(y).ravel()
         if isinstance(y, np.ndarray):
             warnings.warn(
-                f"A column-vector y was passed: the labels have shape {shape}, and (n_samples,) is expected; its only "
-                "column is taken. Give y.ravel()",
+                f"A column-vector y was passed when a 1d array was expected: its shape is {shape}, and its only column "
+                "is taken; give y.ravel()",
                 DataConversionWarning,
                 stacklevel=4,
             )
