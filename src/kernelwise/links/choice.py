@@ -169,10 +169,17 @@ def gather_evidence(
 
 
 def settle(
-    finalists: Sequence[Candidate], steps: Sequence[Array], walks: Array | None, links: Any, n_clusters: int, **how: Any
+    finalists: Sequence[Candidate],
+    steps: Sequence[Array],
+    walks: Array | None,
+    links: Any,
+    n_clusters: int,
+    *,
+    embedding_dim: int,
+    n_init: int,
+    rng: Any,
 ) -> tuple[Clusters, dict[str, float]]:
     """The clusters with the most bits of features and links, where all data find and judge, and all bits."""
-    embedding_dim, n_init, rng = how["embedding_dim"], how["n_init"], how["rng"]
     sample = sampled(len(steps[0]), n_clusters, rng)
     judge = FeatureJudge(steps[0][sample])
     counted = upper_links(links).at_most(MOST_COUNTED, rng)
