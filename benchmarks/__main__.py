@@ -35,6 +35,7 @@ BENCHMARKS = (
     "noisy_known_pairs",
     "pair_audit",
     "noisy_pairs_clusters",
+    "noisy_pairs_scale",
     "pairs_real",
     "label_speed",
     "run_times",
