@@ -15,14 +15,13 @@ from ..checks import check_choice, check_count, check_ends, is_number
 from ..cluster.labelled_pairs import pairs_in_memory
 from ..kernels.precomputed import is_precomputed
 from ..memory import require
-from ..pairs.audit.wrong_pairs import audit_pairs
 from ..pairs.noisy_clustering import NoisyPairClustering
 from ..rows import for_users, in_memory, is_dask
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_new, read_similarity
 from .block_completion import is_contradictory
-from .class_model import classes_if_better, share_of_wrong
+from .class_model import audit_by_classes, classes_predict_better, fit_classes
 from .components import Calibration, candidates, check_components, choose_components
 from .core_fit import METHODS, CoreFitter, FittedCore, warn_of_doubtful_core
 from .known_block import KnownBlock, known_block
@@ -241,7 +240,8 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         counts = candidates(self.n_components, len(block.index), similarity.n_samples)
         basis = leading_basis(similarity, max(counts), normalize=self.normalize, tol=self.eigen_tol, random_state=rng)
         labelled = basis.rows(block.index)
-        self.noise_rate_ = self._find_noise(basis, labelled, known, rng)
+        classes = self._fit_classes(basis, labelled, known, rng) if self.noise_rate == "auto" else None
+        self.noise_rate_ = self._noise(classes)
         exact = self.method != "direct" and not (self.penalty or self.noise_rate_)
         if exact and is_contradictory(block):  # said before the work, which can take long for such pairs
             warnings.warn(
@@ -256,9 +256,11 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         chosen, completion = basis.leading(count), fitter.complete(block, rng)
         core = fitter.fit(labelled[:, :count], block, completion, rng)
         self._keep(chosen, block, completion, core)
-        self.class_model_ = self._classes(chosen, known, fitter, rng)
-        if self.class_model_ is not None:
-            self._answer_by_classes(self.class_model_)
+        self.class_model_ = None
+        if classes is not None and in_memory(basis.vectors):
+            core_factor = partial(_core_factor, fitter, chosen, rng)
+            if classes_predict_better(classes, known, core_factor, rng):
+                self._answer_by_classes(classes, basis)
         warn_of_doubtful_core(core, self.coherence_)
         if self.calibration_ is None:
             scores = sample_product(core.labelled_rows, core.labelled_rows, block.rows, block.cols)
@@ -325,40 +327,33 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         ndarray of shape (n_new, r), or a Dask array where X is one
         """
         check_is_fitted(self)
-        rows = self._extended.extend(read_new(self, X))
+        new = read_new(self, X)
         if self.class_model_ is not None:
-            return self.class_model_.predict_proba(rows * self._extended.scales)
-        return rows @ self._root
+            return self.class_model_.predict_proba(self._class_basis.extend(new) * self._class_basis.scales)
+        return self._extended.extend(new) @ self._root
 
-    def _classes(
-        self, basis: ExtendedBasis, known: Pairs, fitter: CoreFitter, rng: np.random.RandomState
-    ) -> NoisyPairClustering | None:
-        """The class model, if the noise is unknown, the basis is in memory, and held-out pairs speak for classes."""
-        if self.noise_rate != "auto" or not in_memory(basis.vectors):
-            return None
-
-        def core_factor(pairs: Pairs) -> Array:
-            block = known_block(pairs)
-            fitted = fitter.fit(basis.rows(block.index), block, fitter.complete(block, rng), rng)
-            return fitted.factor(basis.vectors, block.index)
-
-        coordinates = basis.vectors * basis.scales
-        return classes_if_better(coordinates, known, core_factor, random_state=rng)
-
-    def _answer_by_classes(self, classes: NoisyPairClustering) -> None:
-        self.factor_ = classes.probabilities_
-        self._n_features_out = self.factor_.shape[1]
-        self.calibration_ = Calibration(np.array([0.0, 1.0]), np.array([0.0, 1.0]))  # scores are probabilities
-
-    def _find_noise(self, basis: ExtendedBasis, labelled: Array, known: Pairs, rng: np.random.RandomState) -> float:
-        """The share of wrong pairs among the known pairs: as given, or by an audit of the pairs within the basis."""
-        if self.noise_rate != "auto":
-            return 0.0 if self.noise_rate is None else float(self.noise_rate)
+    def _fit_classes(
+        self, basis: ExtendedBasis, labelled: Array, known: Pairs, rng: np.random.RandomState
+    ) -> NoisyPairClustering:
+        """The model of classes in the coordinates of the whole basis; on a cluster, of the labelled samples alone."""
         rows = basis.vectors
         if not in_memory(rows):  # samples without known pairs change nothing but the number of samples
             rows, known = labelled, known.restrict(np.unique(np.concatenate([known.rows, known.cols])))
-        self.audit_ = audit_pairs(rows * basis.scales, known, kind="classes", random_state=rng)
-        return min(share_of_wrong(self.audit_, known), MOST_NOISE)
+        return fit_classes(rows * basis.scales, known, rng)
+
+    def _noise(self, classes: NoisyPairClustering | None) -> float:
+        """The share of wrong pairs among the known pairs: as given, or as the model of classes expects."""
+        if classes is None:
+            return 0.0 if self.noise_rate is None else float(self.noise_rate)
+        self.audit_ = audit_by_classes(classes)
+        wrong = np.average(1.0 - self.audit_.quality, weights=self.audit_.pairs.weights)
+        return min(float(wrong), MOST_NOISE)
+
+    def _answer_by_classes(self, classes: NoisyPairClustering, basis: ExtendedBasis) -> None:
+        self.class_model_, self._class_basis = classes, basis
+        self.factor_ = classes.probabilities_
+        self._n_features_out = self.factor_.shape[1]
+        self.calibration_ = Calibration(np.array([0.0, 1.0]), np.array([0.0, 1.0]))  # scores are probabilities
 
     def _keep(self, basis: ExtendedBasis, block: KnownBlock, completion: Any, core: FittedCore) -> None:
         self.core_, self.factor_ = core.root @ core.root.T, core.factor(basis.vectors, block.index)
@@ -393,3 +388,10 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = is_precomputed(self.kernels)
         return tags
+
+
+def _core_factor(fitter: CoreFitter, basis: ExtendedBasis, rng: np.random.RandomState, pairs: Pairs) -> Any:
+    """The factor of all samples, by a core that is fitted to some pairs."""
+    block = known_block(pairs)
+    fitted = fitter.fit(basis.rows(block.index), block, fitter.complete(block, rng), rng)
+    return fitted.factor(basis.vectors, block.index)

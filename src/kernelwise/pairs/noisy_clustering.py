@@ -49,8 +49,9 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
     kernels : kernel, family of kernels, sequence of both, or None, default=None
         What the classifier sees. None: a linear kernel and two Gaussian kernels of the standardised columns. Words
         (sparse rows, or rows that are mostly zero) are weighted by tf-idf and reduced to 200 coordinates first.
-    metric : {"features", "precomputed"}, default="features"
-        "precomputed": X is a symmetric similarity, (n, n) in ``fit`` and (n_new, n) in ``predict``.
+    metric : {"features", "coordinates", "precomputed"}, default="features"
+        "coordinates": the scales of the columns mean something, as in an embedding, so that columns are not
+        standardised. "precomputed": X is a symmetric similarity, (n, n) in ``fit`` and (n_new, n) in ``predict``.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -67,6 +68,8 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         "flipped_positive" and "flipped_negative".
     pair_quality_ : ndarray of shape (n_pairs,)
         The chance that the label of each given pair is right.
+    held_out_probabilities_ : ndarray of shape (n_pairs,)
+        The chance that the samples of each given pair share a class, by a fit to other pairs only.
     pairs_ : Pairs or None
         The given pairs, or the pairs made from y.
     pairs_help_ : bool
@@ -107,7 +110,7 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         n_clusters: int | Literal["auto"] = "auto",
         *,
         kernels: Any = None,
-        metric: Literal["features", "precomputed"] = "features",
+        metric: Literal["features", "coordinates", "precomputed"] = "features",
         random_state: Any = None,
     ):
         self.n_clusters = n_clusters
@@ -136,7 +139,7 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        check_choice("metric", self.metric, ("features", "precomputed"))
+        check_choice("metric", self.metric, ("features", "coordinates", "precomputed"))
         if self.n_clusters != "auto":
             check_count("n_clusters", self.n_clusters)
         rng = check_random_state(self.random_state)
@@ -259,7 +262,9 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
             self._predictor = self._features.predictor(sharpened(fit.belief), fit.told)
         del self._features  # the decomposition is as large as the data, and new samples do not need it
         self.pair_quality_, self.noise_, self.noise_intervals_ = np.zeros(0), None, {}
+        self.held_out_probabilities_ = np.zeros(0)
         if self.pairs_ is not None:
+            self.held_out_probabilities_ = found.held_same[found.best][index[: len(self.pairs_)]]
             quality = quality_of(same[index], used)
             self.pair_quality_ = quality[: len(self.pairs_)]
             self.noise_ = noise_of(quality, used)

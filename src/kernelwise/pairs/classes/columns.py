@@ -1,9 +1,11 @@
 """From the samples as given to dense columns of comparable size, for the samples of ``fit`` and for new samples.
 
 Dense columns are standardised. Words (sparse rows, or dense rows that are mostly zero) become leading coordinates of
-their tf-idf. A similarity becomes its leading eigenvectors, scaled by the roots of their eigenvalues.
+their tf-idf. A similarity becomes its leading eigenvectors, scaled by the roots of their eigenvalues. Coordinates, of
+which the scales mean something, stay as they are.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +19,7 @@ from ...samples import power_of_two
 from ...spectral import spectral_basis
 
 Array = NDArray[np.float64]
+Columns = Callable[[Any], Array]
 
 #: Non-negative dense data with at most this fraction of non-zero entries is treated as words.
 DENSEST_WORDS = 0.2
@@ -75,8 +78,15 @@ class SimilarityColumns:
         return np.asarray(similarity @ self.projection)
 
 
-def fit_columns(X: Any, metric: str, rng: np.random.RandomState) -> StandardColumns | WordColumns | SimilarityColumns:
-    """Choose and fit the columns for samples or for a similarity."""
+def as_they_are(X: Any) -> Array:
+    """Return the coordinates themselves as a dense array."""
+    return X.toarray() if sp.issparse(X) else X
+
+
+def fit_columns(X: Any, metric: str, rng: np.random.RandomState) -> Columns:
+    """Choose and fit the columns for samples, for coordinates or for a similarity."""
+    if metric == "coordinates":
+        return as_they_are
     if metric == "precomputed":
         return SimilarityColumns.fit(X, rng)
     entries = X.data if sp.issparse(X) else X
