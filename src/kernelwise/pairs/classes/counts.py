@@ -1,7 +1,8 @@
 """The number of classes: the fewest that tell the labels, each left out, as well as the best number.
 
-Every number of classes gets a few short runs. A number is *likely* if its fit tells the labels as well as the best fit
-up to some standard errors. The fewest of the likely classes are the number that is reported, and an average over the
+Every number of classes gets a few short runs. Then, from the largest number down, the classes of the next larger number
+are merged: this mends runs that took two classes for one and split another class, and it costs little. A number is
+*likely* if its fit tells the labels as well as the best fit up to some standard errors. The fewest of the likely classes are the number that is reported, and an average over the
 likely fits is a better judge of single pairs than any one of them.
 """
 
@@ -13,7 +14,7 @@ from sklearn.metrics import silhouette_score
 
 from .evidence import PairEvidence
 from .features import ClassFeatures, NoFeatures
-from .search import ClassFit, ClassSearch, Recipe
+from .search import N_SHORT, ClassFit, ClassSearch, Recipe, merged
 
 Array = NDArray[np.float64]
 
@@ -50,7 +51,21 @@ def fits_by_count(
         totals = [float(fit.log_chance.sum()) for fit in fits]
         if len(totals) - 1 - int(np.argmax(totals)) >= ENOUGH:
             break
-    return fits
+    return _improved_by_merging(fits, columns, features, seed)
+
+
+def _improved_by_merging(
+    fits: list[ClassFit], columns: Array | None, features: ClassFeatures | NoFeatures, seed: int
+) -> list[ClassFit]:
+    """The fits, or where this is better, what the classes of the next larger number give if some are merged."""
+    finest, *coarser = fits[::-1]
+    better = [finest]
+    for fit in coarser:
+        count = fit.belief.shape[1]
+        search = ClassSearch(columns, features, fit.evidence, count, seed)
+        from_finer = search.settle(merged(better[-1], count), N_SHORT)
+        better.append(max(fit, from_finer, key=ClassFit.bold))
+    return better[::-1]
 
 
 def likely_fits(fits: list[ClassFit], margin: float = MARGIN) -> list[ClassFit]:

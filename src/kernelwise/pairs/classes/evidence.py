@@ -46,8 +46,8 @@ LEAST_RATE = 0.005
 EXTRA_WRONG, EXTRA_RIGHT = 1.0, 3.0
 #: The share of the old message in the new one: undamped messages can oscillate.
 DAMPING = 0.5
-#: Messages of more pairs are kept in single precision.
-MANY_PAIRS = 200_000
+#: Messages of more pairs are kept in single precision, of which processors compute logarithms several times as fast.
+MANY_PAIRS = 5_000
 #: Log-odds of one pair are cut here. A verdict of a person who checked a pair has these log-odds.
 LARGEST_ODDS, VERDICT_ODDS = 30.0, 10.0
 
@@ -123,13 +123,13 @@ class PairEvidence:
         half = self.n_pairs
         messages = messages.astype(self.dtype, copy=False)
         for _ in range(n_steps):
-            told = np.log1p(excess * messages)
+            told = _log_ratios(excess, messages)
             # What a sample tells along a pair leaves out what the sample was told along this pair.
             cavity = (prior + self.gather @ told).astype(self.dtype, copy=False)[self.sources]
             cavity[:half] -= told[half:]
             cavity[half:] -= told[:half]
             messages = DAMPING * messages + (1.0 - DAMPING) * row_softmax(cavity)
-        return row_softmax(prior + self.gather @ np.log1p(excess * messages)), messages
+        return row_softmax(prior + self.gather @ _log_ratios(excess, messages)), messages
 
     def apart(self, messages: Array) -> Array:
         """Pr(one class) of every distinct pair, without its own labels."""
@@ -162,13 +162,29 @@ class PairEvidence:
         return float(between.sum() + logsumexp(logs, axis=1).sum() - np.log1p(excess * apart).sum())
 
 
+def _log_ratios(excess: Array, messages: Array) -> Array:
+    """How much likelier the labels of a pair are if its sample is of each class: ``log(1 + excess * messages)``.
+
+    The least odds exp(-30) are lost in single precision, so that zeros are raised to the least positive number.
+    """
+    ratios = excess * messages
+    if ratios.dtype == np.float64:
+        return np.log1p(ratios, out=ratios)
+    ratios += 1.0
+    np.maximum(ratios, np.finfo(ratios.dtype).tiny, out=ratios)
+    return np.log(ratios, out=ratios)
+
+
 def row_softmax(logs: Array) -> Array:
     """Probabilities that are proportional to the exponentials of each row; ``logs`` is overwritten.
 
     >>> row_softmax(np.array([[0.0, 0.0], [1000.0, 0.0]])).tolist()
     [[0.5, 0.5], [1.0, 0.0]]
     """
-    logs -= logs.max(axis=1, keepdims=True)
+    top = logs[:, 0].copy()
+    for column in logs.T[1:]:  # several times as fast as a maximum over short rows
+        np.maximum(top, column, out=top)
+    logs -= top[:, None]
     np.exp(logs, out=logs)
     logs /= logs.sum(axis=1, keepdims=True)
     return logs

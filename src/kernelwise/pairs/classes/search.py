@@ -156,8 +156,15 @@ class Found:
 
     @cached_property
     def best(self) -> int:
-        """The position of the chosen candidate: classes from pairs have to tell more by a margin."""
-        best = int(self.held_out.sum(axis=1).argmax())
+        """The position of the chosen candidate: classes from pairs have to tell more by a margin.
+
+        Among classes from pairs two sums count alike. What is told of held-out pairs speaks of the recipe, since its
+        runs without these pairs may end elsewhere. What is told of each label without this label speaks of the fit.
+        """
+        told = self.held_out.sum(axis=1) + [float(fit.log_chance.sum()) for fit in self.candidates]
+        shaped = [j for j, fit in enumerate(self.candidates) if not fit.recipe.frozen]
+        best = max(shaped, key=told.__getitem__, default=self.best_alone)
+        assert best is not None  # there is a candidate
         if self.best_alone is None:
             return best
         gain = self.held_out[best] - self.held_out[self.best_alone]
@@ -321,7 +328,7 @@ def merged(fit: ClassFit, n_classes: int) -> ClassFit:
     """Merge classes, two at a time, where the labels between them speak most for one class."""
     evidence, (split, joined) = fit.evidence, fit.rates
     speaks = evidence.plus * np.log((1.0 - split) / joined) + evidence.minus * np.log(split / (1.0 - joined))
-    belief, messages = fit.belief, fit.messages
+    belief, messages = fit.belief.copy(), fit.messages.copy()
     gain = belief[evidence.rows].T @ (speaks[:, None] * belief[evidence.cols])
     gain = gain + gain.T
     np.fill_diagonal(gain, -np.inf)
