@@ -9,8 +9,9 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import normalize
+from sklearn.preprocessing import StandardScaler, normalize
 
 from kernelwise import PairCompleter, Pairs
 from kernelwise.completion.block_completion import complete_block, is_contradictory
@@ -614,10 +615,44 @@ def test_a_class_model_answers_where_it_explains_wrong_pairs_better(rng):
     new = Gaussian(width=2.0)(X[:5] + 0.01, X)
     placed = auto.transform(new)
     assert placed.shape == (5, auto.factor_.shape[1])
-    np.testing.assert_array_equal(
-        placed.argmax(axis=1),
-        auto.class_model_.predict_proba(auto.basis_[:5] * np.sqrt(auto.eigenvalues_)).argmax(axis=1),
-    )
+    np.testing.assert_array_equal(placed.argmax(axis=1), auto.factor_[:5].argmax(axis=1))
+
+
+def test_all_figures_of_unknown_noise_come_from_one_posterior(rng):
+    S, _, y, known = overlapping_classes(rng)
+    flipped = known.flip(0.2, random_state=1)
+    model = PairCompleter("auto", noise_rate="auto", random_state=0).fit(S, pairs=flipped)
+    classes = model.class_model_
+    assert model.noise_rate_ == pytest.approx(float(1.0 - model.audit_.quality.mean()))
+    np.testing.assert_array_equal(model.audit_.quality, classes.pair_quality_)
+    assert model.audit_.noise == classes.noise_
+    assert model.audit_.diagnostic["n_classes"] == [classes.n_clusters_] == [3]
+    wrong = flipped.labels != flipped.true_labels(y)
+    assert wrong[model.audit_.order[: wrong.sum()]].mean() > 0.8
+
+
+def test_classes_see_more_eigenvectors_than_suit_the_core():
+    """Ten digits are not in the few eigenvectors that three noisy pairs per sample let a core have."""
+    digits = load_digits()
+    chosen = np.random.RandomState(0).permutation(len(digits.target))[:400]
+    X, y = StandardScaler().fit_transform(digits.data[chosen]), digits.target[chosen]
+    known = Pairs.from_labels(y, n_pairs=4000, random_state=0).flip(0.2, random_state=0)
+    model = PairCompleter([5, 60], noise_rate="auto", random_state=0).fit(Gaussian(width=6.0)(X), pairs=known)
+    assert model.n_components_ == 5
+    assert model.class_model_.n_features_in_ == 60
+    assert balanced_accuracy(model, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        (Pairs([0, 1], [1, 2], [1, -1], n_samples=200), "at least 10 known pairs"),
+        (Pairs(np.arange(20), np.arange(1, 21), -np.ones(20, dtype=int), n_samples=200), "all known pairs are negative"),
+    ],
+)
+def test_unknown_noise_needs_pairs_that_judge_each_other(blocks, known, words):
+    with pytest.raises(ValueError, match=words):
+        PairCompleter(1, noise_rate="auto").fit(blocks[0], pairs=known)
 
 
 def test_the_core_answers_where_there_is_nothing_to_gain(blocks):

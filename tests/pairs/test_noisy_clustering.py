@@ -13,10 +13,10 @@ from sklearn.preprocessing import StandardScaler
 from kernelwise import NoisyPairClustering, Pairs
 from kernelwise.kernels import Gaussian
 from kernelwise.metrics import clustering_accuracy
-from kernelwise.pairs.classes.counts import fits_by_count, likely_fits
+from kernelwise.pairs.classes.counts import RECIPES, fits_by_count, improved_by_merging, likely_fits
 from kernelwise.pairs.classes.evidence import PairEvidence, Rates, informative
 from kernelwise.pairs.classes.features import ClassFeatures
-from kernelwise.pairs.classes.search import ClassFit, Recipe, merged
+from kernelwise.pairs.classes.search import ClassFit, ClassSearch, Recipe, merged
 from kernelwise.pairs.one_kind import with_both_kinds
 
 
@@ -97,6 +97,36 @@ def test_merging_joins_the_classes_that_the_labels_join():
     np.testing.assert_array_equal(fit.belief.argmax(axis=1)[[0, 2]], fit.belief.argmax(axis=1)[[1, 3]])
     assert fit.belief[0].argmax() == fit.belief[2].argmax() != fit.belief[4].argmax()
     np.testing.assert_allclose(fit.belief.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(belief, np.eye(3)[y])  # the fit that was merged is as before
+
+
+def test_messages_in_single_precision_tell_the_same(rng, monkeypatch):
+    y = rng.integers(0, 4, 60)
+    pairs = flipped(y, 8, 0.2) + Pairs([0, 1], [1, 2], [-1, 1], n_samples=60, weights=[40.0, 40.0])  # the largest odds
+    prior = np.log(rng.dirichlet(np.ones(4), 60))
+    single, double = (_beliefs(pairs, prior, many, monkeypatch) for many in (0, 10**9))
+    assert np.isfinite(single).all()
+    np.testing.assert_allclose(single, double, atol=1e-5)
+
+
+def _beliefs(pairs, prior, many_pairs, monkeypatch):
+    monkeypatch.setattr("kernelwise.pairs.classes.evidence.MANY_PAIRS", many_pairs)
+    evidence, _ = PairEvidence.of_pairs(pairs)
+    return evidence.propagate(prior, np.exp(prior)[evidence.sources], Rates(0.2, 0.2), 10)[0]
+
+
+def test_merging_never_makes_a_fit_worse(wine):
+    X, y = wine
+    columns = StandardScaler().fit_transform(X)
+    features = ClassFeatures.of_kernels(columns, None, np.random.RandomState(0))
+    evidence, _ = PairEvidence.of_pairs(flipped(y, 3, 0.2))
+    runs = [
+        max(ClassSearch(columns, features, evidence, count, 0).short_runs(RECIPES), key=ClassFit.bold)
+        for count in (2, 4)
+    ]
+    better = {fit.belief.shape[1]: fit for fit in improved_by_merging(runs, columns, features, 0)}
+    assert sorted(better) == [2, 3, 4]  # every number between, too
+    assert all(better[run.belief.shape[1]].bold() >= run.bold() for run in runs)
 
 
 # ------------------------------------------------------------------------------------------------ the estimator
@@ -204,6 +234,27 @@ def test_similarity_kernels_words_and_labels_are_understood(wine):
     words = sp.random_array((60, 40), density=0.1, rng=np.random.default_rng(0), format="csr")
     model = NoisyPairClustering(2, random_state=0).fit(words, pairs=flipped(np.arange(60) % 2, 8, 0.0))
     assert clustering_accuracy(np.arange(60) % 2, model.labels_) > 0.9
+
+
+def test_coordinates_keep_their_scales(rng):
+    y = np.repeat([0, 1, 2], 40)
+    noise = 0.02 * rng.normal(size=(120, 40))  # small, but as large as the classes once columns are standardised
+    X = np.hstack([np.eye(3)[y] + 0.2 * rng.normal(size=(120, 3)), noise])
+    pairs = flipped(y, 1, 0.2)
+    kept = NoisyPairClustering(3, metric="coordinates", random_state=0).fit(X, pairs=pairs)
+    assert clustering_accuracy(y, kept.labels_) == 1.0
+    doubled = NoisyPairClustering(3, metric="coordinates", random_state=0).fit(2.0 * X, pairs=pairs)
+    np.testing.assert_allclose(doubled.probabilities_, kept.probabilities_, atol=1e-6)
+
+
+def test_held_out_chances_do_not_know_their_own_label(rng):
+    # Nothing tells these labels but themselves: features and labels are random.
+    X, y = rng.normal(size=(100, 3)), rng.integers(0, 2, 100)
+    pairs = Pairs.from_labels(y, n_pairs=50, random_state=0).flip(0.5, random_state=0)
+    model = NoisyPairClustering(2, random_state=0).fit(X, pairs=pairs)
+    right = (model.held_out_probabilities_ >= 0.5) == (pairs.labels > 0)
+    assert model.held_out_probabilities_.shape == (50,)
+    assert right.mean() < 0.75
 
 
 def test_new_samples_get_the_classes_of_their_like(wine):

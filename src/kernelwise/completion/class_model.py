@@ -4,9 +4,9 @@ The core of TPCMC is linear in the known pairs, so that wrong pairs move it in p
 classes (:class:`~kernelwise.NoisyPairClustering`) weighs every pair against the features and against the other pairs,
 and tells which of them are wrong. One such model is fitted, and all figures come from it: the share of wrong pairs that
 corrects the core, the audit of the pairs, and the classes. Its features are the rows of the basis, scaled by the roots
-of the eigenvalues: the inner products of these rows are the similarity. All eigenvectors that were computed are used,
-also if the core is best with fewer of them: the core has a coefficient for every two eigenvectors, whereas the scales
-of the rows tell the class model which of them matter.
+of the eigenvalues: the inner products of these rows are the similarity. Up to 100 eigenvectors are used, as in
+``NoisyPairClustering(metric="precomputed")``, also if the core is best with fewer of them: the core has a coefficient
+for every two eigenvectors, whereas the scales of the rows tell the class model which eigenvectors matter.
 
 The probabilities :math:`R` (n x K) of the classes give the label matrix :math:`Z' = R R^\top`, which has the form
 :math:`F F^\top` of TPCMC. But a similarity need not have classes that such a model finds. So the core and the classes
@@ -30,6 +30,8 @@ __all__ = ["audit_by_classes", "classes_predict_better", "fit_classes"]
 
 Array = NDArray[np.float64]
 
+#: The number of eigenvectors, at most, that the class model sees.
+MOST_COORDINATES = 100
 #: The core is fitted without one part of the known pairs after another.
 FOLDS = 4
 #: Fewer pairs cannot judge each other, and with fewer pairs than ENOUGH the core is kept.

@@ -21,7 +21,7 @@ from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_new, read_similarity
 from .block_completion import is_contradictory
-from .class_model import audit_by_classes, classes_predict_better, fit_classes
+from .class_model import MOST_COORDINATES, audit_by_classes, classes_predict_better, fit_classes
 from .components import Calibration, candidates, check_components, choose_components
 from .core_fit import METHODS, CoreFitter, FittedCore, warn_of_doubtful_core
 from .known_block import KnownBlock, known_block
@@ -73,12 +73,12 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     normalize : {"none", "symmetric"}, default="none"
         Use the eigenvectors of S, as in the paper, or of :math:`D^{-1/2} S D^{-1/2}`, which suits neighbour graphs.
     noise_rate : float, "auto" or None, default=None
-        Fraction of the known pairs that is wrong, below 1/2. "auto": :func:`~kernelwise.audit_pairs` estimates the
-        fraction in the basis, without any labels. Values are then corrected, :math:`(z - e) / (1 - 2 e)`, and the fit
-        is not exact but penalised according to the variance of the flips. With "auto", a model of classes
-        (:class:`~kernelwise.NoisyPairClustering`) answers instead of the core, if it predicts held-out pairs better;
-        ``class_model_`` says so (see :mod:`kernelwise.completion.class_model`). This takes far longer than a fit with
-        a given fraction.
+        Fraction of the known pairs that is wrong, below 1/2. Values are then corrected,
+        :math:`(z - e) / (1 - 2 e)`, and the fit is not exact but penalised according to the variance of the flips.
+        "auto": a model of classes (:class:`~kernelwise.NoisyPairClustering`) in the coordinates of the basis estimates
+        the fraction; at least ten known pairs are needed. The same model answers instead of the core, if it predicts
+        held-out pairs better; ``class_model_`` says so (see :mod:`kernelwise.completion.class_model`). "auto" takes
+        far longer than a given fraction.
     penalty : float or None, default=None
         c of the direct fit, or of the penalised completion. None: c follows from the noise that is given or found.
     refine : bool, default=True
@@ -126,7 +126,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         c as used; 0 for an exact completion.
     noise_rate_ : float
     audit_ : PairAudit
-        With ``noise_rate="auto"`` only.
+        With ``noise_rate="auto"`` only: what the model of classes says of the known pairs, also if the core answers.
     calibration_ : scores and probabilities
         Points of the increasing function from scores to probabilities.
     component_errors_ : dict
@@ -240,7 +240,8 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         counts = candidates(self.n_components, len(block.index), similarity.n_samples)
         basis = leading_basis(similarity, max(counts), normalize=self.normalize, tol=self.eigen_tol, random_state=rng)
         labelled = basis.rows(block.index)
-        classes = self._fit_classes(basis, labelled, known, rng) if self.noise_rate == "auto" else None
+        wide = basis.leading(MOST_COORDINATES)
+        classes = self._fit_classes(wide, labelled, known, rng) if self.noise_rate == "auto" else None
         self.noise_rate_ = self._noise(classes)
         exact = self.method != "direct" and not (self.penalty or self.noise_rate_)
         if exact and is_contradictory(block):  # said before the work, which can take long for such pairs
@@ -260,7 +261,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if classes is not None and in_memory(basis.vectors):
             core_factor = partial(_core_factor, fitter, chosen, rng)
             if classes_predict_better(classes, known, core_factor, rng):
-                self._answer_by_classes(classes, basis)
+                self._answer_by_classes(classes, wide)
         warn_of_doubtful_core(core, self.coherence_)
         if self.calibration_ is None:
             scores = sample_product(core.labelled_rows, core.labelled_rows, block.rows, block.cols)
@@ -335,10 +336,11 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _fit_classes(
         self, basis: ExtendedBasis, labelled: Array, known: Pairs, rng: np.random.RandomState
     ) -> NoisyPairClustering:
-        """The model of classes in the coordinates of the whole basis; on a cluster, of the labelled samples alone."""
+        """The model of classes in the coordinates of the basis; on a cluster, of the labelled samples alone."""
         rows = basis.vectors
         if not in_memory(rows):  # samples without known pairs change nothing but the number of samples
-            rows, known = labelled, known.restrict(np.unique(np.concatenate([known.rows, known.cols])))
+            rows = labelled[:, : len(basis.values)]
+            known = known.restrict(np.unique(np.concatenate([known.rows, known.cols])))
         return fit_classes(rows * basis.scales, known, rng)
 
     def _noise(self, classes: NoisyPairClustering | None) -> float:

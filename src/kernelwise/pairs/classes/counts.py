@@ -1,9 +1,10 @@
 """The number of classes: the fewest that tell the labels, each left out, as well as the best number.
 
-Every number of classes gets a few short runs. Then, from the largest number down, the classes of the next larger number
-are merged: this mends runs that took two classes for one and split another class, and it costs little. A number is
-*likely* if its fit tells the labels as well as the best fit up to some standard errors. The fewest of the likely classes are the number that is reported, and an average over the
-likely fits is a better judge of single pairs than any one of them.
+Numbers of classes get a few short runs each. Then, from the largest number down, two classes of the best fit are merged
+at a time: this mends runs that took two classes for one and split another class, and it costs little. A number is
+*likely* if its fit tells the labels as well as the best fit up to some standard errors. The fewest of the likely classes
+are the number that is reported, and an average over the likely fits is a better judge of single pairs than any one of
+them.
 """
 
 from collections.abc import Iterator
@@ -42,7 +43,7 @@ def numbers_of_classes(n_samples: int) -> Iterator[int]:
 def fits_by_count(
     columns: Array | None, features: ClassFeatures | NoFeatures, evidence: PairEvidence, seed: int
 ) -> list[ClassFit]:
-    """The best fit of every number of classes that was tried, fewest classes first."""
+    """The best fit of every number of classes up to the largest that was tried, fewest classes first."""
     fits: list[ClassFit] = []
     for count in numbers_of_classes(evidence.n_samples):
         search = ClassSearch(columns, features, evidence, count, seed)
@@ -51,21 +52,20 @@ def fits_by_count(
         totals = [float(fit.log_chance.sum()) for fit in fits]
         if len(totals) - 1 - int(np.argmax(totals)) >= ENOUGH:
             break
-    return _improved_by_merging(fits, columns, features, seed)
+    return improved_by_merging(fits, columns, features, seed)
 
 
-def _improved_by_merging(
+def improved_by_merging(
     fits: list[ClassFit], columns: Array | None, features: ClassFeatures | NoFeatures, seed: int
 ) -> list[ClassFit]:
-    """The fits, or where this is better, what the classes of the next larger number give if some are merged."""
-    finest, *coarser = fits[::-1]
-    better = [finest]
-    for fit in coarser:
-        count = fit.belief.shape[1]
-        search = ClassSearch(columns, features, fit.evidence, count, seed)
-        from_finer = search.settle(merged(better[-1], count), N_SHORT)
-        better.append(max(fit, from_finer, key=ClassFit.bold))
-    return better[::-1]
+    """The best fit of every number: one of these, or the fit of the next larger number with two classes merged."""
+    by_count = {fit.belief.shape[1]: fit for fit in fits}
+    finest = max(by_count)
+    for count in range(finest - 1, 1, -1):
+        search = ClassSearch(columns, features, fits[0].evidence, count, seed)
+        from_finer = search.settle(merged(by_count[count + 1], count), N_SHORT)
+        by_count[count] = max(from_finer, by_count.get(count, from_finer), key=ClassFit.bold)
+    return [by_count[count] for count in sorted(by_count)]
 
 
 def likely_fits(fits: list[ClassFit], margin: float = MARGIN) -> list[ClassFit]:
