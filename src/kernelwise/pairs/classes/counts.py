@@ -1,10 +1,11 @@
 """The number of classes: the fewest that tell the labels, each left out, as well as the best number.
 
 Numbers of classes get a few short runs each. Then, from the largest number down, two classes of the best fit are merged
-at a time: this mends runs that took two classes for one and split another class, and it costs little. A number is
-*likely* if its fit tells the labels as well as the best fit up to some standard errors. The fewest of the likely classes
-are the number that is reported, and an average over the likely fits is a better judge of single pairs than any one of
-them.
+at a time: this mends runs that took two classes for one and split another class, and it costs little.
+
+A number is *likely* if its fit tells the labels as well as the best fit up to some standard errors. The fewest of the
+likely classes are the number that is reported, and an average over the likely fits is a better judge of single pairs
+than any one of them.
 """
 
 from collections.abc import Iterator
