@@ -81,8 +81,9 @@ def classes_predict_better(
 
 def audit_by_classes(classes: NoisyPairClustering) -> PairAudit:
     """What the model of classes says of its pairs, as an audit: the same chances, noise and intervals."""
-    known, quality = classes.pairs_, classes.pair_quality_
-    words = classes.diagnostic_
+    known, noise, quality, words = classes.pairs_, classes.noise_, classes.pair_quality_, classes.diagnostic_
+    assert known is not None  # the model was fitted to pairs
+    assert noise is not None
     diagnostic = {
         "kind": "classes",
         "reliable": words["reliable"],
@@ -92,4 +93,4 @@ def audit_by_classes(classes: NoisyPairClustering) -> PairAudit:
     names = ("prior", "precision_positive", "precision_negative")
     intervals = {name: classes.noise_intervals_[name] for name in names}
     suggested = np.where(quality >= 0.5, known.labels, -known.labels)
-    return PairAudit(known, quality, suggested, classes.noise_, intervals, diagnostic)
+    return PairAudit(known, quality, suggested, noise, intervals, diagnostic)
