@@ -4,8 +4,11 @@ Two engines have the same few operations: the calling process, and the workers o
 each block was made, so the blocks of a lost worker are made again on another worker.
 """
 
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 from uuid import uuid4
 from weakref import WeakSet
@@ -86,8 +89,9 @@ class ClusterEngine:
     def map(self, function: Function, blocks: BlockLists, **shared: Any) -> list[Handle]:
         name = f"kernelwise-{getattr(function, '__name__', 'work').strip('_')}-{uuid4().hex}"
         keys = [f"{name}-{k}" for k in range(len(blocks[0]))]
-        futures = list(self.client.map(function, *blocks, key=keys, pure=False, **shared))
-        self._futures.update(futures)
+        with interrupts_wait():  # until cancel() knows the futures
+            futures = list(self.client.map(function, *blocks, key=keys, pure=False, **shared))
+            self._futures.update(futures)
         self._sent.append(blocks)
         return futures
 
@@ -95,7 +99,7 @@ class ClusterEngine:
         parts = self.map(function, blocks, **shared)
         while len(parts) > FAN_IN:
             groups = [parts[k : k + FAN_IN] for k in range(0, len(parts), FAN_IN)]
-            parts = [self.client.submit(merge, group, pure=False) for group in groups]
+            parts = [self._submit(merge, group) for group in groups]
             self._sent.append(groups)
         return merge(self.fetch(parts))
 
@@ -105,8 +109,12 @@ class ClusterEngine:
 
     def share(self, value: Any) -> Handle:
         # The value is not scattered, because Dask cannot make a scattered value again when its worker is lost.
-        future = self.client.submit(_itself, value, pure=False)
-        self._futures.add(future)
+        return self._submit(_itself, value)
+
+    def _submit(self, function: Function, value: Any) -> Handle:
+        with interrupts_wait():
+            future = self.client.submit(function, value, pure=False)
+            self._futures.add(future)
         return future
 
     def fetch(self, handles: Sequence[Handle]) -> list[Any]:
@@ -164,6 +172,27 @@ class ClusterEngine:
 
 def _itself(value: Any) -> Any:
     return value
+
+
+@contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Let a Ctrl-C take effect only when the block is left. Python brings it to the main thread, so others do nothing.
+
+    Otherwise a Ctrl-C between the start of work on the cluster and the note of its futures would leave work that nobody
+    cancels.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    came: list[tuple[Any, Any]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if came:
+            handler(*came[0])
 
 
 Engine: TypeAlias = LocalEngine | ClusterEngine
