@@ -29,6 +29,7 @@ BENCHMARKS = (
     "pairs_peers",
     "linked_documents",
     "links_scale",
+    "cluster_links",
     "completion",
     "pair_completion",
     "wrong_known_pairs",
