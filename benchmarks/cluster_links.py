@@ -1,9 +1,10 @@
 """LinkedClustering on a cluster: a million documents with ten million links on two workers.
 
-The workers make the documents and the links, as if they read them from files. Document i is of class ``i % 10``. Ends of
-links are drawn with unequal chances, and most links stay within a class.
+The workers make the documents and the links, as if they read them from files. Document i is of class ``i % 10``. Ends
+of links are drawn with unequal chances, and most links stay within a class.
 """
 
+import itertools
 import resource
 from functools import partial
 from time import perf_counter, process_time
@@ -51,7 +52,7 @@ def fit(n: int, words: bool) -> dict[str, float]:
     import dask.dataframe as dd
 
     starts = np.linspace(0, n, CHUNKS + 1).astype(int).tolist()
-    bounds = list(zip(starts[:-1], starts[1:], strict=True))
+    bounds = list(itertools.pairwise(starts))
     with cluster_of(WORKERS, MEMORY) as client, watched(client) as seen:
         make, width = (word_counts, N_WORDS) if words else (numbers, N_COLUMNS)
         parts = [dask.delayed(make)(low, high) for low, high in bounds]
@@ -60,7 +61,9 @@ def fit(n: int, words: bool) -> dict[str, float]:
             da.from_delayed(part, (high - low, width), meta=meta)
             for part, (low, high) in zip(parts, bounds, strict=True)
         ]
-        links = dd.from_delayed([dask.delayed(links_between)(n, k) for k in range(CHUNKS)], meta=links_between(10, 0, 1))
+        links = dd.from_delayed(
+            [dask.delayed(links_between)(n, k) for k in range(CHUNKS)], meta=links_between(10, 0, 1)
+        )
         before = client.run(cpu_seconds)
         start, own = perf_counter(), process_time()
         model = LinkedClustering(N_CLASSES, random_state=0).fit(da.concatenate(blocks), pairs=links)

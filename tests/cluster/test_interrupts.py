@@ -52,9 +52,14 @@ def test_work_that_was_just_sent_is_cancelled_while_the_traceback_lives(client, 
 @pytest.mark.usefixtures("ctrl_c")
 def test_interrupts_wait_for_the_end_of_the_block_and_are_not_lost():
     reached = []
-    with pytest.raises(KeyboardInterrupt), interrupts_wait():
-        signal.raise_signal(signal.SIGINT)
-        reached.append("the end")
+
+    def work():
+        with interrupts_wait():
+            signal.raise_signal(signal.SIGINT)
+            reached.append("the end")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert reached == ["the end"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with pytest.raises(ZeroDivisionError), interrupts_wait():

@@ -61,7 +61,12 @@ def test_half_of_the_rows_are_drawn_evenly_although_pairs_are_in_one_corner(rng)
 
 def test_pairs_among_some_samples_are_numbered_as_these(rng):
     evidence = PairEvidence(
-        np.array([2, 5, 9]), np.array([5, 7, 2]), np.array([1.0, 0, 2]), np.array([0.0, 1, 0]), 10, np.array([0.0, 3, 4])
+        np.array([2, 5, 9]),
+        np.array([5, 7, 2]),
+        np.array([1.0, 0, 2]),
+        np.array([0.0, 1, 0]),
+        10,
+        np.array([0.0, 3, 4]),
     )
     some = evidence.among(np.array([2, 5, 9]))
     assert some.n_samples == 3

@@ -1,4 +1,4 @@
-"""The fits of :class:`PairKernelLearner` and :class:`NoisyPairClustering` where pairs or samples are Dask collections."""
+"""The fits of :class:`PairKernelLearner` and :class:`NoisyPairClustering` on Dask collections of samples or pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import _num_samples
 
 from ..cluster.bank import Maps
 from ..cluster.block_array import BlockArray
@@ -129,7 +130,7 @@ def fit_classes_on_cluster(model: Any, X: Any, y: Any, pairs: Any, checked: Any)
     if X is None:
         raise ValueError("X is None, so pairs must be a kernelwise.Pairs, which says how many samples there are")
     if not is_dask(X):
-        return model.fit(X, y, pairs=pairs_in_memory(pairs, X.shape[0]), checked=checked)
+        return model.fit(X, y, pairs=pairs_in_memory(pairs, _num_samples(X)), checked=checked)
     if model.metric == "precomputed":
         raise ValueError('metric="precomputed" has a column per sample and is for data in memory; give features')
     if model.sample_size is None:
@@ -141,7 +142,9 @@ def fit_classes_on_cluster(model: Any, X: Any, y: Any, pairs: Any, checked: Any)
         if n_samples > model._most_learned_from:
             return model._fit_rows(samples, n_samples, y, known, checked)
         model._fit_rows(samples.take_rows(np.arange(n_samples)), n_samples, y, known, checked)
-    model.labels_, model.probabilities_ = (_in_chunks(one, samples.lengths) for one in (model.labels_, model.probabilities_))
+    model.labels_, model.probabilities_ = (
+        _in_chunks(one, samples.lengths) for one in (model.labels_, model.probabilities_)
+    )
     return model
 
 

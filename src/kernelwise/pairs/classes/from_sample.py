@@ -7,7 +7,7 @@
 3. Belief propagation over *all* pairs corrects what the classifier tells of the samples that occur in pairs, and the
    rates follow from all pairs.
 
-Samples in memory and samples in row blocks on a cluster take the same way. Only what belongs to samples in pairs is ever
+Samples in memory and samples in row blocks on a cluster take the same way. Only what belongs to samples in pairs is
 brought together, so that the memory of the calling process depends on the number of pairs.
 """
 
