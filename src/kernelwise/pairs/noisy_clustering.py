@@ -202,6 +202,7 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
             self._predictor = self._features.predictor(sharpened(fit.belief), fit.told)
         del self._features  # the decomposition is as large as the data, and new samples do not need it
         if drawn is not None:
+            assert self._predictor is not None  # there are features
             judge = FeatureJudge(self._front, self._predictor, found.ignores_pairs)
             fit, self.probabilities_ = judge_all(found, drawn, samples, judge, evidence)
         return found, fit
