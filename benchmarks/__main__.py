@@ -30,6 +30,7 @@ BENCHMARKS = (
     "linked_documents",
     "links_scale",
     "cluster_links",
+    "cluster_noisy_pairs",
     "completion",
     "pair_completion",
     "wrong_known_pairs",
