@@ -37,7 +37,8 @@ def working_engine() -> Iterator[Engine]:
     """
     engine = _current_engine()
     try:
-        yield engine
+        with engine.prompt():
+            yield engine
     except BaseException:
         engine.cancel()
         raise

@@ -1,4 +1,4 @@
-"""A Ctrl-C at the worst moment, between the start of work on a cluster and the note of its futures, leaves no work."""
+"""Messages to a cluster: a Ctrl-C at the worst moment leaves no work behind, and no message waits."""
 
 import signal
 import threading
@@ -7,6 +7,7 @@ import time
 import pytest
 
 from dask_cluster import wait_until
+from kernelwise.cluster.collections import working_engine
 from kernelwise.cluster.engine import ClusterEngine, interrupts_wait
 
 
@@ -78,3 +79,15 @@ def test_other_threads_do_not_touch_the_handler():
     thread.start()
     thread.join()
     assert handlers == [signal.getsignal(signal.SIGINT)]
+
+
+def test_messages_leave_at_once_while_an_estimator_works(client):
+    before = client.scheduler_comm.interval
+    with working_engine():
+        with working_engine():
+            assert client.scheduler_comm.interval <= 0.001
+        assert client.scheduler_comm.interval <= 0.001
+    assert client.scheduler_comm.interval == before
+    with pytest.raises(ZeroDivisionError), working_engine():
+        raise ZeroDivisionError
+    assert client.scheduler_comm.interval == before
