@@ -29,6 +29,8 @@ BENCHMARKS = (
     "pairs_peers",
     "linked_documents",
     "links_scale",
+    "cluster_links",
+    "cluster_noisy_pairs",
     "completion",
     "pair_completion",
     "wrong_known_pairs",

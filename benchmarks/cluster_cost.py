@@ -3,18 +3,26 @@
 import logging
 import math
 import os
-from time import perf_counter
+from collections.abc import Callable
+from functools import partial
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
 
+from kernelwise import NoisyLabelClassifier, NoisyPairClustering, Pairs
 from kernelwise.cluster.block_array import BlockArray
+from kernelwise.cluster.collections import BLOCKS_PER_THREAD as BLOCKS
 from kernelwise.cluster.engine import FAN_IN, ClusterEngine
 from kernelwise.optim.reduced_system import weighted_gram
+from kernelwise.pairs.classes.evidence import PairEvidence, Rates
+from kernelwise.pairs.classes.search import N_FROZEN, N_STEPS
 
-from .measure import median_seconds, record
+from .measure import record
 
-TITLE = "Cost of one interior-point iteration on a cluster: measured coefficients, and what they predict"
+TITLE = "What work on a cluster costs: coefficients measured with one thread, and what they predict"
 
 #: Of one iteration: sums over all samples that the client waits for, and tasks per block.
 ROUNDS, TASKS = 7, 14
@@ -22,17 +30,24 @@ ROUNDS, TASKS = 7, 14
 PASSES = 30
 #: The summed rank of the kernels in use that the prediction assumes.
 RANK = 300
-#: Blocks per worker thread, as the library cuts them.
-BLOCKS = 2
 #: Rows of the prediction; 10 to 1,000 workers with one thread.
 ROWS, WORKERS = 100_000_000, (10, 100, 1_000)
+#: Columns and classes of the samples that are judged; the classifiers are fitted to this many rows.
+COLUMNS, CLASSES, FITTED = 20, 3, 4000
+#: Tasks per block of a judgement of all samples: read, check, judge, and put the rows in pairs back.
+JUDGING_TASKS = 4
+#: Links: steps of smoothing, sums over all blocks of the decomposition and of k-means, columns, and links per document.
+LINK_STEPS, LINK_SUMS, LINK_COLUMNS, LINKS = 3, 60, 50, 10
 #: Bytes per second between machines: 10 Gbit/s. This one is not measured here.
 NETWORK = 1.25e9
 
 
 def run() -> list[dict[str, Any]]:
     """Measure the coefficients with one thread, and predict."""
-    multiply, stream = arithmetic()
+    with threadpool_limits(1):
+        multiply, stream = arithmetic()
+        by_labels, by_pairs = judging_seconds()
+        message, link = propagation_seconds(), link_seconds()
     task, trip = scheduling()
     rows = [
         record("Gram matrix of 300 rows", multiply / 1e9, "GFlop/s"),
@@ -40,11 +55,86 @@ def run() -> list[dict[str, Any]]:
         record("a task", 1e3 * task, "ms"),
         record("a sum that the client waits for", 1e3 * trip, "ms"),
     ]
+    rows += [
+        record("NoisyLabelClassifier judges a million rows of 20 columns", 1e6 * by_labels, "s"),
+        record("NoisyPairClustering judges a million rows of 20 columns", 1e6 * by_pairs, "s"),
+        record("belief propagation over a million pairs of 8 classes", 8e6 * message, "s"),
+        record("a step over ten million links of 50 columns", 1e7 * link, "s"),
+    ]
     for workers in WORKERS:
-        parts = iteration(ROWS, workers, multiply=multiply, stream=stream, task=task, trip=trip)
-        for part, seconds in parts.items():
-            rows.append(record(f"{ROWS:,} rows, {workers:,} workers, an iteration: {part}", seconds, "s"))
+        predicted = {
+            "an iteration of multiple kernel learning": iteration(
+                ROWS, workers, multiply=multiply, stream=stream, task=task, trip=trip
+            ),
+            "judging for the audit of labels": judging(ROWS, workers, by_labels, task=task),
+            "judging for the pair model": judging(ROWS, workers, by_pairs, task=task),
+            "linked clustering": linked(ROWS, workers, link, task=task, trip=trip),
+        }
+        for what, parts in predicted.items():
+            for part, seconds in parts.items():
+                rows.append(record(f"{ROWS:,} rows, {workers:,} workers, {what}: {part}", seconds, "s"))
     return rows
+
+
+def judging(n: int, workers: int, seconds: float, *, task: float) -> dict[str, float]:
+    """Return the predicted seconds of one pass that judges all samples."""
+    work, scheduler = n / workers * seconds, task * JUDGING_TASKS * BLOCKS * workers
+    return {"arithmetic": work, "scheduler": scheduler, "all": work + scheduler}
+
+
+def linked(n: int, workers: int, seconds: float, *, task: float, trip: float) -> dict[str, float]:
+    """Return the predicted seconds of a fit with links at random, which join every block to every other."""
+    blocks = BLOCKS * workers
+    work = LINK_STEPS * seconds * LINKS * n / workers
+    needed = n * -math.expm1(-2.0 * LINKS / blocks)  # distinct rows that the links of a block lead to
+    moved = LINK_STEPS * BLOCKS * needed * 8.0 * LINK_COLUMNS / NETWORK
+    scheduler = task * (LINK_STEPS * blocks**2 + LINK_SUMS * blocks * (1 + 1 / FAN_IN)) + trip * LINK_SUMS
+    return {"arithmetic": work, "rows moved": moved, "scheduler": scheduler, "all": work + moved + scheduler}
+
+
+def judging_seconds() -> tuple[float, float]:
+    """Return the seconds by which each classifier judges a row, after a fit to a sample."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(CLASSES, size=FITTED)
+    X = rng.normal(size=(CLASSES, COLUMNS))[y] + rng.normal(size=(FITTED, COLUMNS))
+    pairs = Pairs.from_labels(y, n_pairs=3 * FITTED, random_state=0).flip(0.2, random_state=0)
+    labelled = NoisyLabelClassifier(random_state=0).fit(X, np.where(rng.random(FITTED) < 0.15, (y + 1) % CLASSES, y))
+    paired = NoisyPairClustering(CLASSES, random_state=0).fit(X, pairs=pairs)
+    first, second = (processor_seconds(partial(model.predict_proba, X)) / FITTED for model in (labelled, paired))
+    return first, second
+
+
+def propagation_seconds(n_pairs: int = 250_000, n_classes: int = 8) -> float:
+    """Return the seconds that all steps of messages over a pair take for each class."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(n_pairs, size=n_pairs)
+    cols = (rows + rng.integers(1, n_pairs, size=n_pairs)) % n_pairs
+    labels = rng.random(n_pairs) < 0.5
+    evidence = PairEvidence(rows, cols, labels.astype(float), (~labels).astype(float), n_pairs)
+    prior = np.log(rng.dirichlet(np.ones(n_classes), n_pairs))
+    start = np.exp(prior)[evidence.sources]
+    step = partial(evidence.propagate, prior, start, Rates(0.2, 0.2), N_STEPS)
+    return N_FROZEN * processor_seconds(step) / (n_pairs * n_classes)
+
+
+def link_seconds(n: int = 100_000) -> float:
+    """Return the seconds of a step of smoothing for each link: its rows are gathered and added at both ends."""
+    rng = np.random.default_rng(0)
+    ends = rng.integers(n, size=(2, 2 * LINKS * n))
+    graph = sp.csr_array((np.ones(ends.shape[1]), ends), shape=(n, n))
+    rows = rng.random((n, LINK_COLUMNS))
+    everything = np.arange(n)
+    return processor_seconds(lambda: graph @ rows[everything]) / (LINKS * n)
+
+
+def processor_seconds(function: Callable[[], Any], repeats: int = 3) -> float:
+    """Return the least processor time of a few calls, on which other work of the machine has little influence."""
+    times = []
+    for _ in range(repeats + 1):
+        start = process_time()
+        function()
+        times.append(process_time() - start)
+    return min(times)
 
 
 def iteration(n: int, workers: int, *, multiply: float, stream: float, task: float, trip: float) -> dict[str, float]:
@@ -61,8 +151,8 @@ def arithmetic(n: int = 200_000) -> tuple[float, float]:
     """Return flops per second of the Gram matrix, and bytes per second of a pass over B."""
     rng = np.random.default_rng(0)
     B, weight, v = rng.random((RANK, n)), rng.random(n), rng.random(n)
-    gram = median_seconds(lambda: weighted_gram(B, weight), repeats=3)
-    sweep = median_seconds(lambda: B @ v, repeats=5)
+    gram = processor_seconds(lambda: weighted_gram(B, weight))
+    sweep = processor_seconds(lambda: B @ v)
     return 2.0 * n * RANK**2 / gram, 8.0 * n * RANK / sweep
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,6 +56,24 @@ def kill_worker(client, address=None):
     """Kill a worker, the first one unless ``address`` says which, as the kernel does where memory is short."""
     pids = worker_pids(client)
     os.kill(pids[min(pids) if address is None else address], signal.SIGKILL)
+
+
+@contextmanager
+def killed_at(client, task):
+    """Kill a worker as soon as the scheduler knows a task of this name; it must do so before the block is left."""
+    killed = threading.Event()
+
+    def kill():
+        wait_until(lambda: any(task in str(key) for key in list(client.cluster.scheduler.tasks)))
+        kill_worker(client)
+        killed.set()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    yield
+    in_time = killed.is_set()
+    killer.join()
+    assert in_time
 
 
 def wait_until(condition, *, seconds=PATIENCE):

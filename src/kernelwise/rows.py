@@ -88,6 +88,11 @@ def reduce_rows(
     return function(first, *others, **options)
 
 
+def share_with(array: Any, value: Any) -> Any:
+    """Return a value that every block of the array needs, for :func:`map_rows`; it is sent once to each worker."""
+    return array.share(value) if hasattr(array, "share") else value
+
+
 def take_rows(array: Any, index: NDArray[np.intp]) -> Any:
     """Return some rows in memory; ``index`` is distinct and in ascending order."""
     return array.take_rows(index) if hasattr(array, "take_rows") else array[index]

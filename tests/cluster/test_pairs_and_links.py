@@ -2,8 +2,6 @@
 
 import itertools
 import pickle
-import threading
-from contextlib import contextmanager
 
 import dask
 import dask.array as da
@@ -14,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
-from dask_cluster import kill_worker, wait_until
+from dask_cluster import killed_at
 from kernelwise import LinkedClustering, LinkSmoother, PairNoise, Pairs
 from kernelwise.cluster import collections, k_means
 from kernelwise.kernels import gaussian_kernels
@@ -173,24 +171,6 @@ def test_what_cannot_work_on_a_cluster_is_refused(client, rng):
             model.fit(samples, pairs=known)
     with pytest.raises(TypeError, match="pairs must be a Dask DataFrame"):
         PairKernelLearner().fit(lazy, pairs=np.ones((3, 3)))
-
-
-@contextmanager
-def killed_at(client, task):
-    """Kill a worker as soon as the scheduler knows a task of this name; it must do so before the block is left."""
-    killed = threading.Event()
-
-    def kill():
-        wait_until(lambda: any(task in str(key) for key in list(client.cluster.scheduler.tasks)))
-        kill_worker(client)
-        killed.set()
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    yield
-    in_time = killed.is_set()
-    killer.join()
-    assert in_time
 
 
 def documents(rng, n_samples=900):

@@ -10,7 +10,6 @@ from ..kernels import LandmarkMap
 from ..kernels.factors import FactorLayout
 from ..rows import by_rows
 from .block_array import BlockArray, Transposed
-from .expressions import Leaf, Whole
 from .worker_memory import room_for_factors
 
 Array = NDArray[np.float64]
@@ -36,7 +35,7 @@ class BlockBank(FactorLayout):
     def __init__(self, X: BlockArray, maps: Maps, residuals: ArrayLike) -> None:
         super().__init__(maps, residuals)
         self.X, self.n_samples, self.n_kernels = X.persist(), len(X), len(maps)
-        self.shared_maps = share(X, maps)
+        self.shared_maps = X.share(maps)
         self.memory, self.room = sum(X.engine.memory_limits), room_for_factors(X)
         self.kept: BlockArray | None = None
         if self.nbytes <= KEPT_SHARE * self.room:
@@ -98,11 +97,6 @@ class BlockBank(FactorLayout):
             return self.X.map_rows(_function_values, self.shared_maps, blocks=blocks)
         weight = np.concatenate([np.zeros(0), *blocks.values()])
         return self.kept.map_rows(_combination, self.coordinates(list(blocks)), weight)
-
-
-def share(X: BlockArray, value: Any) -> BlockArray:
-    """Return a value that every block of X needs as an array that takes part in expressions with X."""
-    return BlockArray(X.engine, X.lengths, Leaf([X.engine.share(Whole(value))] * len(X.lengths), value))
 
 
 def pieces(X: Any) -> list[slice]:

@@ -12,14 +12,18 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from ..rows import by_rows
 from .engine import Engine, Handle
-from .expressions import BY_ROWS, Expression, Leaf, Node, evaluate_all, evaluate_one, evaluate_sums, portable
+from .expressions import BY_ROWS, Expression, Leaf, Node, Whole, evaluate_all, evaluate_one, evaluate_sums, portable
 
 Array = NDArray[np.float64]
+
+#: Rows that are put into blocks travel in messages of about this many bytes.
+PUT_BYTES = 4_000_000
 
 
 class DelayedSum(NDArrayOperatorsMixin):
@@ -178,18 +182,28 @@ class BlockArray(NDArrayOperatorsMixin):
         """Return the samples at which this mask holds."""
         return BlockSelection(self)
 
-    def take_rows(self, index: NDArray[np.intp]) -> Array:
+    def share(self, value: Any) -> "BlockArray":
+        """Return a value that every block needs, as an array that takes part in expressions with this one."""
+        return BlockArray(self.engine, self.lengths, Leaf([self.engine.share(Whole(value))] * len(self.lengths), value))
+
+    def take_rows(self, index: NDArray[np.intp]) -> Any:
         """Return a few rows in memory; ``index`` is distinct and in ascending order."""
         if not len(index):
             return np.asarray(self.empty)
         some = [pair for pair in zip(self.handles, self._by_block(index), strict=True) if len(pair[1])]
-        return np.concatenate(self.engine.fetch(self.engine.map(operator.getitem, list(zip(*some, strict=True)))))
+        return stacked(self.engine.fetch(self.engine.map(operator.getitem, list(zip(*some, strict=True)))))
 
     def put_rows(self, index: NDArray[np.intp], rows: Array) -> "BlockArray":
         """Return the array with other rows at ``index``, which is distinct and in ascending order."""
-        local = self._by_block(index)
-        cuts = np.split(rows, np.cumsum([len(part) for part in local])[:-1])
-        handles = self.engine.map(_replaced, [self.handles, local, cuts])
+        handles = list(self.handles)
+        at_once = max(1, PUT_BYTES // max(rows[:1].nbytes, 1))
+        for start in range(0, len(index), at_once):
+            local = self._by_block(index[start : start + at_once])
+            cuts = np.split(rows[start : start + at_once], np.cumsum([len(part) for part in local])[:-1])
+            changed = [k for k, part in enumerate(local) if len(part)]
+            blocks = [[lists[k] for k in changed] for lists in (handles, local, cuts)]
+            for k, handle in zip(changed, self.engine.map(_replaced, blocks), strict=True):
+                handles[k] = handle
         return BlockArray.of(self.engine, self.lengths, handles, self.empty)
 
     def _by_block(self, index: NDArray[np.intp]) -> list[NDArray[np.intp]]:
@@ -324,6 +338,11 @@ def _expression(argument: Any) -> Any:
     if isinstance(argument, list | tuple):
         return [_expression(item) for item in argument]
     return argument
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Return arrays one below the other, dense or sparse."""
+    return sp.csr_array(sp.vstack(parts)) if sp.issparse(parts[0]) else np.concatenate(parts)
 
 
 class BlockSelection:

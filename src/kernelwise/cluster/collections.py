@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from ..rows import is_dask
 from ..samples import check_magnitude, tidy
-from .block_array import BlockArray
+from .block_array import BlockArray, stacked
 from .engine import ClusterEngine, Engine, LocalEngine
 
 #: Blocks per thread of the cluster: enough to share the work evenly, few enough to keep the scheduler's work small.
@@ -37,7 +37,8 @@ def working_engine() -> Iterator[Engine]:
     """
     engine = _current_engine()
     try:
-        yield engine
+        with engine.prompt():
+            yield engine
     except BaseException:
         engine.cancel()
         raise
@@ -180,11 +181,6 @@ def _some(*blocks: Any, share: float) -> list[Any]:
         return list(arrays)
     index = np.sort(np.random.RandomState(seed).choice(n, size=int(np.ceil(share * n)), replace=False))
     return [array[index] for array in arrays]
-
-
-def stacked(parts: Sequence[Any]) -> Any:
-    """Return arrays one below the other, dense or sparse."""
-    return sp.csr_array(sp.vstack(parts)) if sp.issparse(parts[0]) else np.concatenate(parts)
 
 
 def merged(array: BlockArray, function: Callable[[Any], Any], merge: Callable[[Sequence[Any]], Any]) -> Any:

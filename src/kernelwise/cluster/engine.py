@@ -4,8 +4,11 @@ Two engines have the same few operations: the calling process, and the workers o
 each block was made, so the blocks of a lost worker are made again on another worker.
 """
 
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 from uuid import uuid4
 from weakref import WeakSet
@@ -22,6 +25,8 @@ Merge: TypeAlias = Callable[[Sequence[Any]], Any]
 FAN_IN = 8
 #: Seconds without any worker after which a fit on a cluster ends with an error.
 GRACE = 30.0
+#: Seconds between two messages to the scheduler, at least.
+PAUSE = 0.001
 #: Seconds between two looks at a cluster that is working.
 LOOK = 2.0
 
@@ -59,6 +64,11 @@ class LocalEngine:
         """Bring small blocks into the calling process."""
         return list(handles)
 
+    @contextmanager
+    def prompt(self) -> Iterator[None]:
+        """Do the work of this block without pauses between messages."""
+        yield
+
     def cancel(self) -> None:
         """Stop the work that is under way. Here an interrupt has stopped the work already."""
 
@@ -86,8 +96,9 @@ class ClusterEngine:
     def map(self, function: Function, blocks: BlockLists, **shared: Any) -> list[Handle]:
         name = f"kernelwise-{getattr(function, '__name__', 'work').strip('_')}-{uuid4().hex}"
         keys = [f"{name}-{k}" for k in range(len(blocks[0]))]
-        futures = list(self.client.map(function, *blocks, key=keys, pure=False, **shared))
-        self._futures.update(futures)
+        with interrupts_wait():  # until cancel() knows the futures
+            futures = list(self.client.map(function, *blocks, key=keys, pure=False, **shared))
+            self._futures.update(futures)
         self._sent.append(blocks)
         return futures
 
@@ -95,7 +106,7 @@ class ClusterEngine:
         parts = self.map(function, blocks, **shared)
         while len(parts) > FAN_IN:
             groups = [parts[k : k + FAN_IN] for k in range(0, len(parts), FAN_IN)]
-            parts = [self.client.submit(merge, group, pure=False) for group in groups]
+            parts = [self._submit(merge, group) for group in groups]
             self._sent.append(groups)
         return merge(self.fetch(parts))
 
@@ -105,8 +116,12 @@ class ClusterEngine:
 
     def share(self, value: Any) -> Handle:
         # The value is not scattered, because Dask cannot make a scattered value again when its worker is lost.
-        future = self.client.submit(_itself, value, pure=False)
-        self._futures.add(future)
+        return self._submit(_itself, value)
+
+    def _submit(self, function: Function, value: Any) -> Handle:
+        with interrupts_wait():
+            future = self.client.submit(function, value, pure=False)
+            self._futures.add(future)
         return future
 
     def fetch(self, handles: Sequence[Handle]) -> list[Any]:
@@ -146,6 +161,17 @@ class ClusterEngine:
             elif future.status in ("cancelled", "lost"):
                 raise ClusterLost("the work was cancelled on the cluster")
 
+    @contextmanager
+    def prompt(self) -> Iterator[None]:
+        # Dask holds back every message of a client until 10 ms after the message before. A solver sends some messages
+        # for each sum that it waits for, so these pauses would be much of the time of a round trip.
+        stream = self.client.scheduler_comm
+        before, stream.interval = stream.interval, min(stream.interval, PAUSE)
+        try:
+            yield
+        finally:
+            stream.interval = before
+
     def cancel(self) -> None:
         # Dask does not work on a task whose future is released. Client.cancel is no alternative: it fails in the
         # scheduler, and closes the connection, where a task still has dependents whose own futures are gone.
@@ -164,6 +190,27 @@ class ClusterEngine:
 
 def _itself(value: Any) -> Any:
     return value
+
+
+@contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Let a Ctrl-C take effect only when the block is left. Python brings it to the main thread, so others do nothing.
+
+    Otherwise a Ctrl-C between the start of work on the cluster and the note of its futures would leave work that nobody
+    cancels.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    came: list[tuple[Any, Any]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if came:
+            handler(*came[0])
 
 
 Engine: TypeAlias = LocalEngine | ClusterEngine

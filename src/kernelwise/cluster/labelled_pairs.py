@@ -12,8 +12,8 @@ from ..memory import require
 from ..rows import is_dask
 from ..supervision import Pairs
 from ..supervision.resolve import check_both_kinds, resolve_pairs
-from .block_array import BlockArray
-from .collections import BLOCKS_PER_THREAD, stacked
+from .block_array import BlockArray, stacked
+from .collections import BLOCKS_PER_THREAD
 from .engine import Engine, Handle
 from .exchange import RowExchange
 

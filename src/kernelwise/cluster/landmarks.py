@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from ..kernels import Kernel, RankWarning
 from ..kernels.bank import NEGLIGIBLE
 from ..kernels.landmarks import factor_kernel
-from .bank import Maps, pieces, projection, share
-from .block_array import BlockArray
-from .collections import stacked
+from .bank import Maps, pieces, projection
+from .block_array import BlockArray, stacked
 
 Array = NDArray[np.float64]
 
@@ -115,11 +114,11 @@ def _warn_of_residuals(chosen: Sequence[_Chosen], tol: float) -> None:
 def _standardised(X: BlockArray, maps: Maps, *, center: bool, scale: bool) -> Maps:
     """Return the maps with means and scales over all samples; each takes one pass over the blocks."""
     if center:
-        totals = np.asarray(X.sum_of(_feature_sums, share(X, maps)))
+        totals = np.asarray(X.sum_of(_feature_sums, X.share(maps)))
         means = np.split(totals / len(X), np.cumsum([one.rank for one in maps])[:-1])
         maps = [replace(one, mean=mean) for one, mean in zip(maps, means, strict=True)]
     if scale:
-        powers = np.asarray(X.sum_of(_feature_powers, share(X, maps))) / len(X)
+        powers = np.asarray(X.sum_of(_feature_powers, X.share(maps))) / len(X)
         maps = [
             # A kernel that is zero, or that becomes zero by centring, stays zero.
             replace(one, scale=float(np.sqrt(power))) if power > NEGLIGIBLE * (power + one.mean @ one.mean) else one

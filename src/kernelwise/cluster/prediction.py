@@ -13,11 +13,15 @@ Shape = tuple[int, ...]
 
 
 def on_blocks(
-    columns: Callable[[Any], Shape], *, dtype: Callable[[Any], Any] = lambda model: np.dtype(np.float64)
+    columns: Callable[[Any], Shape],
+    *,
+    dtype: Callable[[Any], Any] = lambda model: np.dtype(np.float64),
+    sent: Callable[[Any], Any] = lambda model: model,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Let a method ``f(self, X)`` whose result has one row for each row of X take Dask collections too.
 
-    ``columns`` returns the shape of the result for one sample, and ``dtype`` its type; both get the fitted model.
+    ``columns`` returns the shape of the result for one sample, ``dtype`` its type, and ``sent`` what the workers need
+    of the model; all three get the fitted model.
     """
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -31,7 +35,7 @@ def on_blocks(
                 raise ValueError(
                     f"{method.__name__} of a Dask collection takes nothing beside X; leave out {given or args}"
                 )
-            return _per_block(method, self, X, columns(self), dtype(self))
+            return _per_block(method, sent(self), X, columns(self), dtype(self))
 
         return dispatching
 

@@ -17,6 +17,7 @@ balanced accuracies, whatever the rates of wrong labels are: wrong labels make i
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,9 @@ def fit_classes(coordinates: Array, known: Pairs, random_state: np.random.Random
             "give some positive pairs, or give noise_rate as a number"
         )
     seed = int(random_state.randint(2**31))
-    return NoisyPairClustering("auto", metric="coordinates", random_state=seed).fit(coordinates, pairs=known)
+    # Of a model of a sample, held-out probabilities are not those of a fit to other pairs only.
+    model: Any = NoisyPairClustering("auto", metric="coordinates", sample_size=None, random_state=seed)
+    return model.fit(coordinates, pairs=known)
 
 
 def classes_predict_better(

@@ -1,5 +1,6 @@
 """Clusters from features and must-link / cannot-link pairs of unknown noise."""
 
+from copy import copy
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -9,7 +10,9 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_choice, check_count, check_ends
+from ..cluster.prediction import on_blocks
 from ..kernels import resolve_kernels
+from ..rows import for_users, is_dask, map_rows, persist, take_rows
 from ..samples import read_samples
 from ..supervision import Pairs
 from ..supervision.graph import pair_keys
@@ -20,13 +23,18 @@ from .classes.columns import fit_columns
 from .classes.counts import clusters_without_pairs, fits_by_count, likely_fits
 from .classes.evidence import PairEvidence
 from .classes.features import ClassFeatures, NoFeatures
-from .classes.search import ClassSearch, Found, sharpened
-from .classes.summary import WIDE_INTERVAL, noise_intervals, noise_of, quality_of, words_about
+from .classes.from_sample import FeatureJudge, judge_all, rows_to_learn_from
+from .classes.search import ClassFit, ClassSearch, Found, sharpened
+from .classes.summary import WIDE_INTERVAL, noise_intervals, noise_of, quality_of, words_about, words_about_sample
+from .on_cluster import fit_classes_on_cluster, probabilities_at
 from .one_kind import with_both_kinds
 
 __all__ = ["NoisyPairClustering"]
 
 Array = NDArray[np.float64]
+
+#: With ``sample_size="auto"``, classes are learned from this many samples.
+SAMPLE_SIZE = 20_000
 
 
 class NoisyPairClustering(ClusterMixin, BaseEstimator):
@@ -52,13 +60,18 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
     metric : {"features", "coordinates", "precomputed"}, default="features"
         "coordinates": the scales of the columns mean something, as in an embedding, so that columns are not
         standardised. "precomputed": X is a symmetric similarity, (n, n) in ``fit`` and (n_new, n) in ``predict``.
+    sample_size : int, "auto" or None, default="auto"
+        Where X has more samples, classes, classifier, rates and number of clusters are learned from about this many
+        samples and the pairs among them. Then the classifier judges every sample, and all pairs correct the samples
+        that occur in pairs. "auto": 20,000. None: all samples, which is for data in memory. A similarity is always
+        used as a whole.
     random_state : int, RandomState or None, default=None
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
     probabilities_ : ndarray of shape (n_samples, n_clusters)
-        Probabilities of the classes, by features and pairs.
+        Probabilities of the classes, by features and pairs. Both are Dask arrays if X is a Dask collection.
     n_clusters_ : int
     noise_ : PairNoise
         The fractions of right labels among the pairs given as +1 and as -1, and of pairs that share a class: means of
@@ -69,7 +82,8 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
     pair_quality_ : ndarray of shape (n_pairs,)
         The chance that the label of each given pair is right.
     held_out_probabilities_ : ndarray of shape (n_pairs,)
-        The chance that the samples of each given pair share a class, by a fit to other pairs only.
+        The chance that the samples of each given pair share a class, by a fit to other pairs only. Where the classes
+        were learned from a sample: by all that is known but the label of the pair.
     pairs_ : Pairs or None
         The given pairs, or the pairs made from y.
     pairs_help_ : bool
@@ -79,7 +93,8 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         "pairs" and "features" say in words whether either helps; "gain" is the number of bits per held-out pair that
         the pairs add, "gain_error" its standard error, "feature_bits" the number of bits per sample that features tell
         of the classes, and "reliable" whether the noise can be relied on. With pairs that were drawn by a plan and
-        checked, "reason" is what they guarantee.
+        checked, "reason" is what they guarantee. "sample" says in words how many samples and pairs the classes were
+        learned from, where these were not all.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -89,7 +104,8 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
     several answers. If all pairs are of one kind, as many pairs of the other kind are drawn at random: links tell that
     two samples share a class more often than by chance.
 
-    Time and memory grow linearly with samples and pairs.
+    Time and memory grow linearly with samples and pairs. Where the classes are learned from a sample, gains and
+    intervals come from the pairs within the sample, and the intervals include the estimates from all pairs.
 
     Examples
     --------
@@ -111,11 +127,13 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         *,
         kernels: Any = None,
         metric: Literal["features", "coordinates", "precomputed"] = "features",
+        sample_size: int | Literal["auto"] | None = "auto",
         random_state: Any = None,
     ):
         self.n_clusters = n_clusters
         self.kernels = kernels
         self.metric = metric
+        self.sample_size = sample_size
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None, checked: Verdicts | None = None) -> Self:
@@ -138,16 +156,31 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         Returns
         -------
         self
+
+        Notes
+        -----
+        On a Dask cluster, X is a Dask array or DataFrame of numbers, and ``pairs`` is a ``Pairs`` or a Dask DataFrame
+        with the columns row, col, label and perhaps weight, which is brought to this process. The samples stay on the
+        workers, and so do ``labels_`` and ``probabilities_``. ``compute()`` them, or delete them, before the model is
+        saved.
         """
         check_choice("metric", self.metric, ("features", "coordinates", "precomputed"))
         if self.n_clusters != "auto":
             check_count("n_clusters", self.n_clusters)
-        rng = check_random_state(self.random_state)
+        if self.sample_size is not None and self.sample_size != "auto":
+            check_count("sample_size", self.sample_size, least=2)
+        if is_dask(X) or is_dask(pairs):
+            return fit_classes_on_cluster(self, X, y, pairs, checked)
         if X is None and isinstance(pairs, Pairs):
             samples, n_samples = None, pairs.n_samples
         else:
             samples = self._read(X, fitting=True)
             n_samples = samples.shape[0]
+        return self._fit_rows(samples, n_samples, y, pairs, checked)
+
+    def _fit_rows(self, samples: Any, n_samples: int, y: Any, pairs: Any, checked: Any) -> Self:
+        """Fit samples in memory or in row blocks on a cluster; None: the pairs alone tell the classes."""
+        rng = check_random_state(self.random_state)
         if self.n_clusters != "auto" and self.n_clusters > n_samples:
             raise ValueError(f"n_clusters={self.n_clusters} is more than the {n_samples} samples of X")
         self.pairs_ = resolve_pairs(pairs, y, n_samples, random_state=rng, required=False, both_kinds=False)
@@ -157,16 +190,39 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
             raise ValueError("checked has positions in the list of pairs, so pairs must be given with it")
         given = used if self.pairs_ is None else self.pairs_
         told = CheckedPairs.of(checked, given, index[: len(given)], labels.n_pairs)
-        seed = int(rng.randint(2**31))
-        columns = self._prepare(samples, rng)
-        found = self._search(columns, labels.checked(told.truth), seed)
-        self._keep(found, labels, used, index, told)
+        found, fit = self._learn(samples, labels.checked(told.truth), rng)
+        self._keep(found, fit, labels, used, index, told)
         return self
 
+    def _learn(self, samples: Any, evidence: PairEvidence, rng: np.random.RandomState) -> tuple[Found, ClassFit]:
+        """Search the classes of all samples or of some, judge all samples, and return the search and the fit of all."""
+        seed, n_samples = int(rng.randint(2**31)), evidence.n_samples
+        whole = samples is None or self.metric == "precomputed" or n_samples <= self._most_learned_from
+        drawn = None if whole else rows_to_learn_from(evidence, int(self._most_learned_from), rng)
+        few, among = (samples, evidence) if drawn is None else (take_rows(samples, drawn), evidence.among(drawn))
+        found = self._search(self._prepare(few, rng), among, seed)
+        fit, self.probabilities_, self._predictor = found.fit, found.fit.belief, None
+        if isinstance(self._features, ClassFeatures) and fit.told is not None:
+            self._predictor = self._features.predictor(sharpened(fit.belief), fit.told)
+        del self._features  # the decomposition is as large as the data, and new samples do not need it
+        if drawn is not None:
+            assert self._predictor is not None  # there are features
+            judge = FeatureJudge(self._front, self._predictor, found.ignores_pairs)
+            fit, self.probabilities_ = judge_all(found, drawn, samples, judge, evidence)
+        return found, fit
+
+    @property
+    def _most_learned_from(self) -> float:
+        if self.sample_size is None:
+            return np.inf
+        return SAMPLE_SIZE if isinstance(self.sample_size, str) else int(self.sample_size)
+
+    @on_blocks(lambda model: (), dtype=lambda model: np.dtype(np.intp), sent=lambda model: model._for_new_samples())
     def predict(self, X: Any) -> NDArray[np.intp]:
         """The most probable class of new samples, by their features."""
-        return self.predict_proba(X).argmax(axis=1)
+        return most_probable(self.predict_proba(X))
 
+    @on_blocks(lambda model: (model.n_clusters_,), sent=lambda model: model._for_new_samples())
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes of new samples, by their features.
 
@@ -201,7 +257,7 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         left, right = check_ends(rows, cols, len(self.labels_))
-        chance = np.einsum("tk,tk->t", self.probabilities_[left], self.probabilities_[right])
+        chance = np.einsum("tk,tk->t", *probabilities_at(self.probabilities_, left, right))
         keys = pair_keys(left, right)
         position = np.minimum(np.searchsorted(self._known_keys, keys), max(len(self._known_keys) - 1, 0))
         if len(self._known_keys):
@@ -212,6 +268,21 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
     def predict_pairs(self, rows: ArrayLike, cols: ArrayLike) -> NDArray[np.int64]:
         """+1 where two samples of ``fit`` probably share a class, otherwise -1."""
         return np.where(self.pair_probabilities(rows, cols) >= 0.5, 1, -1)
+
+    def _for_new_samples(self) -> Self:
+        """A copy without what belongs to the samples and the pairs of ``fit``."""
+        light = copy(self)
+        for name in (
+            "labels_",
+            "probabilities_",
+            "pairs_",
+            "pair_quality_",
+            "held_out_probabilities_",
+            "_known_keys",
+            "_known_chances",
+        ):
+            light.__dict__.pop(name, None)
+        return light
 
     def _read(self, X: Any, *, fitting: bool) -> Any:
         checked = read_samples(self, X, reset=fitting, ensure_min_samples=2 if fitting else 1)
@@ -248,32 +319,40 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         return ClassSearch(columns, self._features, evidence, n_clusters, seed).find()
 
     def _keep(
-        self, found: Found, labels: PairEvidence, used: Pairs, index: NDArray[np.intp], told: CheckedPairs
+        self,
+        found: Found,
+        fit: ClassFit,
+        labels: PairEvidence,
+        used: Pairs,
+        index: NDArray[np.intp],
+        told: CheckedPairs,
     ) -> None:
-        fit = found.fit
         same = told.calibrated(fit.apart, labels.same(fit.apart, fit.rates), labels.plus >= labels.minus)
-        self.probabilities_ = fit.belief
-        self.labels_ = fit.belief.argmax(axis=1)
+        self.labels_ = for_users(persist(map_rows(self.probabilities_, most_probable)))
+        self.probabilities_ = for_users(self.probabilities_)
         self.n_clusters_ = fit.belief.shape[1]
         self.pairs_help_ = bool(labels.n_pairs) and not found.ignores_pairs
         self._known_keys, self._known_chances = pair_keys(labels.rows, labels.cols), same
-        self._predictor = None
-        if isinstance(self._features, ClassFeatures) and fit.told is not None:
-            self._predictor = self._features.predictor(sharpened(fit.belief), fit.told)
-        del self._features  # the decomposition is as large as the data, and new samples do not need it
         self.pair_quality_, self.noise_, self.noise_intervals_ = np.zeros(0), None, {}
         self.held_out_probabilities_ = np.zeros(0)
         if self.pairs_ is not None:
-            self.held_out_probabilities_ = found.held_same[found.best][index[: len(self.pairs_)]]
+            held = found.held_same[found.best] if fit is found.fit else fit.apart
+            self.held_out_probabilities_ = held[index[: len(self.pairs_)]]
             quality = quality_of(same[index], used)
             self.pair_quality_ = quality[: len(self.pairs_)]
             self.noise_ = noise_of(quality, used)
             share = float(np.average(used.labels > 0, weights=used.weights))
             self.noise_intervals_ = told.guaranteed(self.noise_, noise_intervals(found, self.noise_, share))
-        self.diagnostic_ = words_about(found, self.noise_intervals_) | told.words(WIDE_INTERVAL)
+        sample = words_about_sample(found, labels)
+        self.diagnostic_ = words_about(found, self.noise_intervals_) | sample | told.words(WIDE_INTERVAL)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
+
+
+def most_probable(probabilities: Array) -> NDArray[np.intp]:
+    """The most probable class of every sample."""
+    return probabilities.argmax(axis=1)

@@ -1,4 +1,4 @@
-"""The fit of :class:`PairKernelLearner` where pairs or samples are Dask collections."""
+"""The fits of :class:`PairKernelLearner` and :class:`NoisyPairClustering` on Dask collections of samples or pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,17 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import _num_samples
 
 from ..cluster.bank import Maps
 from ..cluster.block_array import BlockArray
 from ..cluster.collections import read_samples_in_blocks, sample_rows, working_engine
 from ..cluster.engine import Engine
-from ..cluster.labelled_pairs import BlockPairs, read_pairs, rows_of_pairs, values_of_pairs
+from ..cluster.labelled_pairs import BlockPairs, pairs_in_memory, read_pairs, rows_of_pairs, values_of_pairs
 from ..cluster.landmarks import choose_block_maps
 from ..kernels import AttributeBank, Kernel, linear_kernels
 from ..kernels.build import one_linear_kernel_per_attribute, tolerance_and_rank
 from ..kernels.combined import AttributeFeatures, LandmarkFeatures
 from ..kernels.standardize import Standardization
+from ..rows import is_dask
 from ..samples import check_magnitude
 from ..supervision import Pairs
 from .problem import pair_value_matrix
@@ -118,3 +120,44 @@ def _landmark_values(rows: Any, pairs: Pairs, maps: Maps) -> Array:
             values[part, j] = np.einsum("ik,ik->i", features[pairs.rows[part]], features[pairs.cols[part]])
     check_magnitude(values, "the kernels", least=0.0)
     return values
+
+
+def fit_classes_on_cluster(model: Any, X: Any, y: Any, pairs: Any, checked: Any) -> Any:
+    """Learn classes from some samples in this process, and judge all samples on the workers.
+
+    Up to the sample size, the fit is the one in memory.
+    """
+    if X is None:
+        raise ValueError("X is None, so pairs must be a kernelwise.Pairs, which says how many samples there are")
+    if not is_dask(X):
+        return model.fit(X, y, pairs=pairs_in_memory(pairs, _num_samples(X)), checked=checked)
+    if model.metric == "precomputed":
+        raise ValueError('metric="precomputed" has a column per sample and is for data in memory; give features')
+    if model.sample_size is None:
+        raise ValueError("sample_size=None learns from all samples in memory; give a number where X is on a cluster")
+    with working_engine() as engine:
+        samples = read_samples_in_blocks(engine, model, X)
+        n_samples = len(samples)
+        known = pairs_in_memory(pairs, n_samples)
+        if n_samples > model._most_learned_from:
+            return model._fit_rows(samples, n_samples, y, known, checked)
+        model._fit_rows(samples.take_rows(np.arange(n_samples)), n_samples, y, known, checked)
+    model.labels_, model.probabilities_ = (
+        _in_chunks(one, samples.lengths) for one in (model.labels_, model.probabilities_)
+    )
+    return model
+
+
+def _in_chunks(array: Any, lengths: Sequence[int]) -> Any:
+    import dask.array as da
+
+    return da.from_array(array, chunks=(tuple(lengths), *array.shape[1:]))
+
+
+def probabilities_at(probabilities: Any, *positions: NDArray[np.intp]) -> list[Array]:
+    """Return rows of an array in memory or of a Dask array, for several lists of positions."""
+    if not is_dask(probabilities):
+        return [probabilities[index] for index in positions]
+    ends, places = np.unique(np.concatenate(positions), return_inverse=True)
+    rows = probabilities[ends].compute()
+    return [rows[place] for place in np.split(places, np.cumsum([len(index) for index in positions])[:-1])]

@@ -27,6 +27,7 @@ J. S. Yedidia, W. T. Freeman, Y. Weiss. Constructing free-energy approximations 
 algorithms. IEEE Transactions on Information Theory 51, 2005.
 """
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,11 +83,19 @@ class PairEvidence:
         self.rows, self.cols, self.plus, self.minus = rows, cols, plus, minus
         self.verdicts = np.zeros(len(rows)) if verdicts is None else verdicts
         self.n_samples, self.n_pairs = n_samples, len(rows)
-        self.sources = np.concatenate([rows, cols])
-        ends, positions = np.concatenate([cols, rows]), np.arange(2 * len(rows))
-        shape = (n_samples, 2 * len(rows))
         self.dtype: Any = np.float64 if len(rows) <= MANY_PAIRS else np.float32
-        self.gather: Any = sp.csr_array((np.ones(2 * len(rows), dtype=self.dtype), (ends, positions)), shape=shape)
+
+    @cached_property
+    def sources(self) -> Index:
+        """The sample that each message comes from."""
+        return np.concatenate([self.rows, self.cols])
+
+    @cached_property
+    def gather(self) -> Any:
+        """The sparse matrix (n, 2m) that adds up the messages to each sample."""
+        ends, positions = np.concatenate([self.cols, self.rows]), np.arange(2 * self.n_pairs)
+        shape = (self.n_samples, 2 * self.n_pairs)
+        return sp.csr_array((np.ones(2 * self.n_pairs, dtype=self.dtype), (ends, positions)), shape=shape)
 
     @classmethod
     def of_pairs(cls, pairs: Pairs) -> tuple["PairEvidence", Index]:
@@ -100,6 +109,12 @@ class PairEvidence:
         """Some of the distinct pairs."""
         parts = self.rows[chosen], self.cols[chosen], self.plus[chosen], self.minus[chosen]
         return PairEvidence(*parts, self.n_samples, self.verdicts[chosen])
+
+    def among(self, samples: Index) -> "PairEvidence":
+        """The pairs whose samples are both among ``samples``, which are in ascending order and numbered anew."""
+        inside = np.isin(self.rows, samples) & np.isin(self.cols, samples)
+        rows, cols = (np.searchsorted(samples, ends[inside]) for ends in (self.rows, self.cols))
+        return PairEvidence(rows, cols, self.plus[inside], self.minus[inside], len(samples), self.verdicts[inside])
 
     def checked(self, truth: NDArray[np.int64]) -> "PairEvidence":
         """The same pairs, of which people found some to be of one class (+1) or not (-1); 0 where nobody knows."""

@@ -288,19 +288,14 @@ class ClassSearch:
         """Clusters of the features, which pairs correct for single samples only."""
         clusters, told = self.told_of_clusters(recipe.start)
         belief, rates = softened(clusters, self.n_classes), _rates_within(clusters, evidence)
-        messages = belief[evidence.sources]
-        for _ in range(N_FROZEN):
-            belief, messages = evidence.propagate(told.prior, messages, rates, N_STEPS)
-            rates = evidence.fit_rates(evidence.same(evidence.apart(messages), rates))
-        return ClassFit(evidence, recipe, belief, messages, rates, told)
+        return corrected_by_pairs(evidence, recipe, belief, rates, told)
 
     def told_of_clusters(self, start: str) -> tuple[Clusters, Told]:
         """Clusters of the features, and what the features tell of them; kept, because no pair changes either."""
         if start not in self._told:
             clusters = self.clusters(start, self.evidence)
             told = self.features.tell(np.eye(self.n_classes)[clusters])
-            # With equal trust in the cluster of a sample and in its neighbours, no pairs mean no change of clusters.
-            prior = np.log(0.5 * np.eye(self.n_classes)[clusters] + 0.5 * np.exp(told.prior))
+            prior = np.log(with_trust_in_clusters(clusters, np.exp(told.prior)))
             self._told[start] = clusters, Told(prior, told.penalty, told.slope)
         return self._told[start]
 
@@ -322,6 +317,23 @@ class ClassSearch:
 def softened(clusters: Clusters, n_classes: int) -> Array:
     """Class probabilities that trust the clusters nearly."""
     return START_TRUST * np.eye(n_classes)[clusters] + (1.0 - START_TRUST) / n_classes
+
+
+def with_trust_in_clusters(clusters: Clusters, chances: Array) -> Array:
+    """Class probabilities with equal trust in the cluster of a sample and in its neighbours.
+
+    Without pairs, no sample leaves its cluster.
+    """
+    return 0.5 * np.eye(chances.shape[1])[clusters] + 0.5 * chances
+
+
+def corrected_by_pairs(evidence: PairEvidence, recipe: Recipe, belief: Array, rates: Rates, told: Told) -> ClassFit:
+    """What features tell stays as it is; the pairs correct single samples, and the rates follow."""
+    messages = belief[evidence.sources]
+    for _ in range(N_FROZEN):
+        belief, messages = evidence.propagate(told.prior, messages, rates, N_STEPS)
+        rates = evidence.fit_rates(evidence.same(evidence.apart(messages), rates))
+    return ClassFit(evidence, recipe, belief, messages, rates, told)
 
 
 def merged(fit: ClassFit, n_classes: int) -> ClassFit:

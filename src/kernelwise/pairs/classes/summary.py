@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...supervision import PairNoise, Pairs
+from .evidence import PairEvidence
 from .search import ClassFit, Found
 
 Array = NDArray[np.float64]
@@ -104,6 +105,20 @@ def _mixed(precise: list[Interval]) -> tuple[Interval, Interval]:
     """The least of one precision with the largest of the other, and the other way round."""
     (low_pos, high_pos), (low_neg, high_neg) = precise
     return (low_pos, high_pos), (high_neg, low_neg)
+
+
+def words_about_sample(found: Found, given: PairEvidence) -> dict[str, str]:
+    """How many samples and pairs the classes were learned from, where these were not all."""
+    learned = found.fit.evidence
+    if learned.n_samples == given.n_samples:
+        return {}
+    return {
+        "sample": (
+            f"The classes were learned from {learned.n_samples:,} of {given.n_samples:,} samples and from "
+            f"{learned.n_pairs:,} of {given.n_pairs:,} distinct pairs. The features judged all other samples, and all "
+            "pairs corrected the samples that occur in pairs."
+        )
+    }
 
 
 def words_about(found: Found, intervals: dict[str, Interval]) -> dict[str, Any]:

@@ -1,0 +1,93 @@
+"""Messages to a cluster: a Ctrl-C at the worst moment leaves no work behind, and no message waits."""
+
+import signal
+import threading
+import time
+
+import pytest
+
+from dask_cluster import wait_until
+from kernelwise.cluster.collections import working_engine
+from kernelwise.cluster.engine import ClusterEngine, interrupts_wait
+
+
+class InterruptedClient:
+    """A client whose user presses Ctrl-C as soon as work has been sent to the scheduler."""
+
+    def __init__(self, client):
+        self.client = client
+
+    def map(self, *arguments, **options):
+        futures = self.client.map(*arguments, **options)
+        signal.raise_signal(signal.SIGINT)
+        return futures
+
+    def submit(self, *arguments, **options):
+        future = self.client.submit(*arguments, **options)
+        signal.raise_signal(signal.SIGINT)
+        return future
+
+
+@pytest.fixture
+def ctrl_c():
+    """Python's own answer to Ctrl-C: shells have it ignored for processes in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.parametrize("send", [lambda engine: engine.map(time.sleep, [[60.0] * 4]), lambda engine: engine.share(3)])
+def test_work_that_was_just_sent_is_cancelled_while_the_traceback_lives(client, send):
+    tasks = client.cluster.scheduler.tasks
+    before = set(tasks)
+    engine = ClusterEngine(InterruptedClient(client))
+    with pytest.raises(KeyboardInterrupt) as caught:
+        send(engine)
+    wait_until(lambda: set(tasks) - before)
+    engine.cancel()
+    wait_until(lambda: not set(tasks) - before, seconds=10)
+    assert caught.tb is not None  # its frames refer to the futures
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_interrupts_wait_for_the_end_of_the_block_and_are_not_lost():
+    reached = []
+
+    def work():
+        with interrupts_wait():
+            signal.raise_signal(signal.SIGINT)
+            reached.append("the end")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert reached == ["the end"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(ZeroDivisionError), interrupts_wait():
+        raise ZeroDivisionError
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_other_threads_do_not_touch_the_handler():
+    handlers = []
+
+    def work():
+        with interrupts_wait():
+            handlers.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert handlers == [signal.getsignal(signal.SIGINT)]
+
+
+def test_messages_leave_at_once_while_an_estimator_works(client):
+    before = client.scheduler_comm.interval
+    with working_engine():
+        with working_engine():
+            assert client.scheduler_comm.interval <= 0.001
+        assert client.scheduler_comm.interval <= 0.001
+    assert client.scheduler_comm.interval == before
+    with pytest.raises(ZeroDivisionError), working_engine():
+        raise ZeroDivisionError
+    assert client.scheduler_comm.interval == before
