@@ -41,9 +41,12 @@ ROUNDING = 1e-10
 
 
 class Stratum(NamedTuple):
-    """``drawn`` of ``size`` rows were drawn with equal chances; ``errors`` of the drawn rows are errors."""
+    """``drawn`` of ``size`` rows were drawn with equal chances; ``errors`` of the drawn rows are errors.
 
-    size: int
+    The size is no integer where it was estimated.
+    """
+
+    size: float
     drawn: int
     errors: int
 
