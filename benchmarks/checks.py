@@ -158,10 +158,14 @@ class Plan:
         errors = [self.wrong[rows] for rows in drawn]
         sizes, n_rounds = [len(rows) for rows in self.rows], max(self.n_drawn)
         rounds = []
-        for number in range(min(self.n_drawn)):
-            past = [int(hits[:number].sum()) for hits in errors]
-            others, hits = [size - number for size in sizes], [bool(hits[number]) for hits in errors]
-            rounds.append(Round(sum(past), others, [number] * len(sizes), past, hits, n_rounds))
+        for number in range(n_rounds):
+            open_ = [h for h, size in enumerate(sizes) if size > number]
+            if any(self.n_drawn[h] <= number for h in open_):
+                break  # the last round is not complete
+            known = sum(int(hits[:number].sum()) for hits in errors)
+            others, past = [sizes[h] - number for h in open_], [int(errors[h][:number].sum()) for h in open_]
+            now = [bool(errors[h][number]) for h in open_]
+            rounds.append(Round(known, others, [number] * len(open_), past, now, n_rounds))
         low, high = bounds_at_all_times(rounds, rounds, len(self.wrong), TAIL)
         found = sum(int(hits.sum()) for hits in errors)
         n_right = sum(self.n_drawn) - found
