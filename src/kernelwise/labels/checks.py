@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 #: Standard deviations under each prior: of ``a`` and ``b``, of ``c`` and ``f``, of each ``c_g`` and of each ``d_k``.
-PRIORS = ((0.1, 1.0, 0.2, 0.1), (0.3, 1.0, 0.5, 0.25), (1.0, 1.0, 2.0, 1.0))
+PRIORS = ((0.1, 1.0, 0.2, 0.1), (0.3, 1.0, 0.5, 0.25), (1.0, 1.0, 1.0, 0.5))
 #: The information of so many numbers at a time is added up.
 AT_ONCE = 1_000_000
 #: Probabilities are kept away from zero, so that no checked row is impossible.
