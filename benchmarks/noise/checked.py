@@ -1,6 +1,7 @@
 """What planned checks tell on real noise: ``python -m benchmarks.noise.checked --data FOLDER``.
 
-People who check are simulated with the truth. Figures come from fits with ``checked=``, as users make them, except for the calibration:
+People who check are simulated with the truth. Figures come from fits with ``checked=``, as users make them; that of
+the calibration does not:
 
 - ``knowledge``: the error of the share of wrong labels, the gain of the audit area on unchecked rows, and the gain of
   the accuracy over a fit in which only the labels of the checked rows are corrected, after one plan.
