@@ -6,7 +6,8 @@ reviews the anytime interval. Widths are compared with the interval of Clopper a
 the same size. ``python -m benchmarks.noise.checked`` does the same with the audits of real sets.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +15,18 @@ from numpy.typing import NDArray
 from scipy.stats import beta, norm
 
 from kernelwise import LabelAudit, guaranteed_share, plan_checks
+from kernelwise.supervision.betting import Round, bounds_at_all_times
+from kernelwise.supervision.draws import batches_within
+from kernelwise.supervision.plan import strata
+from kernelwise.supervision.stratified_bounds import Batch, Stratum, error_bounds
+from kernelwise.supervision.verdicts import read_draw
 
 from .measure import record
 
 TITLE = "Checked rows: coverage of 95 % intervals, widths beside Clopper-Pearson, and errors found"
 
 N_ROWS, AREA = 2000, 0.9
-REVIEWS, PER_POPULATION, ALWAYS_EVERY = 2000, 20, 4
+REVIEWS, PER_POPULATION, ALWAYS_EVERY, TAIL = 2000, 50, 4, 0.025
 MODELS = ("calibrated", "overconfident", "shuffled", "inverted")
 SHARES, SIZES = (0.05, 0.15, 0.3), (10, 20, 50, 100, 200)
 #: The shares of the classes; a class is judged where at least so many checks fell into it.
@@ -87,20 +93,96 @@ def review(draw: Callable[[], Population], n_checks: int, rng: np.random.Generat
         if number % PER_POPULATION == 0:
             truth, audit = draw()
             wrong = truth != audit.labels
-        plan = plan_checks(audit, n_checks, random_state=int(rng.integers(2**31)))
-        checked = plan.verdicts(truth[plan.rows])
-        bound = guaranteed_share(audit, checked)
+            plan = Plan(audit, truth, n_checks, int(rng.integers(2**31)))
+        drawn = plan.draw(rng)
+        low, high = plan.interval(drawn)
         sample = int(wrong[rng.choice(len(wrong), n_checks, replace=False)].sum())
-        keep(covered=bound.low <= wrong.mean() <= bound.high, width=bound.high - bound.low, found=bound.n_found)
+        found = sum(int(wrong[rows].sum()) for rows in drawn)
+        keep(covered=low <= wrong.mean() <= high, width=high - low, found=found)
         keep(plain_width=clopper_pearson(sample, n_checks), plain_found=sample)
         members = audit.labels == audit.classes[number % len(audit.classes)]
-        if members[plan.rows].sum() >= CLASS_CHECKS:
-            bound = guaranteed_share(audit, checked, among=members)
-            keep(class_covered=bound.low <= wrong[members].mean() <= bound.high)
+        if sum(members[rows].sum() for rows in drawn) >= CLASS_CHECKS:
+            low, high = plan.interval(drawn, members)
+            keep(class_covered=low <= wrong[members].mean() <= high)
         if number % ALWAYS_EVERY == 0:
-            bound = guaranteed_share(audit, checked, always=True)
-            keep(always_covered=bound.low <= wrong.mean() <= bound.high, always_width=bound.high - bound.low)
+            low, high = plan.interval_at_all_times(drawn)
+            keep(always_covered=low <= wrong.mean() <= high, always_width=high - low)
     return Reviews(**{name: float(np.mean(values)) if values else np.nan for name, values in seen.items()})
+
+
+class Plan:
+    """The strata of a plan, from which thousands of reviews can be drawn quickly.
+
+    Intervals depend on counts alone, and the same counts come again and again. The intervals of the plan itself are
+    compared with those of :func:`guaranteed_share`.
+    """
+
+    def __init__(self, audit: LabelAudit, truth: NDArray[Any], n_checks: int, seed: int):
+        plan = plan_checks(audit, n_checks, random_state=seed)
+        letters = np.array([read_draw(name).letter for name in plan.draw.tolist()])
+        first = [plan.rows[letters == letter] for letter in np.unique(letters)]
+        self.wrong, self.n_drawn = truth != audit.labels, [len(rows) for rows in first]
+        stratum = strata(1 - audit.quality, len(first))
+        self.rows = [np.flatnonzero(stratum == h) for h in range(len(first))]
+        checked, members = plan.verdicts(truth[plan.rows]), audit.labels == audit.classes[0]
+        for ours, theirs in (
+            (self.interval(first), guaranteed_share(audit, checked)),
+            (self.interval(first, members), guaranteed_share(audit, checked, among=members)),
+            (self.interval_at_all_times(first), guaranteed_share(audit, checked, always=True)),
+        ):
+            if not np.allclose(ours, (theirs.low, theirs.high), atol=1e-12):
+                raise AssertionError(f"the interval by counts is {ours}, that of guaranteed_share {theirs}")
+
+    def draw(self, rng: np.random.Generator) -> list[NDArray[np.intp]]:
+        """Return the rows that another review draws from each stratum."""
+        parts = zip(self.rows, self.n_drawn, strict=True)
+        return [rng.choice(rows, n_drawn, replace=False) for rows, n_drawn in parts]
+
+    def interval(
+        self, drawn: Sequence[NDArray[np.intp]], members: NDArray[np.bool_] | None = None
+    ) -> tuple[float, float]:
+        """Return the 95 % interval for the share of wrong labels, in all or among the members of a class."""
+        wrong = self.wrong if members is None else self.wrong & members
+        errors = tuple(int(wrong[rows].sum()) for rows in drawn)
+        sizes = tuple(len(rows) for rows in self.rows)
+        if members is None:
+            n_rows, n_seen, inside = len(wrong), sum(self.n_drawn), None
+        else:
+            inside = tuple(int(members[rows].sum()) for rows in drawn)
+            n_rows, n_seen = int(members.sum()), sum(inside)
+        low, high = _bounds(sizes, tuple(self.n_drawn), errors, inside, n_rows)
+        return max(low, sum(errors)) / n_rows, min(high, n_rows - n_seen + sum(errors)) / n_rows
+
+    def interval_at_all_times(self, drawn: Sequence[NDArray[np.intp]]) -> tuple[float, float]:
+        """Return the 95 % interval that holds after every check at once; it uses the complete rounds."""
+        errors = [self.wrong[rows] for rows in drawn]
+        sizes, n_rounds = [len(rows) for rows in self.rows], max(self.n_drawn)
+        rounds = []
+        for number in range(n_rounds):
+            open_ = [h for h, size in enumerate(sizes) if size > number]
+            if any(self.n_drawn[h] <= number for h in open_):
+                break  # the last round is not complete
+            known = sum(int(hits[:number].sum()) for hits in errors)
+            others, past = [sizes[h] - number for h in open_], [int(errors[h][:number].sum()) for h in open_]
+            now = [bool(errors[h][number]) for h in open_]
+            rounds.append(Round(known, others, [number] * len(open_), past, now, n_rounds))
+        low, high = bounds_at_all_times(rounds, rounds, len(self.wrong), TAIL)
+        found = sum(int(hits.sum()) for hits in errors)
+        n_right = sum(self.n_drawn) - found
+        return max(low, found / len(self.wrong)), min(high, 1 - n_right / len(self.wrong))
+
+
+@lru_cache(maxsize=100_000)
+def _bounds(
+    sizes: tuple[int, ...], drawn: tuple[int, ...], errors: tuple[int, ...], inside: tuple[int, ...] | None, n_rows: int
+) -> tuple[float, float]:
+    """Return bounds for the number of errors, from the counts of each stratum."""
+    batches = [Batch(0, [Stratum(*counts) for counts in zip(sizes, drawn, errors, strict=True)])]
+    bounds = [error_bounds(batches, TAIL)]
+    if inside is not None:
+        members = [Batch(0, [Stratum(*counts) for counts in zip(sizes, drawn, inside, strict=True)])]
+        bounds.append(error_bounds(batches_within(batches, members, n_rows), TAIL))
+    return min(low for low, _ in bounds), max(high for _, high in bounds)
 
 
 def population(rng: np.random.Generator, model: str, share: float) -> Population:
@@ -125,8 +207,9 @@ def population(rng: np.random.Generator, model: str, share: float) -> Population
     return np.where(wrong, other, given), audit
 
 
+@lru_cache
 def clopper_pearson(errors: int, n_checks: int) -> float:
     """Return the width of the exact 95 % interval of a plain random sample."""
-    low = beta.ppf(0.025, errors, n_checks - errors + 1) if errors else 0.0
-    high = beta.ppf(0.975, errors + 1, n_checks - errors) if errors < n_checks else 1.0
+    low = beta.ppf(TAIL, errors, n_checks - errors + 1) if errors else 0.0
+    high = beta.ppf(1 - TAIL, errors + 1, n_checks - errors) if errors < n_checks else 1.0
     return float(high - low)

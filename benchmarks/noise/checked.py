@@ -1,9 +1,12 @@
 """What planned checks tell on real noise: ``python -m benchmarks.noise.checked --data FOLDER``.
 
-People who check are simulated with the truth. Every figure comes from fits with ``checked=``, as users make them:
+People who check are simulated with the truth. Figures come from fits with ``checked=``, as users make them; that of
+the calibration does not:
 
 - ``knowledge``: the error of the share of wrong labels, the gain of the audit area on unchecked rows, and the gain of
   the accuracy over a fit in which only the labels of the checked rows are corrected, after one plan.
+- ``calibration``: the error of the share and the gain of the area if nothing is learned anew and the checks only
+  calibrate the chances of the first fit, over many more plans; it takes a minute.
 - ``search``: the wrong labels found by 100 checks in batches of ten, and the error of the share of wrong labels
   afterwards, for plans, and for the most suspect rows of the first audit and of an audit that is made again after each
   batch.
@@ -19,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from kernelwise import LabelAudit, NoisyLabelClassifier, Verdicts, plan_checks
+from kernelwise import LabelAudit, NoisyLabelClassifier, Verdicts, guaranteed_share, plan_checks
 from kernelwise.labels.audit import audit_by
+from kernelwise.labels.checks import calibrated, weights
 
 from ..checks import review
 from .real import SETS
@@ -38,7 +42,9 @@ TASKS = (
     "sentiment_crowd y_one",
     "youtube_wrench y_mv",
 )
-PARTS = ("knowledge", "search", "coverage")
+PARTS = ("knowledge", "calibration", "search", "coverage")
+#: The number of plans of the calibration.
+PLANS = 12
 
 Labels = NDArray[Any]
 
@@ -93,6 +99,26 @@ def knowledge(task: Task, n_checks: int) -> NDArray[np.float64]:
     return np.mean(found, axis=0)
 
 
+def calibration(task: Task, n_checks: int) -> NDArray[np.float64]:
+    """Return the error of the share of wrong labels and the gain of the area by calibration alone; means."""
+    belief, posterior = task.model.out_of_sample_probabilities_, task.model.label_probabilities_
+    column, true = (np.searchsorted(task.model.classes_, labels) for labels in (task.given, task.truth))
+    found = []
+    for seed in range(PLANS):
+        plan = plan_checks(task.audit, n_checks, random_state=seed)
+        checked = plan.verdicts(task.truth[plan.rows])
+        known = np.full(len(column), -1)
+        known[plan.rows] = true[plan.rows]
+        bound = guaranteed_share(task.given, checked)
+        chances, _ = calibrated(
+            belief, posterior, column, known, weights(checked, len(column)), (bound.low, bound.high)
+        )
+        quality, others = chances[np.arange(len(column)), column], known < 0
+        areas = [roc_auc_score(task.wrong[others], -one[others]) for one in (quality, task.audit.quality)]
+        found.append((abs(np.mean(1 - quality) - task.wrong.mean()), areas[0] - areas[1]))
+    return np.mean(found, axis=0)
+
+
 def search(task: Task, how: str) -> tuple[int, float]:
     """Return how many wrong labels 100 checks find, and the error of the share of wrong labels afterwards."""
     audit, checked = task.audit, Verdicts([], [])
@@ -135,6 +161,10 @@ def main() -> None:
             for n_checks in SIZES:
                 what = f"{n_checks} checks: error of the share, gain of the area, gain of the accuracy"
                 tell(what, *knowledge(task, n_checks))
+        if "calibration" in chosen.parts:
+            for n_checks in SIZES:
+                what = f"{n_checks} checks, calibration alone: error of the share, gain of the area"
+                tell(what, *calibration(task, n_checks))
         if "search" in chosen.parts:
             for how in ("suspects first", "ranked again", "plans"):
                 tell(f"{how}: found by {BATCH * BATCHES} checks, error of the share", *search(task, how))

@@ -162,3 +162,20 @@ def test_without_evidence_nothing_is_recalibrated_and_with_much_the_data_decide(
         rates.append(np.mean(1 - how.posterior(belief, posterior, given)[np.arange(2000), given]))
     assert rates[-1] == pytest.approx(0.3, abs=0.03)
     assert rates[0] < 0.5  # one check that is a surprise does not decide
+
+
+def test_checks_tell_how_far_the_model_can_be_trusted():
+    """A model that is right has the narrow prior; a sure model whose chances mean nothing has the wide prior."""
+    rng = np.random.default_rng(0)
+    given, chance = np.zeros(1000, dtype=np.intp), rng.beta(0.3, 0.9, 1000)
+    posterior, rows = np.column_stack([1 - chance, chance]), np.arange(600)
+    right = (rng.random(1000) < chance).astype(np.intp)
+    senseless = (rng.random(1000) < 0.5).astype(np.intp)
+    trusted, doubted = (recalibrate(posterior, posterior, given, rows, truth[rows]) for truth in (right, senseless))
+    assert trusted.shares.sum() == pytest.approx(1)
+    assert trusted.shares.argmax() == 0
+    assert doubted.shares[-1] > 0.9
+    kept = [np.corrcoef(how.posterior(posterior, posterior, given)[:, 1], chance)[0, 1] for how in (trusted, doubted)]
+    moved = [np.ptp(how.posterior(posterior, posterior, given)[:, 1]) for how in (trusted, doubted)]
+    assert kept[0] > 0.95
+    assert moved[1] < 0.6 < 0.9 < moved[0]

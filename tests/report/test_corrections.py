@@ -40,6 +40,11 @@ class TestCorrections:
         with path.open(newline="", encoding="utf-8-sig") as stream:
             assert len(list(csv.reader(stream))) == len(corrections) + 1
 
+    def test_in_a_list_of_suspects_correct_overrules_the_suggestion(self, tmp_path):
+        path = tmp_path / "suspects.csv"
+        path.write_text("row,given,corrected,decision,quality\n1,a,b,correct,0.2\n2,a,b,wrong,0.1\n", encoding="utf-8")
+        assert [(one.corrected, one.decision) for one in read_corrections(path)] == [("a", "correct"), ("b", "wrong")]
+
     def test_does_not_replace_a_file(self, tmp_path):
         path = write_corrections([], tmp_path / "corrections.csv")
         with pytest.raises(FileError, match="exists"):

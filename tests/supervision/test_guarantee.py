@@ -135,6 +135,28 @@ def test_classes_predictions_suspects_and_one_side():
     assert "at most" in str(upper)
 
 
+def test_a_class_is_covered_also_where_unusually_many_draws_fell_into_it():
+    """Ten classes of 100 rows and 50 draws: ten draws in one class are twice as many as expected."""
+    rng = np.random.default_rng(0)
+    given, held = np.arange(1000) % 10, []
+    truth, chance = population(rng, 1000, 0.4)
+    found = np.where(truth == 1, 10, given)  # a label that nobody has given
+    for review in range(300):
+        plan = plan_checks(audit_with(chance), 50, random_state=review)
+        checked = plan.verdicts(found[plan.rows])
+        for k in np.flatnonzero(np.bincount(given[plan.rows]) >= 10):
+            bound = guaranteed_share(given, checked, among=given == k)
+            held.append(bound.low <= truth[given == k].mean() <= bound.high)
+    assert len(held) >= 50
+    assert np.mean(held) >= 0.945  # bounds that count all draws alone: 0.84
+
+
+def test_a_part_without_a_check_is_unknown():
+    checked = Verdicts(np.arange(50), [0] * 45 + [1] * 5, chance=0.05)
+    bound = guaranteed_share(np.zeros(1000, int), checked, among=np.arange(500, 520))
+    assert (bound.low, bound.high) == (0, 1)
+
+
 def checked_share(bound):
     return bound.n_found / bound.n_rows
 

@@ -12,13 +12,19 @@ where all of ``a, b, c, c_g, d_k`` are zero without checks: the model as it was.
 and are fitted to the labels that people found, so ten checks correct the share of wrong labels (``c``), and a hundred
 checks correct much more. A checked row itself is certain.
 
+How far the model may be from the truth is unknown, too: scores of people's errors are nearly right, and where errors
+follow the features they mean next to nothing. Therefore there are several priors (:data:`PRIORS`), from narrow to wide.
+The evidence of each, :math:`\int P(\text{found labels} \mid z) \, P(z) \, dz` by Laplace's approximation, says how well
+it foretells what people found, and the posteriors are averaged with it.
+
 Rows that were drawn at random tell how many labels are wrong. Rows that were *chosen* because they are suspect are
 wrong more often or less often than the model says, for reasons of their own; they have a further ``f [k = g]``, which
 no other row has. So they tell which labels are wrong, and the share of wrong labels is left to the drawn rows.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,15 +37,25 @@ from ..supervision.verdicts import Verdicts
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Standard deviations of the priors: of ``a`` and ``b``, of ``c`` and ``f``, of each ``c_g`` and of each ``d_k``.
-SLOPES, SHARED, GIVEN, TRUE = 0.2, 1.5, 0.5, 0.25
+#: Standard deviations under each prior: of ``a`` and ``b``, of ``c`` and ``f``, of each ``c_g`` and of each ``d_k``.
+PRIORS = ((0.1, 1.0, 0.2, 0.1), (0.3, 1.0, 0.5, 0.25), (1.0, 1.0, 1.0, 0.5))
+#: The information of so many numbers at a time is added up.
+AT_ONCE = 1_000_000
 #: Probabilities are kept away from zero, so that no checked row is impossible.
 LOWEST = 1e-9
 
 
 @dataclass(frozen=True)
 class Recalibration:
-    """The fitted parameters: ``slopes`` exp(a) and exp(b), ``offsets`` c + c_g by given class, and ``classes`` d_k.
+    """The fitted parameters under each prior, and the probability of each prior.
+
+    Parameters
+    ----------
+    shares : array of shape (n_priors,)
+    slopes : array of shape (n_priors, 2)
+        exp(a) and exp(b).
+    offsets, classes : arrays of shape (n_priors, n_classes)
+        c + c_g by given class, and d_k.
 
     Examples
     --------
@@ -56,19 +72,29 @@ class Recalibration:
     True
     """
 
-    slopes: tuple[float, float]
+    shares: Array
+    slopes: Array
     offsets: Array
     classes: Array
 
     def posterior(self, belief: Array, posterior: Array, given: Index) -> Array:
         """Return P(true | row), where ``given`` is the position of the given class."""
-        logits = self.slopes[0] * _log(belief) + self.slopes[1] * (_log(posterior) - _log(belief)) + self.classes
-        logits[np.arange(len(given)), given] += self.offsets[given]
-        return softmax(logits, axis=1)
+        prior, evidence = _log(belief), _log(posterior) - _log(belief)
+        found = np.zeros_like(prior)
+        for share, (a, b), offsets, classes in self._each_prior():
+            logits = a * prior + b * evidence + classes
+            logits[np.arange(len(given)), given] += offsets[given]
+            found += share * softmax(logits, axis=1)
+        return found
 
     def true_probabilities(self, belief: Array) -> Array:
         """Return P(true | row) for rows whose label was not seen."""
-        return softmax(self.slopes[0] * _log(belief) + self.classes, axis=1)
+        prior = _log(belief)
+        parts = (share * softmax(a * prior + classes, axis=1) for share, (a, _), _, classes in self._each_prior())
+        return np.sum(list(parts), axis=0)
+
+    def _each_prior(self) -> Iterator[tuple[float, Array, Array, Array]]:
+        return zip(self.shares.tolist(), self.slopes, self.offsets, self.classes, strict=True)
 
 
 def recalibrate(
@@ -95,26 +121,76 @@ def recalibrate(
         Which rows were chosen, while others were drawn at random.
     """
     n_classes = belief.shape[1]
-    counts = np.ones((len(rows), 1)) if weight is None else weight[:, None]
-    apart = np.zeros(len(rows)) if chosen is None else chosen.astype(np.float64)
-    prior, evidence = _log(belief[rows]), _log(posterior[rows]) - _log(belief[rows])
-    own, true = np.eye(n_classes)[given[rows]], np.eye(n_classes)[truth]
-    spread = np.concatenate([[SLOPES, SLOPES, SHARED, SHARED], np.full(n_classes, GIVEN), np.full(n_classes, TRUE)])
+    checked = _CheckedRows(
+        _log(belief[rows]),
+        _log(posterior[rows]) - _log(belief[rows]),
+        given[rows],
+        truth,
+        np.ones(len(rows)) if weight is None else weight,
+        np.zeros(len(rows)) if chosen is None else chosen.astype(np.float64),
+    )
+    fits = [checked.fit(np.repeat(prior, [2, 2, n_classes, n_classes])) for prior in PRIORS]
+    z = np.array([best for best, _ in fits])
     by_given, by_true = slice(4, 4 + n_classes), slice(4 + n_classes, None)
+    shares = softmax([evidence for _, evidence in fits])
+    return Recalibration(shares, np.exp(z[:, :2]), z[:, 2:3] + z[:, by_given], z[:, by_true])
 
-    def loss(z: Array) -> tuple[float, Array]:
-        offset = z[2] + z[3] * apart + z[by_given][given[rows]]
-        scaled = np.exp(z[0]) * prior, np.exp(z[1]) * evidence
-        logits = scaled[0] + scaled[1] + offset[:, None] * own + z[by_true]
-        logs = log_softmax(logits, axis=1)
-        excess = counts * (np.exp(logs) - true)
-        kept = np.sum(excess * own, axis=1)
-        shared = [np.sum(excess * scaled[0]), np.sum(excess * scaled[1]), kept.sum(), kept @ apart]
-        slope = np.concatenate([shared, kept @ own, excess.sum(axis=0)])
-        return float(-np.sum(counts * logs * true) + 0.5 * np.sum((z / spread) ** 2)), slope + z / spread**2
 
-    z = minimize(loss, np.zeros(len(spread)), jac=True, method="L-BFGS-B").x
-    return Recalibration((float(np.exp(z[0])), float(np.exp(z[1]))), z[2] + z[by_given], z[by_true])
+class _CheckedRows(NamedTuple):
+    """What the model says of the checked rows, and what people found; ``z`` is (a, b, c, f, c_1 .., d_1 ..)."""
+
+    prior: Array
+    evidence: Array
+    given: Index
+    truth: Index
+    weight: Array
+    chosen: Array
+
+    def fit(self, spread: Array) -> tuple[Array, float]:
+        """Return the most probable ``z``, and the logarithm of the evidence of its prior (Laplace)."""
+        true = np.eye(self.prior.shape[1])[self.truth]
+
+        def loss(z: Array) -> tuple[float, Array]:
+            logs, features = self._log_chances(z), self._shared_features(z)
+            excess = self.weight[:, None] * (np.exp(logs) - true)
+            kept = excess[np.arange(len(excess)), self.given]
+            by_given = np.bincount(self.given, kept, minlength=excess.shape[1])
+            slope = np.concatenate([np.tensordot(features, excess, 2), by_given, excess.sum(axis=0)])
+            fit = -np.sum(self.weight[:, None] * logs * true)
+            return float(fit + 0.5 * np.sum((z / spread) ** 2)), slope + z / spread**2
+
+        best = minimize(loss, np.zeros(len(spread)), jac=True, method="L-BFGS-B")
+        information = spread[:, None] * self._information(best.x) * spread
+        return best.x, float(-best.fun - 0.5 * np.linalg.slogdet(information + np.eye(len(spread)))[1])
+
+    def _own(self) -> Array:
+        return np.eye(self.prior.shape[1])[self.given]
+
+    def _shared_features(self, z: Array) -> Array:
+        """The derivatives of the logits by a, b, c and f: an array of shape (4, n_checked, n_classes)."""
+        own = self._own()
+        return np.stack([np.exp(z[0]) * self.prior, np.exp(z[1]) * self.evidence, own, self.chosen[:, None] * own])
+
+    def _log_chances(self, z: Array) -> Array:
+        n_classes = self.prior.shape[1]
+        offset = z[2] + z[3] * self.chosen + z[4 : 4 + n_classes][self.given]
+        logits = np.exp(z[0]) * self.prior + np.exp(z[1]) * self.evidence + offset[:, None] * self._own()
+        return log_softmax(logits + z[4 + n_classes :], axis=1)
+
+    def _information(self, z: Array) -> Array:
+        """Fisher's information about ``z``: the sum over rows of the covariances of the derivatives of the logits."""
+        chances, shared = np.exp(self._log_chances(z)), self._shared_features(z)
+        n_rows, n_classes = chances.shape
+        total = np.zeros((len(z), len(z)))
+        for part in np.array_split(np.arange(n_rows), -(-n_rows * n_classes * len(z) // AT_ONCE)):
+            features = np.zeros((len(part), n_classes, len(z)))
+            features[:, :, :4] = np.moveaxis(shared[:, part], 0, 2)
+            features[np.arange(len(part)), self.given[part], 4 + self.given[part]] = 1
+            features[:, np.arange(n_classes), 4 + n_classes + np.arange(n_classes)] = 1
+            features -= np.einsum("ik,ikj->ij", chances[part], features)[:, None]
+            features *= np.sqrt(self.weight[part, None] * chances[part])[:, :, None]
+            total += np.tensordot(features, features, ([0, 1], [0, 1]))
+        return total
 
 
 def calibrated(

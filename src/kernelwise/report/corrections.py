@@ -334,6 +334,8 @@ def _correction(cells: dict[str | None, Any], place: str) -> Correction:
             f"{place}: the label {values['given']!r} is said to be wrong, but the column 'corrected' {held}; write the "
             "right label there, or the decision 'unclear' if nobody knows it"
         )
+    if values["decision"] == "correct" and "quality" in cells:  # a list of suspects, with suggestions as corrections
+        values["corrected"] = values["given"]
     if values["decision"] == "correct" and values["corrected"] not in (values["given"], ""):
         raise CorrectionsError(
             f"{place}: the label is said to be correct, yet {values['given']!r} becomes {values['corrected']!r}"

@@ -72,8 +72,7 @@ def _bound(rounds: Sequence[Round], n_rows: int, tail: float, side: int) -> floa
     if not rounds:
         return 1.0 if side > 0 else 0.0
     wanted = np.log(1 / tail)
-    bets = [_bet(one, n_rows, wanted, side) for one in rounds]
-    gains, stakes, guesses, n_strata = np.array(bets).T
+    gains, stakes, guesses, n_strata = _bets(rounds, n_rows, wanted, side)
     least = max(one.known for one in rounds) / n_rows
     most = min((one.known + sum(one.others)) / n_rows for one in rounds)
     accepted, rejected = (least, most) if side > 0 else (most, least)
@@ -87,13 +86,19 @@ def _bound(rounds: Sequence[Round], n_rows: int, tail: float, side: int) -> floa
     return float(rejected)
 
 
-def _bet(one: Round, n_rows: int, wanted: float, side: int) -> tuple[float, float, float, int]:
-    """Return the logarithm of the numerator, the stake, the guessed share of errors and the number of strata."""
-    weights = np.array(one.others, dtype=float) / n_rows
-    drawn, errors = np.array(one.drawn, dtype=float), np.array(one.errors, dtype=float)
-    guess = (errors + FIRST_GUESS) / (drawn + 1)
-    variance = float(np.sum(weights**2 * guess * (1 - guess)))
-    worst = float(np.max(weights * (1 - guess if side > 0 else guess)))
-    stake = min(np.sqrt(2 * wanted / (one.n_rounds * variance)), BOLDEST / worst) if worst > 0 else 0.0
-    gain = float(np.sum(np.log1p(-side * stake * weights * (np.array(one.error, dtype=float) - guess))))
-    return gain, float(stake), one.known / n_rows + float(weights @ guess), len(weights)
+def _bets(rounds: Sequence[Round], n_rows: int, wanted: float, side: int) -> tuple[Array, Array, Array, Array]:
+    """Return the logarithms of the numerators, the stakes, the guessed shares of errors and the numbers of strata."""
+    n_strata = np.array([len(one.others) for one in rounds])
+    others, drawn, errors, hits = (
+        np.array([[*one[field], *[0] * (n_strata.max() - len(one.others))] for one in rounds], dtype=float)
+        for field in map(Round._fields.index, ("others", "drawn", "errors", "error"))
+    )  # a stratum without rows has no influence
+    weights, guess = others / n_rows, (errors + FIRST_GUESS) / (drawn + 1)
+    variance = np.sum(weights**2 * guess * (1 - guess), axis=1)
+    worst = np.max(weights * (1 - guess if side > 0 else guess), axis=1)
+    n_rounds = np.array([one.n_rounds for one in rounds])
+    with np.errstate(divide="ignore"):
+        stakes = np.where(worst > 0, np.minimum(np.sqrt(2 * wanted / (n_rounds * variance)), BOLDEST / worst), 0.0)
+    gains = np.sum(np.log1p(-side * stakes[:, None] * weights * (hits - guess)), axis=1)
+    known = np.array([one.known for one in rounds]) / n_rows
+    return gains, stakes, known + np.sum(weights * guess, axis=1), n_strata

@@ -4,7 +4,7 @@ A plan was drawn from all rows that were not known before. So its strata and the
 rows together; whoever lost verdicts, or mixed plans of different data, breaks this sum and is told so.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from .betting import Round
 from .stratified_bounds import Batch, Stratum
@@ -57,6 +57,47 @@ def drawn_batches(checked: Verdicts, errors: Errors, n_rows: int, *, unclear: bo
             "rows with plan_checks, or give the chance: 0.05 if 50 rows were drawn at random out of 1,000"
         )
     return batches
+
+
+def batches_within(batches: Sequence[Batch], members: Sequence[Batch], n_members: int) -> list[Batch]:
+    """Return the strata within a domain of known size: what the draws say, given how many of them fell into the domain.
+
+    The drawn rows of the domain are a random sample of its rows in their stratum. How many of these rows a stratum has
+    is not recorded, but they are ``n_members`` in all; they are shared out as the draws fell.
+
+    Parameters
+    ----------
+    batches, members : sequences of Batch
+        From :func:`drawn_batches`, once for the errors and once with "is in the domain" for an error.
+    n_members : int
+        The number of rows in the domain.
+
+    Examples
+    --------
+    Ten of twenty draws fell into a domain of 60 rows, where four or five were expected:
+
+    >>> from kernelwise.supervision.stratified_bounds import Batch, Stratum
+    >>> draws, members = [Stratum(200, 10, 2), Stratum(80, 10, 3)], [Stratum(200, 10, 4), Stratum(80, 10, 6)]
+    >>> (inside,) = batches_within([Batch(0, draws)], [Batch(0, members)], 60)
+    >>> [(round(size, 1), drawn, errors) for size, drawn, errors in inside.strata]
+    [(36.2, 4, 2), (23.8, 6, 3)]
+    """
+    return [
+        Batch(batch.known_errors, _strata_within(batch.strata, inside.strata, n_members - inside.known_errors))
+        for batch, inside in zip(batches, members, strict=True)
+    ]
+
+
+def _strata_within(strata: Sequence[Stratum], members: Sequence[Stratum], n_members: int) -> list[Stratum]:
+    n_drawn = sum(inside.errors for inside in members)
+    if not n_drawn:
+        return [Stratum(n_members, 0, 0)]
+    shares = [(size - drawn) * inside / drawn if drawn else 0.0 for size, drawn, inside in members]
+    unit = (n_members - n_drawn) / sum(shares) if sum(shares) else 0.0
+    return [
+        Stratum(inside.errors + unit * share, inside.errors, stratum.errors)
+        for stratum, inside, share in zip(strata, members, shares, strict=True)
+    ]
 
 
 def drawn_rounds(checked: Verdicts, errors: Errors, n_rows: int, *, unclear: bool) -> list[Round]:

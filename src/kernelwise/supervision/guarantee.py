@@ -5,9 +5,14 @@ rows are known, and stand for themselves. Any statement about a checked row that
 label is wrong", "the prediction is wrong", "the label is wrong and the row is one of the first 100 suspects".
 
 A row for which nobody could tell counts as an error in the upper bound, and as no error in the lower bound.
+
+Of a part of the rows, such as a class, the draws tell in two ways. All draws bound the number of errors that lie in the
+part, and this bound holds over repeated draws. But where many draws happened to fall into the part, they find many of
+its errors, and where few did, few. The draws that fell into the part are a random sample of its rows, whose number is
+known, and bound its errors given how many the draws are. The guarantee for a part spans both.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import check_choice, is_number, missing_labels
 from .audit import LabelAudit, PairAudit
 from .betting import bounds_at_all_times
-from .draws import drawn_batches, drawn_rounds
+from .draws import batches_within, drawn_batches, drawn_rounds
 from .pairs import Pairs
 from .stratified_bounds import Batch, Stratum, error_bounds
 from .verdicts import Verdicts
@@ -117,8 +122,7 @@ def guaranteed_share(
         Bound the share of wrong predictions instead: one minus the accuracy on the true labels.
     among : array-like of bool or of int, optional
         Bound the share among these rows only, given by a mask or by positions: ``labels == "spam"`` for one class,
-        ``audit.order[:100]`` for the precision of the first 100 suspects. The rows must not depend on the verdicts, nor
-        on how many checks fell among them.
+        ``audit.order[:100]`` for the precision of the first 100 suspects. The rows must not depend on the verdicts.
     confidence : float, default=0.95
     side : {"both", "upper", "lower"}, default="both"
         Two bounds, or one bound with the whole confidence.
@@ -156,15 +160,12 @@ def guaranteed_share(
     errors = _errors(checked, compared, domain, counted)
     tail = (1 - confidence) / (2 if side == "both" else 1)
     n_rows, n_domain = int(counted.sum()), int(domain.sum())
-    batches = drawn_batches(checked, errors, n_rows, unclear=False)
     if always:
         lowest, highest = (drawn_rounds(checked, errors, n_rows, unclear=unclear) for unclear in (False, True))
         low, high = (n_rows * bound for bound in bounds_at_all_times(lowest, highest, n_rows, tail))
+        estimate = _estimate(drawn_batches(checked, errors, n_rows, unclear=False))
     else:
-        low, high = error_bounds(batches, tail)
-        if None in errors.values():
-            high = error_bounds(drawn_batches(checked, errors, n_rows, unclear=True), tail)[1]
-    estimate = _estimate(batches)
+        low, high, estimate = _by_counts(checked, errors, domain, n_rows, tail)
     seen = [value for row, value in errors.items() if domain[row]]
     n_found, n_right = sum(value is True for value in seen), sum(value is False for value in seen)
     low, high = max(low, n_found), min(high, n_domain - n_right)
@@ -180,6 +181,20 @@ def guaranteed_share(
         confidence=float(confidence),
         what=what.replace("labels", "pairs") if isinstance(labels, Pairs | PairAudit) else what,
     )
+
+
+def _by_counts(
+    checked: Verdicts, errors: Mapping[int, bool | None], domain: Mask, n_rows: int, tail: float
+) -> tuple[float, float, float]:
+    """Bounds for the number of errors in the domain, and an estimate; for a part of the rows they span both ways."""
+    kinds = (False, True) if None in errors.values() else (False,)
+    ways = [[drawn_batches(checked, errors, n_rows, unclear=unclear) for unclear in kinds]]
+    n_domain = int(domain.sum())
+    if n_domain < n_rows:
+        members = drawn_batches(checked, {row: bool(domain[row]) for row in errors}, n_rows, unclear=False)
+        ways.append([batches_within(batches, members, n_domain) for batches in ways[0]])
+    bounds = [[error_bounds(batches, tail) for batches in way] for way in ways]
+    return min(way[0][0] for way in bounds), max(way[-1][1] for way in bounds), _estimate(ways[-1][0])
 
 
 def checks_needed(
@@ -241,7 +256,7 @@ def _grown(batch: Batch, times: float) -> Batch:
     """The batch if more rows were drawn, with the same shares of errors; errors are rounded up."""
     strata = []
     for size, drawn, errors in batch.strata:
-        more = min(int(np.ceil(times * drawn - 1e-9)), size)
+        more = min(int(np.ceil(times * drawn - 1e-9)), int(size))
         strata.append(Stratum(size, more, min(int(np.ceil(errors * more / drawn - 1e-9)), more) if drawn else 0))
     return Batch(batch.known_errors, strata)
 

@@ -22,6 +22,7 @@ the same total, the errors that were known before it plus the errors among the r
 equal rank in plans with equally many strata are pooled."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -41,9 +42,12 @@ ROUNDING = 1e-10
 
 
 class Stratum(NamedTuple):
-    """``drawn`` of ``size`` rows were drawn with equal chances; ``errors`` of the drawn rows are errors."""
+    """``drawn`` of ``size`` rows were drawn with equal chances; ``errors`` of the drawn rows are errors.
 
-    size: int
+    The size is no integer where it was estimated.
+    """
+
+    size: float
     drawn: int
     errors: int
 
@@ -123,6 +127,7 @@ def _quantile(cells: Sequence[_Cell], unit: float, level: float) -> int:
     return int(np.searchsorted(np.cumsum(total), level - ROUNDING))
 
 
+@lru_cache(maxsize=256)
 def _beta_binomial(n: int, a: float, b: float) -> Array:
     """Return the probabilities of 0, 1, ... errors among n rows, without a negligible end."""
     if n == 0 or a == 0:

@@ -3,6 +3,7 @@
 const [fewest, fewestOfTwo] = [8, 5];
 const mostUnits = 4096;
 const tail = 0.025;
+const negligible = 1e-18;
 
 /** Probabilities of 0, 1, ... errors among n rows, without a negligible end. */
 function betaBinomial(n, a, b) {
@@ -20,13 +21,17 @@ function betaBinomial(n, a, b) {
   let sum = 0;
   for (let j = 0; j <= n; j++) sum += logs[j] = Math.exp(logs[j] - largest);
   let end = 0;
-  for (let j = 0; j <= n; j++) if ((logs[j] /= sum) > 1e-18) end = j;
+  for (let j = 0; j <= n; j++) if ((logs[j] /= sum) > negligible) end = j;
   return logs.subarray(0, end + 1);
 }
 
 function convolve(left, right) {
   const sums = new Float64Array(left.length + right.length - 1);
-  for (let i = 0; i < left.length; i++) for (let j = 0; j < right.length; j++) sums[i + j] += left[i] * right[j];
+  for (let i = 0; i < left.length; i++) {
+    const chance = left[i];
+    if (chance < negligible) continue;
+    for (let j = 0; j < right.length; j++) sums[i + j] += chance * right[j];
+  }
   return sums;
 }
 
@@ -62,8 +67,8 @@ function quantile(cells, unit, level) {
   return low;
 }
 
-/** Bounds for the number of errors from batches { known, strata: [{ size, drawn, errors }] }. */
-function errorBounds(batches) {
+/** The upper or the lower bound for the number of errors from batches { known, strata: [{ size, drawn, errors }] }. */
+function errorBound(batches, upper) {
   const draws = batches.map(({ strata }) => strata.reduce((sum, { drawn }) => sum + drawn, 0));
   const all = draws.reduce((sum, count) => sum + count, 0);
   const cells = new Map();
@@ -84,10 +89,9 @@ function errorBounds(batches) {
   const pooled = [...cells.values()];
   const others = pooled.reduce((sum, cell) => sum + cell.others, 0);
   const unit = Math.max(1, Math.ceil(others / mostUnits));
+  if (upper) return found + Math.min(unit * quantile(pooled, unit, 1 - tail), others);
   const swapped = pooled.map((cell) => ({ others: cell.others, errors: cell.right, right: cell.errors }));
-  const mostErrors = unit * quantile(pooled, unit, 1 - tail);
-  const mostRight = unit * quantile(swapped, unit, 1 - tail);
-  return [found + Math.max(others - mostRight, 0), found + Math.min(mostErrors, others)];
+  return found + Math.max(others - unit * quantile(swapped, unit, 1 - tail), 0);
 }
 
 /** The guaranteed share of wrong labels by the verdicts so far; null before the first verdict on a drawn row. */
@@ -109,11 +113,9 @@ function guarantee() {
   const counted = batches(false);
   if (!counted.length) return null;
   const kinds = Array.from(decisions.values(), ({ decision }) => decision);
-  const bounds = errorBounds(counted);
-  const highest = kinds.includes("unclear") ? errorBounds(batches(true)) : bounds;
   const [wrong, right] = ["wrong", "correct"].map((kind) => kinds.filter((one) => one === kind).length);
-  const low = Math.max(bounds[0], wrong);
-  const high = Math.min(highest[1], plan.n - right);
+  const low = Math.max(errorBound(counted, false), wrong);
+  const high = Math.min(errorBound(batches(true), true), plan.n - right);
   return { low: Math.min(low, high) / plan.n, high: Math.max(low, high) / plan.n, wrong, checked: wrong + right };
 }
 
