@@ -53,7 +53,7 @@ def reproduce(
     experiment = runner.chosen(known, name, n_jobs=jobs, cluster=cluster)
     total = len(experiment.distinct_cells(quick))
     try:
-        with session.step(experiment.name, total=total) as progress:
+        with session.step(experiment.name) as tell:
             records, paths = runner.reproduce(
                 experiment,
                 output=output,
@@ -61,7 +61,7 @@ def reproduce(
                 quick=quick,
                 resume=resume,
                 n_jobs=jobs,
-                progress=lambda _, done, __: progress(done),
+                progress=lambda _, done, total: tell(done, total),
             )
     except ChildProcessError as error:
         print(f"kernelwise: {error}", file=sys.stderr)

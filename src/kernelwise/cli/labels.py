@@ -133,11 +133,10 @@ def fit_labels(session: Session, loaded: Data, labels: NDArray[Any], checked: An
     from .. import NoisyLabelClassifier
 
     what = f"learning from {np.count_nonzero(labels != None)} labels"  # noqa: E711
-    with session.step(what, total=100) as shown, warnings.catch_warnings():
+    with session.step(what) as tell, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "column '.*' gives the label away")  # said of the columns of the table
-        return NoisyLabelClassifier(random_state=session.seed).fit(
-            loaded.matrix, labels, checked=checked, progress=lambda done, total: shown(round(100 * done / total))
-        )
+        model = NoisyLabelClassifier(random_state=session.seed)
+        return model.fit(loaded.matrix, labels, checked=checked, progress=tell)
 
 
 def warn_of_giveaways(loaded: Data, labels: NDArray[Any]) -> Any:

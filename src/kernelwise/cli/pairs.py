@@ -84,9 +84,8 @@ def audit_pairs(
     loaded = load(session, nodes, label=None, row_id=row_id, kinds=kind, ignore=ignore)
     pairs = files.read_links(links, loaded.rows, nodes=str(nodes), same=same)
     verdicts = None if checked is None else _verdicts(checked, pairs, loaded)
-    with session.step(f"auditing {len(pairs)} pairs", total=100) as shown:
-        options = {"checked": verdicts, "random_state": session.seed}
-        audit = _audit(loaded, pairs, about, progress=lambda done, total: shown(round(100 * done / total)), **options)
+    with session.step(f"auditing {len(pairs)} pairs") as tell:
+        audit = _audit(loaded, pairs, about, checked=verdicts, random_state=session.seed, progress=tell)
     plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
     names = [f"{loaded.ids[row]} - {loaded.ids[col]}" for row, col in zip(pairs.rows, pairs.cols, strict=True)]
     review, page = partial(link_review, audit, loaded.ids, plan), partial(_page, session, loaded, links, audit, plan)
@@ -143,8 +142,9 @@ def cluster(
     pairs = None if links is None else files.read_links(links, loaded.rows, nodes=str(nodes))
     if n_clusters > loaded.table.n_rows:
         raise FileError(f"-k {n_clusters} is more than the {loaded.table.n_rows} rows of {nodes}")
-    with session.step(f"clustering {loaded.table.n_rows} rows"):
-        labels = _clusters(loaded.matrix, pairs, n_clusters, session.seed)
+    with session.step(f"clustering {loaded.table.n_rows} rows") as tell:
+        model = _clustering(pairs)(n_clusters, random_state=session.seed).fit(loaded.matrix, pairs=pairs, progress=tell)
+    labels = np.asarray(model.labels_)
     lines = [[name, str(label)] for name, label in zip(loaded.ids, labels, strict=True)]
     header = [loaded.id_name, "cluster"]
     written = session.write({output: partial(csv_text, header, lines)})
@@ -162,14 +162,11 @@ def cluster(
     session.show(result, text)
 
 
-def _clusters(matrix: Any, pairs: Any, n_clusters: int, seed: int) -> np.ndarray[Any, Any]:
+def _clustering(pairs: Any) -> Any:
+    """The estimator for pairs of both kinds, or for links alone, or for none."""
     from .. import LinkedClustering, NoisyPairClustering
 
-    if pairs is not None and (pairs.labels < 0).any():
-        model: Any = NoisyPairClustering(n_clusters, random_state=seed)
-    else:
-        model = LinkedClustering(n_clusters, random_state=seed)
-    return np.asarray(model.fit(matrix, pairs=pairs).labels_)
+    return NoisyPairClustering if pairs is not None and (pairs.labels < 0).any() else LinkedClustering
 
 
 def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:

@@ -1,6 +1,5 @@
 """How many labels are wrong, and which: two functions for users who want no classifier."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
 from ..checks import missing_labels
+from ..progress import Progress
 from ..samples import balanced_folds
 from ..supervision.audit import LabelAudit
 from ..supervision.verdicts import Verdicts
@@ -97,7 +97,7 @@ def audit_labels(
     pred_probs: ArrayLike | None = None,
     checked: Verdicts | None = None,
     random_state: Any = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = None,
 ) -> LabelAudit:
     """Estimate how many labels are wrong, and rank the labels so that suspect labels come first.
 
@@ -118,7 +118,7 @@ def audit_labels(
     checked : Verdicts, optional
         What people found who checked some rows: see :func:`plan_checks`. They calibrate the qualities of all rows.
     random_state : int, RandomState or None
-    progress : callable, optional
+    progress : bool or callable, optional
         See :meth:`NoisyLabelClassifier.fit`.
 
     Returns

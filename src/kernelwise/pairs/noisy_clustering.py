@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_choice, check_count, check_ends
 from ..kernels import resolve_kernels
+from ..progress import Progress, Tell, part, teller
 from ..samples import read_samples
 from ..supervision import Pairs
 from ..supervision.graph import pair_keys
@@ -27,6 +28,9 @@ from .one_kind import with_both_kinds
 __all__ = ["NoisyPairClustering"]
 
 Array = NDArray[np.float64]
+
+#: For the progress: the share of the time in which the number of classes is found.
+COUNTING = 0.5
 
 
 class NoisyPairClustering(ClusterMixin, BaseEstimator):
@@ -115,7 +119,15 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         self.metric = metric
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None, checked: Verdicts | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        pairs: Pairs | None = None,
+        checked: Verdicts | None = None,
+        progress: Progress = None,
+    ) -> Self:
         """Find the classes and the noise of the pairs.
 
         Parameters
@@ -131,6 +143,9 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
             :func:`plan_checks`. Checked pairs are certain: classes and rates follow from them, and they calibrate the
             chances of all other pairs. If they were drawn by a plan, the intervals of the prior and of the precisions
             are those of :meth:`PairNoise.guaranteed`.
+        progress : bool or callable, optional
+            True prints how much is done, and the time that is left, on the standard error after 10 seconds. A function
+            is called with the number of steps that are done, and the number of all steps.
 
         Returns
         -------
@@ -140,6 +155,7 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         if self.n_clusters != "auto":
             check_count("n_clusters", self.n_clusters)
         rng = check_random_state(self.random_state)
+        tell = teller(progress, "finding classes")
         if X is None and isinstance(pairs, Pairs):
             samples, n_samples = None, pairs.n_samples
         else:
@@ -156,7 +172,7 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         told = CheckedPairs.of(checked, given, index[: len(given)], labels.n_pairs)
         seed = int(rng.randint(2**31))
         columns = self._prepare(samples, rng)
-        found = self._search(columns, labels.checked(told.truth), seed)
+        found = self._search(columns, labels.checked(told.truth), seed, tell)
         self._keep(found, labels, used, index, told)
         return self
 
@@ -232,17 +248,17 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         self._features = ClassFeatures.of_kernels(samples, kernels, rng)
         return self._features.principal
 
-    def _search(self, columns: Array | None, evidence: PairEvidence, seed: int) -> Found:
-        n_clusters = self.n_clusters
+    def _search(self, columns: Array | None, evidence: PairEvidence, seed: int, tell: Tell) -> Found:
+        n_clusters, counting = self.n_clusters, COUNTING if self.n_clusters == "auto" and evidence.n_pairs else 0.0
         if n_clusters == "auto":
             if evidence.n_pairs:
-                fits = fits_by_count(columns, self._features, evidence, seed)
+                fits = fits_by_count(columns, self._features, evidence, seed, part(tell, 0.0, counting))
                 n_clusters = likely_fits(fits)[0].n_used
             elif isinstance(self._features, ClassFeatures) and columns is not None:
                 n_clusters = clusters_without_pairs(columns, self._features, evidence, seed)
             else:
                 raise ValueError("X is None and there are no pairs, so there is nothing to cluster by; give pairs")
-        return ClassSearch(columns, self._features, evidence, n_clusters, seed).find()
+        return ClassSearch(columns, self._features, evidence, n_clusters, seed).find(part(tell, counting, 1.0))
 
     def _keep(
         self, found: Found, labels: PairEvidence, used: Pairs, index: NDArray[np.intp], told: CheckedPairs

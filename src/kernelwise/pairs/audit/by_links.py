@@ -5,7 +5,6 @@ within a class and across classes. Where the features do not tell the communitie
 may be something else than classes, and nothing is known of the share of wrong links.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from ...links.clustering import leading_directions
 from ...links.smoothing import LinkSmoother
+from ...progress import Tell
 from ...samples import power_of_two
 from ...spectral import spectral_basis
 from ...supervision import Pairs
@@ -102,7 +102,7 @@ def link_fits(
     pairs: Pairs,
     fold_of: NDArray[np.intp],
     rng: np.random.RandomState,
-    tell: Callable[[int, int], None],
+    tell: Tell,
 ) -> list[ClassFit]:
     """Models with several numbers of classes, each from several clusterings."""
     graph = PairGraph(pairs)
