@@ -17,11 +17,7 @@ def demo(session: Session, output: FolderOption = Path("demo-output")) -> None:
     """Show what kernelwise does, on the data that it brings: a minute or so."""
     from .tour import tour, write_summary
 
-    def show(what: str) -> None:
-        if not session.quiet:
-            print(f"{what} ...", file=sys.stderr)
-
-    rows = tour(show, output)
+    rows = tour(session.step, output)
     text, paths = write_summary(rows, output)
     said = f"\n{text}\nWritten to {' and '.join(map(str, paths))}"
     session.show(

@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 #: The least number of pairs.
 LEAST_PAIRS = 10
 #: For the progress: the share of the time in which models of links are fitted.
-LINKS_FITTED = 0.8
+LINKS_FITTED = 0.5
 KINDS = ("auto", "classes", "links", "records")
 
 
@@ -142,10 +142,11 @@ def audit_pairs(
         return _summary(judged, given, learned, index, found)
     rows, fold_of = link_rows(samples, metric, rng), link_folds(learned, n_folds, rng)
     fits = link_fits(rows, learned, fold_of, rng, part(tell, 0.0, LINKS_FITTED))
+    rest = part(tell, LINKS_FITTED, 1.0)
     if kind == "auto" and not are_links(likely_fits(fits)[0], rows, activity(learned, fold_of), learned):
-        judged = judge_by_classes(samples, metric, learned, rng, found.truth, part(tell, LINKS_FITTED / 2, 1.0))
+        judged = judge_by_classes(samples, metric, learned, rng, found.truth, rest)
         return _summary(judged, given, learned, index, found)
-    return _summary(judge_links(rows, learned, fold_of, fits, rng), given, learned, index, found)
+    return _summary(judge_links(rows, learned, fold_of, fits, rng, rest), given, learned, index, found)
 
 
 def _summary(
