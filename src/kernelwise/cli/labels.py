@@ -129,9 +129,11 @@ def _verdicts(path: Path, labels: NDArray[Any], loaded: Data) -> Any:
 
 
 def fit_labels(session: Session, loaded: Data, labels: NDArray[Any], checked: Any = None) -> Any:
-    """Fit the classifier of noisy labels."""
+    """Fit the classifier of noisy labels to all labels but typing errors."""
     from .. import NoisyLabelClassifier
+    from ..labels.audit import without_typing_errors
 
+    labels, _ = without_typing_errors(labels, checked)
     what = f"learning from {np.count_nonzero(labels != None)} labels"  # noqa: E711
     with session.step(what) as tell, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "column '.*' gives the label away")  # said of the columns of the table
