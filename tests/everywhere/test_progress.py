@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from kernelwise import (
     LinkedClustering,
@@ -14,6 +15,7 @@ from kernelwise import (
     audit_pairs,
     audit_record_pairs,
 )
+from kernelwise.files import Column, SavedModel, Table, TableFeatures, make_card
 from kernelwise.progress import News, part, teller
 
 Y = np.repeat([0, 1, 2], 20)
@@ -81,3 +83,14 @@ def test_parts_tile_the_work():
 def test_a_word_for_progress_is_refused():
     with pytest.raises(TypeError, match="progress must be True, False, None or a function"):
         teller("yes", "clustering")
+
+
+def test_predictions_of_files_tell_and_do_not_depend_on_the_blocks():
+    rows = np.random.RandomState(2).randn(5000, 6)
+    table = Table.of("rows.csv", [Column.of_numbers(f"x{j}", rows[:, j]) for j in range(6)])
+    features = TableFeatures().fit(table)
+    model = SavedModel(LogisticRegression().fit(X, Y), features, make_card())
+    shares = []
+    found = model.predict_proba(table, lambda done, total: shares.append(done / total))
+    np.testing.assert_allclose(found, model.estimator.predict_proba(features.transform(table)), rtol=1e-12)
+    assert shares == [0.4, 0.8, 1.0]

@@ -153,8 +153,8 @@ def warn_of_giveaways(loaded: Data, labels: NDArray[Any]) -> Any:
 
 def what_tells(session: Session, estimator: Any, loaded: Data) -> dict[str, dict[str, float]]:
     """The weights of the kernels and the importances of the columns, the largest first."""
-    with session.step("finding the columns that matter"):
-        columns = column_importances(estimator.predict_proba, loaded.matrix, loaded.features.feature_columns)
+    with session.step("finding the columns that matter") as tell:
+        columns = column_importances(estimator.predict_proba, loaded.matrix, loaded.features.feature_columns, tell)
     kernels = zip(estimator.kernel_names_, map(float, estimator.kernel_weights_), strict=True)
     weights = {name: weight for name, weight in sorted(kernels, key=lambda item: -item[1]) if weight > 0}
     return {"kernels": weights, "columns": columns}
