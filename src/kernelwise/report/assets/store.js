@@ -8,6 +8,8 @@ const mostSteps = 100; // that are kept for undo after a reload
 const saving = { possible: true, timer: 0, due: false, exported: true };
 
 const decisionOf = (index) => decisions.get(suspects.row[index]);
+/** Whether a row waits for a decision; a planned row waits for a look, also if it was accepted in bulk. */
+const isOpen = (index) => !decisionOf(index) || (planned.has(suspects.row[index]) && decisionOf(index).how !== "");
 const reviewerName = () => $("reviewer").value.trim();
 
 /** The label that a decision stands for; null for a skipped row. */
@@ -107,7 +109,7 @@ function readState(state) {
   for (const [row, decision] of readable(Array.isArray(state) ? state : (state.decisions ?? []))) decisions.set(row, decision);
   for (const [row, text] of state.comments ?? []) if (indexOfRow.has(row)) comments.set(row, String(text));
   past.splice(0, past.length, ...(state.past ?? []).map((step) => step.filter(([row]) => indexOfRow.has(row)).map(([row, ...before]) => [row, readable([[row, ...before]])[0]?.[1] ?? null])));
-  if (state.place) goTo(state.place);
+  if (state.place && (state.place.plan ?? "") === planName) goTo(state.place); // a new plan begins at its first row
 }
 
 function cannotSave() {
