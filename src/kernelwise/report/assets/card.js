@@ -59,8 +59,8 @@ function claim(index) {
       el(
         "p",
         { class: "chances quiet" },
-        "Chances: ",
-        chances.flatMap(([code, share], k) => [k ? ", " : "", data(nameOf(code)), ` ${percent(share)}`]),
+        "Chances of each label: ",
+        chances.flatMap(([code, share], k) => [k ? ", " : "", data(nameOf(code)), `: ${percent(share)}`]),
       ),
   );
 }
