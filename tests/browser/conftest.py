@@ -197,6 +197,11 @@ class WebKitPage(Page):
         path.write_bytes(bytes(self.wait(f"return window.kept[{name!r}]")))
         return path
 
+    def click(self, selector):
+        """The driver of WebKit does not always scroll a list until the element is in view."""
+        self.run("arguments[0].scrollIntoView({ block: 'nearest' })", self.find(selector))
+        super().click(selector)
+
     def emulate_print(self, on):
         pytest.skip("the driver of WebKit cannot emulate print")
 

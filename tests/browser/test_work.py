@@ -5,7 +5,7 @@ import pytest
 
 from browser.audits import make_labels
 from kernelwise import plan_checks
-from kernelwise.report import label_report, merge_corrections, read_corrections
+from kernelwise.report import label_report, merge_corrections, read_corrections, verdicts_of
 
 pytestmark = pytest.mark.browser
 
@@ -44,7 +44,10 @@ def test_many_suggestions_at_once_and_back(page, report, audit):
     assert page.text("#progress-text").endswith(f"{high} changed, 1 kept")
     page.press("e")
     exported = read_corrections(page.download())
-    assert sum(one.comment == "accepted in bulk at 80 %" for one in exported) == high
+    assert sum(one.how == "in bulk at 80 %" for one in exported) == high
+    assert not any(one.comment for one in exported)
+    with pytest.warns(UserWarning, match=f"{high} decisions were accepted in bulk"):
+        assert len(verdicts_of(exported, audit.labels).rows) == 1
     page.run("document.activeElement.blur()")
     page.press("u")
     assert page.text("#progress-text").endswith("reviewed: 1 kept")
@@ -62,6 +65,21 @@ def test_bulk_keeps_to_the_filter_and_has_an_undo_button(page, report, audit):
     page.click("#bulk-undo")
     assert page.text("#progress-text").endswith("reviewed")
     assert not page.find("#notice").is_displayed()
+
+
+def test_what_was_accepted_in_bulk_is_no_check_of_a_plan_made_later(page):
+    audit = make_labels(200)
+    page.open(label_report(audit))
+    page.click("#bulk summary")
+    page.choose("#bulk-chance", "50")
+    page.click("#bulk-accept")
+    page.run("dispatchEvent(new Event('pagehide'))")  # saves at once
+    page.open(label_report(audit, plan=plan_checks(audit, 30, random_state=0)))
+    assert page.text("#progress-text").startswith("0 of 30")
+    assert "30 planned rows will tell" in page.text("#guarantee")
+    page.press("w")  # a look at the row is a check
+    assert page.text("#progress-text").startswith("1 of 30")
+    assert "With 95" in page.text("#guarantee")
 
 
 def test_planned_rows_are_never_accepted_in_bulk(page):

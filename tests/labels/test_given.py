@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernelwise import NoisyLabelClassifier, audit_labels, flip_labels
+from kernelwise import NoisyLabelClassifier, Verdicts, audit_labels, flip_labels
 from kernelwise.labels.giveaways import giveaways, giveaways_of_numbers
-from kernelwise.labels.given import group_numbers, join_spellings, look_alikes, read_labels, same_label
+from kernelwise.labels.given import group_numbers, join_spellings, look_alikes, read_labels, same_label, typing_errors
 from kernelwise.tables.frames import as_table
 
 
@@ -111,3 +111,51 @@ def test_honest_columns_are_not_named(data):
     truth = np.where(X["a"] > 0, "up", "down")  # tells the true label, and nine tenths of the given ones
     assert giveaways(as_table(X.assign(truth=truth, noise=rng.choice(["p", "q"], 60))), y) == []
     assert giveaways_of_numbers(X.to_numpy(), y) == []
+
+
+@pytest.fixture(scope="module")
+def three_classes():
+    rng = np.random.default_rng(3)
+    y = np.repeat(["Barolo", "Barbera", "Grignolino"], 20)
+    X = rng.normal(size=(60, 2)) + 3 * np.column_stack([y == "Barolo", y == "Barbera"])
+    return X, y.astype(object)
+
+
+def test_a_typing_error_is_a_suspect_and_changes_no_other_row(three_classes):
+    X, y = three_classes
+    mistyped, missing = y.copy(), y.copy()
+    mistyped[5], mistyped[40], missing[5], missing[40] = "Barollo", None, None, None
+    with pytest.warns(UserWarning, match="'Barollo' of one row is taken for a typing error of 'Barolo'"):
+        found = audit_labels(X, mistyped, random_state=0)
+    without = audit_labels(X, missing, random_state=0)
+    others = np.delete(np.arange(60), [5])
+    np.testing.assert_array_equal(found.quality[others], without.quality[others])
+    np.testing.assert_array_equal(found.suggested[others], without.suggested[others])
+    assert (found.suggested[5], found.alternative[5]) == ("Barolo", "Barolo")
+    assert found.quality[5] < 0.5
+    assert found.noise_rate == pytest.approx(np.nanmean(1 - found.quality), abs=1e-12)
+    np.testing.assert_allclose(found.transition.sum(axis=1), 1)
+    assert found.noise_interval[0] <= found.noise_rate <= found.noise_interval[1]
+
+
+def test_a_checked_typing_error_is_learned_from(three_classes):
+    X, y = three_classes
+    mistyped = y.copy()
+    mistyped[5] = "Barollo"
+    found = audit_labels(X, mistyped, checked=Verdicts([5], ["Barolo"]), random_state=0)  # and no warning
+    assert (found.quality[5], found.suggested[5]) == (0, "Barolo")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["Barolo"] * 20 + ["Barollo"],  # one class would remain
+        ["Barolo"] * 20 + ["Barbera"] * 20 + ["Barollo"] * 2,  # two rows
+        ["Barolo"] * 9 + ["Barbera"] * 20 + ["Barollo"],  # no frequent label
+        ["walked"] * 20 + ["talked"] * 20 + ["balked"],  # two labels may be meant
+        ["North Carolina"] * 20 + ["Ohio"] * 20 + ["South Carolina"],  # more letters differ
+        ["class 1"] * 20 + ["class 2"] * 20 + ["class 3"],  # numbers
+    ],
+)
+def test_what_is_no_typing_error(labels):
+    assert typing_errors(np.array(labels)) == {}

@@ -14,6 +14,7 @@ from kernelwise.report import (
     CorrectionsError,
     apply_corrections,
     read_corrections,
+    verdicts_of,
     write_corrections,
 )
 from kernelwise.report.corrections import neutralise, restore
@@ -115,3 +116,17 @@ class TestCorrections:
     def test_refuses_what_does_not_fit(self, correction, message):
         with pytest.raises(CorrectionsError, match=re.escape(message)):
             apply_corrections([1, 2, 2], [correction])
+
+
+def test_what_was_accepted_in_bulk_is_applied_but_is_no_verdict(tmp_path):
+    made = [
+        Correction(0, "a", "b", "wrong", how="in bulk at 95 %"),
+        Correction(1, "a", "b", "wrong"),
+        Correction(2, "b", "", "skip"),
+    ]
+    corrections = read_corrections(write_corrections(made, tmp_path / "corrections.csv"))
+    assert corrections == made
+    assert apply_corrections(["a", "a", "b"], corrections).tolist() == ["b", "b", "b"]
+    with pytest.warns(UserWarning, match="1 decision was accepted in bulk, so that nobody looked"):
+        assert verdicts_of(corrections, ["a", "a", "b"]).found() == {1: "b"}
+    assert verdicts_of(corrections, ["a", "a", "b"], in_bulk=True).found() == {0: "b", 1: "b"}

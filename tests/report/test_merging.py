@@ -1,5 +1,7 @@
 """The decisions of several reviewers become one, and their agreement is told."""
 
+from dataclasses import replace
+
 import pytest
 
 from kernelwise.report import Correction, CorrectionsError, merge_corrections, read_corrections, write_corrections
@@ -66,3 +68,14 @@ def test_other_data_are_refused():
 def test_names_and_comments_survive_the_file(tmp_path):
     made = [said(0, "spam", reviewer="Zoë", comment='=1, "really"'), said(1, "?", comment="line\nend")]
     assert read_corrections(write_corrections(made, tmp_path / "corrections.csv")) == made
+
+
+def test_what_was_accepted_in_bulk_yields_to_those_who_looked():
+    in_bulk = [replace(said(row, "spam"), how="in bulk at 95 %") for row in (0, 1)]
+    merged = merge_corrections({"ann": in_bulk, "bob": in_bulk, "cem": [said(0, "ham")]})
+    assert [(one.row, one.decision, one.how) for one in merged.corrections] == [
+        (0, "correct", ""),
+        (1, "wrong", "in bulk at 95 %"),
+    ]
+    assert merged.disputed == []
+    assert merged.agreements == []  # nobody but cem looked at a row

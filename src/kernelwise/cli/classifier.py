@@ -74,8 +74,8 @@ def predict(
     with session.step(f"reading {data}"):
         rows = files.read_table(data, as_written=[*loaded.features.worded, *([row_id] if row_id else [])])
         id_name, ids = named_rows(rows, None) if row_id is None else (row_id, rows.required(row_id))
-    with session.step(f"predicting {len(ids)} rows"):
-        chances = loaded.predict_proba(rows)
+    with session.step(f"predicting {len(ids)} rows") as tell:
+        chances = loaded.predict_proba(rows, tell)
     lines = [[name, *cells] for name, cells in zip(ids, _predicted(chances, loaded.estimator.classes_), strict=True)]
     label = str(loaded.card.get("label", "label"))
     header = [id_name, label, *_predicted_header(label, loaded.estimator.classes_)[1:]]

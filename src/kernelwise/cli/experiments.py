@@ -17,11 +17,7 @@ def demo(session: Session, output: FolderOption = Path("demo-output")) -> None:
     """Show what kernelwise does, on the data that it brings: a minute or so."""
     from .tour import tour, write_summary
 
-    def show(what: str) -> None:
-        if not session.quiet:
-            print(f"{what} ...", file=sys.stderr)
-
-    rows = tour(show, output)
+    rows = tour(session.step, output)
     text, paths = write_summary(rows, output)
     said = f"\n{text}\nWritten to {' and '.join(map(str, paths))}"
     session.show(
@@ -53,7 +49,7 @@ def reproduce(
     experiment = runner.chosen(known, name, n_jobs=jobs, cluster=cluster)
     total = len(experiment.distinct_cells(quick))
     try:
-        with session.step(experiment.name, total=total) as progress:
+        with session.step(experiment.name) as tell:
             records, paths = runner.reproduce(
                 experiment,
                 output=output,
@@ -61,7 +57,7 @@ def reproduce(
                 quick=quick,
                 resume=resume,
                 n_jobs=jobs,
-                progress=lambda _, done, __: progress(done),
+                progress=lambda _, done, total: tell(done, total),
             )
     except ChildProcessError as error:
         print(f"kernelwise: {error}", file=sys.stderr)

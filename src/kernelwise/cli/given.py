@@ -40,7 +40,7 @@ def read_given(loaded: Data, label: str, kinds: Sequence[str] = ()) -> GivenLabe
 
     Numbers are cut into groups, unless ``kinds`` say that the column is categorical.
     """
-    from ..labels.given import group_numbers, join_spellings, look_alikes
+    from ..labels.given import group_numbers, join_spellings, look_alikes, typing_errors
 
     column, source = loaded.table[label], loaded.table.source
     written = column.labels()
@@ -74,9 +74,10 @@ def read_given(loaded: Data, label: str, kinds: Sequence[str] = ()) -> GivenLabe
         "alone."
         for other, usual in joined.items()
     ]
+    errors = typing_errors(labels)
     notes += [
-        f"Label {rare!r} ({_rows(counts[rare])}) looks like {usual!r} ({_rows(counts[usual])}); it is a class of its "
-        "own until it is corrected."
+        f"Label {rare!r} ({_rows(counts[rare])}) looks like {usual!r} ({_rows(counts[usual])}); "
+        + ("it is taken for a typing error." if rare in errors else "it is a class of its own until it is corrected.")
         for rare, usual in look_alikes(counts)
     ]
     return GivenLabels(_plain(labels), written, notes)

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from ..progress import Tell, silent
+
 __all__ = ["column_importances"]
 
 #: The importances are measured on so many rows.
@@ -15,7 +17,9 @@ MAX_GROUPS = 200
 MAX_FEATURES = 200_000
 
 
-def column_importances(predict: Callable[[Any], Any], matrix: Any, groups: Sequence[str]) -> dict[str, float]:
+def column_importances(
+    predict: Callable[[Any], Any], matrix: Any, groups: Sequence[str], tell: Tell = silent
+) -> dict[str, float]:
     """How much predictions move when all features of a column are shuffled among rows.
 
     ``groups`` names the column of each feature. The mean squared changes are shares that sum to one, the largest first;
@@ -39,6 +43,7 @@ def column_importances(predict: Callable[[Any], Any], matrix: Any, groups: Seque
         shuffled = rows.copy()
         shuffled[:, features] = rows[np.ix_(rng.permutation(len(rows)), features)]
         moved[name] = float(np.mean((predict(type(chosen)(shuffled) if sparse else shuffled) - base) ** 2))
+        tell(len(moved), len(names))
     total = sum(moved.values())
     ordered = sorted(moved.items(), key=lambda item: -item[1])
     return {name: change / total for name, change in ordered if change > 0}

@@ -12,7 +12,7 @@ from ..files.errors import FileError
 from .session import Session
 
 if TYPE_CHECKING:
-    from ..files import Kind, Table, TableFeatures
+    from ..files import Kind, Table, TableFeatures, TwoTables
 
 __all__ = [
     "FORMATS",
@@ -24,6 +24,7 @@ __all__ = [
     "ReportOption",
     "check_files",
     "load",
+    "load_two",
     "named_rows",
 ]
 
@@ -58,11 +59,14 @@ class Data:
     ids: list[str]
     id_name: str
     ignored: Sequence[str] = ()
+    #: The ids of each of two tables, if there are two, and sentences about the tables.
+    two_tables: "TwoTables | None" = None
+    notes: Sequence[str] = ()
 
     @property
-    def rows(self) -> dict[str, int]:
+    def rows(self) -> "dict[str, int] | TwoTables":
         """Row numbers by id."""
-        return {name: row for row, name in enumerate(self.ids)}
+        return self.two_tables or {name: row for row, name in enumerate(self.ids)}
 
     @property
     def has_ids(self) -> bool:
@@ -104,20 +108,47 @@ def load(
 ) -> Data:
     """Read a table, find the names of its rows, and make features of the columns that are neither label nor id."""
     given = [name for name in (label, row_id) if name is not None]
-    chosen = parse_kinds(kinds or [])
-    worded = [name for name, kind in chosen.items() if kind != "numeric"]
-    with session.step(f"reading {path}"):
-        table = files.read_table(path, as_written=[*given, *worded], kinds=chosen)
+    table = _read(session, path, given, kinds)
     for name in ignore or ():
         if table[name].name in given:
             raise FileError(f"--ignore {name} is also named by {'--label' if name == label else '--id'}; name it once")
     id_name, ids = named_rows(table, row_id, counted=label is not None)
-    with session.step("making features"):
-        # The classifier of labels scales numbers itself, other estimators do not.
-        left_out = [*given, *(ignore or ())]
-        features = files.TableFeatures(leave_out=left_out, scaled=label is None).fit(table)
-        matrix = features.transform(table)
+    # The classifier of labels scales numbers itself, other estimators do not.
+    left_out = [*given, *(ignore or ())]
+    features, matrix = _features(session, table, files.TableFeatures(leave_out=left_out, scaled=label is None))
     return Data(table, features, matrix, ids, id_name, tuple(ignore or ()))
+
+
+def _read(session: Session, path: Path, given: Sequence[str], kinds: Sequence[str] | None) -> "Table":
+    chosen = parse_kinds(kinds or [])
+    worded = [name for name, kind in chosen.items() if kind != "numeric"]
+    with session.step(f"reading {path}"):
+        return files.read_table(path, as_written=[*given, *worded], kinds=chosen)
+
+
+def _features(session: Session, table: "Table", features: "TableFeatures") -> "tuple[TableFeatures, Any]":
+    with session.step("making features"):
+        features = features.fit(table)
+        return features, features.transform(table)
+
+
+def load_two(
+    session: Session,
+    paths: tuple[Path, Path],
+    *,
+    row_id: str | None,
+    kinds: Sequence[str] | None,
+    ignore: Sequence[str] | None = None,
+) -> Data:
+    """Read two tables of records, and put the rows of the second below those of the first."""
+    given = [] if row_id is None else [row_id]
+    one, other = (_read(session, path, given, kinds) for path in paths)
+    (id_name, first), (other_name, second) = (named_rows(table, row_id, counted=False) for table in (one, other))
+    table, notes = files.join_tables(one, other, left_out=[id_name, other_name, *(ignore or ())])
+    features, matrix = _features(session, table, files.TableFeatures(scaled=True))
+    rows = {name: row for row, name in enumerate(first)}, {name: len(first) + row for row, name in enumerate(second)}
+    both = files.TwoTables((str(paths[0]), str(paths[1])), rows)
+    return Data(table, features, matrix, [*first, *second], id_name, tuple(ignore or ()), both, notes)
 
 
 def named_rows(table: "Table", row_id: str | None, *, counted: bool = True) -> tuple[str, list[str]]:

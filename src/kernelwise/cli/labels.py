@@ -129,15 +129,16 @@ def _verdicts(path: Path, labels: NDArray[Any], loaded: Data) -> Any:
 
 
 def fit_labels(session: Session, loaded: Data, labels: NDArray[Any], checked: Any = None) -> Any:
-    """Fit the classifier of noisy labels."""
+    """Fit the classifier of noisy labels to all labels but typing errors."""
     from .. import NoisyLabelClassifier
+    from ..labels.audit import without_typing_errors
 
+    labels, _ = without_typing_errors(labels, checked)
     what = f"learning from {np.count_nonzero(labels != None)} labels"  # noqa: E711
-    with session.step(what, total=100) as shown, warnings.catch_warnings():
+    with session.step(what) as tell, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "column '.*' gives the label away")  # said of the columns of the table
-        return NoisyLabelClassifier(random_state=session.seed).fit(
-            loaded.matrix, labels, checked=checked, progress=lambda done, total: shown(round(100 * done / total))
-        )
+        model = NoisyLabelClassifier(random_state=session.seed)
+        return model.fit(loaded.matrix, labels, checked=checked, progress=tell)
 
 
 def warn_of_giveaways(loaded: Data, labels: NDArray[Any]) -> Any:
@@ -152,8 +153,8 @@ def warn_of_giveaways(loaded: Data, labels: NDArray[Any]) -> Any:
 
 def what_tells(session: Session, estimator: Any, loaded: Data) -> dict[str, dict[str, float]]:
     """The weights of the kernels and the importances of the columns, the largest first."""
-    with session.step("finding the columns that matter"):
-        columns = column_importances(estimator.predict_proba, loaded.matrix, loaded.features.feature_columns)
+    with session.step("finding the columns that matter") as tell:
+        columns = column_importances(estimator.predict_proba, loaded.matrix, loaded.features.feature_columns, tell)
     kernels = zip(estimator.kernel_names_, map(float, estimator.kernel_weights_), strict=True)
     weights = {name: weight for name, weight in sorted(kernels, key=lambda item: -item[1]) if weight > 0}
     return {"kernels": weights, "columns": columns}

@@ -20,7 +20,7 @@ from .checks import (
     planned_rows,
     print_checks,
 )
-from .inputs import Data, IdOption, IgnoreOption, KindOption, OutputOption, ReportOption, check_files, load
+from .inputs import Data, IdOption, IgnoreOption, KindOption, OutputOption, ReportOption, check_files, load, load_two
 from .record_pairs import audit_two_records
 from .review import link_review
 from .session import Session
@@ -38,6 +38,12 @@ class About(StrEnum):
     records = "records"
 
 
+SecondOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--second", metavar="FILE", help="The second table, where the two records of a pair are in two tables."
+    ),
+]
 NodesArgument = Annotated[Path, typer.Argument(help="What is linked, with its features: CSV, Parquet, .npz, .mtx ...")]
 
 
@@ -65,11 +71,13 @@ def audit_pairs(
     checks: ChecksOption = None,
     suspects: SuspectsOption = None,
     ignore: IgnoreOption = None,
+    second: SecondOption = None,
 ) -> None:
     """Which links, or which "same" and "different" pairs, are probably wrong: their share, the most suspect first.
 
     Without a file of links, every row of the data must hold two records, in columns such as left_name and right_name,
-    and an answer: are the two the same?
+    and an answer: are the two the same? --second is for records in two tables: the first id of each pair is then of the
+    first table, and the second id is of the second table.
 
     --checks plans which pairs to check first; from what is found there follows a guarantee. --checked takes what was
     found, and continues.
@@ -77,22 +85,28 @@ def audit_pairs(
     from .. import plan_checks
     from ..report.pairs import wrong_shares
 
-    check_files(session, read=[nodes, links, checked], write=[output, report])
+    check_files(session, read=[nodes, links, checked, second], write=[output, report])
+    if links is None and second is not None:
+        raise FileError("--second needs a file of pairs: kernelwise audit pairs FIRST PAIRS --second SECOND")
     if links is None:
         audit_two_records(session, nodes, answer=answer, same=same, output=output, report=report)
         return
-    loaded = load(session, nodes, label=None, row_id=row_id, kinds=kind, ignore=ignore)
+    if second is None:
+        loaded = load(session, nodes, label=None, row_id=row_id, kinds=kind, ignore=ignore)
+    else:
+        loaded = load_two(session, (nodes, second), row_id=row_id, kinds=kind, ignore=ignore)
+        about = About.records if about is About.auto else about
     pairs = files.read_links(links, loaded.rows, nodes=str(nodes), same=same)
     verdicts = None if checked is None else _verdicts(checked, pairs, loaded)
-    with session.step(f"auditing {len(pairs)} pairs", total=100) as shown:
-        options = {"checked": verdicts, "random_state": session.seed}
-        audit = _audit(loaded, pairs, about, progress=lambda done, total: shown(round(100 * done / total)), **options)
+    with session.step(f"auditing {len(pairs)} pairs") as tell:
+        audit = _audit(loaded, pairs, about, checked=verdicts, random_state=session.seed, progress=tell)
     plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
     names = [f"{loaded.ids[row]} - {loaded.ids[col]}" for row, col in zip(pairs.rows, pairs.cols, strict=True)]
     review, page = partial(link_review, audit, loaded.ids, plan), partial(_page, session, loaded, links, audit, plan)
     written, wrong = session.write({output: review, report: page}), wrong_shares(audit)
     result = {
         "nodes": loaded.report(),
+        "notes": list(loaded.notes),
         "links": str(links),
         "pairs": len(pairs),
         "wrong": {name: {"rate": rate, "interval": interval} for name, (_, rate, interval) in wrong.items()},
@@ -143,8 +157,9 @@ def cluster(
     pairs = None if links is None else files.read_links(links, loaded.rows, nodes=str(nodes))
     if n_clusters > loaded.table.n_rows:
         raise FileError(f"-k {n_clusters} is more than the {loaded.table.n_rows} rows of {nodes}")
-    with session.step(f"clustering {loaded.table.n_rows} rows"):
-        labels = _clusters(loaded.matrix, pairs, n_clusters, session.seed)
+    with session.step(f"clustering {loaded.table.n_rows} rows") as tell:
+        model = _clustering(pairs)(n_clusters, random_state=session.seed).fit(loaded.matrix, pairs=pairs, progress=tell)
+    labels = np.asarray(model.labels_)
     lines = [[name, str(label)] for name, label in zip(loaded.ids, labels, strict=True)]
     header = [loaded.id_name, "cluster"]
     written = session.write({output: partial(csv_text, header, lines)})
@@ -162,14 +177,11 @@ def cluster(
     session.show(result, text)
 
 
-def _clusters(matrix: Any, pairs: Any, n_clusters: int, seed: int) -> np.ndarray[Any, Any]:
+def _clustering(pairs: Any) -> Any:
+    """The estimator for pairs of both kinds, or for links alone, or for none."""
     from .. import LinkedClustering, NoisyPairClustering
 
-    if pairs is not None and (pairs.labels < 0).any():
-        model: Any = NoisyPairClustering(n_clusters, random_state=seed)
-    else:
-        model = LinkedClustering(n_clusters, random_state=seed)
-    return np.asarray(model.fit(matrix, pairs=pairs).labels_)
+    return NoisyPairClustering if pairs is not None and (pairs.labels < 0).any() else LinkedClustering
 
 
 def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
@@ -206,6 +218,8 @@ def _page(session: Session, loaded: Data, links: Path, audit: Any, plan: Any) ->
 
 def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None:
     console.print(f"{result['links']}: {result['pairs']} pairs of {loaded.table.n_rows} rows", markup=False)
+    for note in loaded.notes:
+        console.print(note, markup=False)
     for name, wrong in result["wrong"].items():
         console.print(f"Given as {name} but wrong: about {percent(wrong['rate'], wrong['interval'])}.")
     print_checks(console, result, "pairs")

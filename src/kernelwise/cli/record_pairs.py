@@ -28,13 +28,8 @@ def audit_two_records(
         given = files.read_two_records(data, answer=answer, same=same)
     lines = given.table.lines if given.table.lines is not None else np.arange(1, given.table.n_rows + 1)
     ids = [str(line) for line in lines.tolist()]
-    with session.step(f"comparing {len(given.pairs)} pairs of records", total=100) as shown:
-        pairs = audit_record_pairs(
-            given.records,
-            given.pairs,
-            random_state=session.seed,
-            progress=lambda done, total: shown(round(100 * done / total)),
-        )
+    with session.step(f"comparing {len(given.pairs)} pairs of records") as tell:
+        pairs = audit_record_pairs(given.records, given.pairs, random_state=session.seed, progress=tell)
     audit = _as_labels(pairs, given.answers)
     review = partial(label_review, audit, ids, given.answer)
     written = session.write({output: review, report: partial(_page, session, given, ids, audit)})

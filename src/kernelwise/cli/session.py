@@ -25,27 +25,12 @@ from rich.progress import (
 
 from .. import files
 from ..json_values import plain
+from ..progress import News, Tell, silent
 
 __all__ = ["Session", "command"]
 
 #: Where there is no terminal to draw on, a step that takes longer gets a line.
 SLOW_SECONDS = 1.0
-#: Where there is no terminal, a line says how much is done after so many seconds, and again after twice as many ...
-NEWS_SECONDS = 10.0
-
-
-class _News:
-    """Says on the standard error how much of a long step is done, and how long the rest will take."""
-
-    def __init__(self, what: str, total: int, started: float):
-        self.what, self.total, self.started, self.next = what, total, started, NEWS_SECONDS
-
-    def __call__(self, done: int) -> None:
-        passed = time.perf_counter() - self.started
-        if passed >= self.next and 0 < done < self.total:
-            left = passed * (self.total - done) / done
-            print(f"{self.what}: {done / self.total:.0%} done, about {left:.0f} s left", file=sys.stderr)
-            self.next = 2 * passed
 
 
 @dataclass(frozen=True)
@@ -58,21 +43,22 @@ class Session:
     force: bool = False
 
     @contextmanager
-    def step(self, what: str, *, total: int | None = None) -> Iterator[Callable[[int], None]]:
-        """Show on the standard error that a step is running, with a bar where ``total`` is known.
+    def step(self, what: str) -> Iterator[Tell]:
+        """Show on the standard error that a step is running, how much of it is done, and the time that is left.
 
-        The function that the context gives takes how much is done.
+        The function that the context gives takes the number of parts that are done, and the number of all parts. A step
+        that takes seconds need not call it.
         """
         console = Console(stderr=True)
         started = time.perf_counter()
         if console.is_terminal and not self.quiet:
-            bar = [] if total is None else [BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
             name = TextColumn("{task.description}", markup=False)
+            bar = BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
             with Progress(SpinnerColumn(), name, *bar, TimeElapsedColumn(), console=console, transient=True) as shown:
-                task = shown.add_task(what, total=total)
-                yield lambda done: shown.update(task, completed=done)
+                task = shown.add_task(what, total=None)
+                yield lambda done, total: shown.update(task, completed=done, total=total)
         else:
-            yield _News(what, total, started) if total is not None and not self.quiet else lambda done: None
+            yield silent if self.quiet else News(what)
             seconds = time.perf_counter() - started
             if seconds > SLOW_SECONDS and not self.quiet:
                 print(f"{what}: {seconds:.1f} s", file=sys.stderr)

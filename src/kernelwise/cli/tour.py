@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from .. import (
 )
 from ..datasets import load_breast_cancer, load_citeseer, load_cora
 from ..metrics import normalized_mutual_info
+from ..progress import Tell, part
 from ..report import PageSettings, label_report, write_report
 from ..spectral import GramFactor
 
@@ -34,14 +36,16 @@ __all__ = ["tour", "write_summary"]
 
 #: A finding: what was measured, and the result.
 Finding = tuple[str, str]
+#: The audit of links takes this share of the time of its part.
+AUDITED = 0.7
 
 
-def noisy_links(folder: Path) -> list[Finding]:
+def noisy_links(folder: Path, tell: Tell) -> list[Finding]:
     """How many citations join papers of different topics, and how well the topics are found all the same."""
     papers = load_cora()
     topics = len(papers.target_names)
     pairs = Pairs.from_graph(papers.edges, n_samples=papers.data.shape[0], random_state=0)
-    audit = audit_pairs(papers.data, pairs, random_state=0)
+    audit = audit_pairs(papers.data, pairs, random_state=0, progress=part(tell, 0.0, AUDITED))
     mistaken = (pairs.labels > 0) & (pairs.true_labels(papers.target) < 0)
     suspects = [t for t in audit.order if pairs.labels[t] > 0][:200]
     models: dict[str, tuple[Any, Pairs | None]] = {
@@ -52,6 +56,10 @@ def noisy_links(folder: Path) -> list[Finding]:
         ),
         "words, smoothed over the links": (LinkedClustering(topics, random_state=0), pairs),
     }
+    found = {}
+    for done, (name, (model, given)) in enumerate(models.items(), start=1):
+        found[name] = normalized_mutual_info(papers.target, model.fit(papers.data, pairs=given).labels_)
+        part(tell, AUDITED, 1.0)(done, len(models))
     linked = len(pairs.positive)
     wrong = round((1 - pairs.positive.agreement(papers.target)) * linked)
     return [
@@ -60,17 +68,11 @@ def noisy_links(folder: Path) -> list[Finding]:
         ("  estimated without any labels", f"{1 - audit.noise.precision_positive:.0%}"),
         ("  wrong ones among the 200 most suspect links", f"{mistaken[suspects].sum()}"),
         ("  non-links sampled as 'other topic', of which wrong", f"{1 - pairs.negative.agreement(papers.target):.0%}"),
-        *(
-            (
-                f"  topics found from {name} (NMI, 1 is perfect)",
-                f"{normalized_mutual_info(papers.target, model.fit(papers.data, pairs=given).labels_):.2f}",
-            )
-            for name, (model, given) in models.items()
-        ),
+        *((f"  topics found from {name} (NMI, 1 is perfect)", f"{nmi:.2f}") for name, nmi in found.items()),
     ]
 
 
-def noisy_labels(folder: Path) -> list[Finding]:
+def noisy_labels(folder: Path, tell: Tell) -> list[Finding]:
     """Three labels in ten are wrong: estimate this share, learn all the same, and write a page of the suspects."""
     data = load_breast_cancer()
     X, y = data.data, data.target
@@ -78,7 +80,7 @@ def noisy_labels(folder: Path) -> list[Finding]:
     train, test = order[: int(0.8 * len(y))], order[int(0.8 * len(y)) :]
     given = flip_labels(y[train], 0.3, random_state=0)
     wrong = given != y[train]
-    model = NoisyLabelClassifier(random_state=0).fit(X[train], given)
+    model = NoisyLabelClassifier(random_state=0).fit(X[train], given, progress=tell)
     grid = {"svc__C": 10.0 ** np.arange(-2, 3), "svc__gamma": [0.01, 0.03, 0.1, 0.3, 1.0]}
     svm = GridSearchCV(make_pipeline(StandardScaler(), SVC()), grid).fit(X[train], given)
     names = data.target_names
@@ -117,7 +119,7 @@ def noisy_labels(folder: Path) -> list[Finding]:
     ]
 
 
-def known_pairs(folder: Path) -> list[Finding]:
+def known_pairs(folder: Path, tell: Tell) -> list[Finding]:
     """Complete all pairs of papers, from the similarity of their words and the truth of a few pairs."""
     papers = load_citeseer()
     y, rng = papers.target, np.random.RandomState(0)
@@ -147,24 +149,24 @@ def known_pairs(folder: Path) -> list[Finding]:
 
 
 #: The parts of the tour, by subject.
-PARTS: dict[str, Callable[[Path], list[Finding]]] = {
+PARTS: dict[str, Callable[[Path, Tell], list[Finding]]] = {
     "noisy labels": noisy_labels,
     "noisy links": noisy_links,
     "a few known pairs": known_pairs,
 }
 
 
-def tour(begin: Callable[[str], None], folder: Path) -> list[dict[str, str]]:
+def tour(step: Callable[[str], AbstractContextManager[Tell]], folder: Path) -> list[dict[str, str]]:
     """Run every part and return the findings, line by line; the page for review goes to ``folder``.
 
-    ``begin`` is called with the name of each part before the part runs.
+    ``step`` is called with the name of each part and shows how far the part is.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files.check_output(folder / "review.html", force=True)
     rows = []
-    for name, part in PARTS.items():
-        begin(name)
-        rows += [{"what": what, "result": result} for what, result in part(folder)]
+    for name, find in PARTS.items():
+        with step(name) as tell:
+            rows += [{"what": what, "result": result} for what, result in find(folder, tell)]
     return rows
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .reading import read_table as read_table
     from .two_records import TwoRecords as TwoRecords
     from .two_records import read_two_records as read_two_records
+    from .two_tables import TwoTables as TwoTables
+    from .two_tables import join_tables as join_tables
     from .writing import check_output as check_output
     from .writing import write_file as write_file
     from .writing import write_files as write_files
@@ -42,6 +44,7 @@ _HOME = {
         "models": ["SavedModel", "load_model", "make_card", "read_card", "save_model"],
         "reading": ["existing", "file_hash", "read_links", "read_similarity", "read_table"],
         "two_records": ["TwoRecords", "read_two_records"],
+        "two_tables": ["TwoTables", "join_tables"],
         "writing": ["check_output", "write_file", "write_files"],
     }.items()
     for name in names

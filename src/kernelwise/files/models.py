@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..environment import versions
 from ..json_values import plain
+from ..progress import Tell, silent
 from ..tables.columns import Table
 from ..tables.errors import TableError
 from ..tables.preparation import TableFeatures
@@ -34,6 +35,8 @@ CARD = "card.json"
 FORMAT = "kernelwise-model/5"
 #: The most bytes of the card of a model, or of the list of its parts.
 MAX_JSON = 2**26
+#: So many rows are predicted at once, before the progress is told.
+AT_ONCE = 2_000
 
 #: How the parts of a model may be put together. Functions, methods and constructors with arguments are not among them.
 LOADERS = frozenset(
@@ -122,8 +125,8 @@ class SavedModel:
     features: TableFeatures
     card: dict[str, Any]
 
-    def predict_proba(self, table: Table) -> NDArray[np.float64]:
-        """Probabilities of the classes for the rows of a table.
+    def predict_proba(self, table: Table, tell: Tell = silent) -> NDArray[np.float64]:
+        """Probabilities of the classes for the rows of a table; ``tell`` learns how many rows are done.
 
         Raises
         ------
@@ -136,7 +139,12 @@ class SavedModel:
                 " load_model(path).estimator.predict(frame), or make a model of files with kernelwise classify"
             )
         with _fitting_together(f"{table.source} and the model do not go together"):
-            chances = np.asarray(self.estimator.predict_proba(self.features.transform(table)), dtype=np.float64)
+            rows, parts = self.features.transform(table), []
+            for first in range(0, max(table.n_rows, 1), AT_ONCE):
+                some = self.estimator.predict_proba(rows[first : first + AT_ONCE])
+                parts.append(np.asarray(some, dtype=np.float64))
+                tell(min(first + AT_ONCE, table.n_rows), table.n_rows)
+            chances = np.concatenate(parts)
             if chances.shape != (table.n_rows, len(self.estimator.classes_)):
                 raise ValueError("the number of classes is not the number of probabilities")
             return chances

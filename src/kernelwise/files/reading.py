@@ -3,7 +3,7 @@
 import hashlib
 import io
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from .errors import FileError, choices, place, reading_a_table
 from .identify import what_is
 from .parquet import read_parquet
 from .spreadsheet import read_workbook
+from .two_tables import TwoTables
 
 __all__ = ["file_hash", "read_links", "read_similarity", "read_table"]
 
@@ -160,14 +161,16 @@ def _matrix_of(table: Table) -> tuple[NDArray[np.float64], list[str] | None]:
     return np.column_stack([table.numbers(column.name) for column in columns]), names
 
 
-def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the nodes", same: str | None = None) -> Pairs:
+def read_links(
+    path: str | Path, ids: Mapping[str, int] | TwoTables, *, nodes: str = "the nodes", same: str | None = None
+) -> Pairs:
     """Read pairs of ids: two columns for links, a third one for whether they say "same" or "different".
 
     Parameters
     ----------
     path : path
         CSV or TSV, an edge list with blanks between ids (.edges, .edgelist, .txt), or an adjacency matrix (.mtx, .npz).
-    ids : mapping of str to int
+    ids : mapping of str to int, or TwoTables
         The row of every id.
     nodes : str
         What the ids belong to, for messages.
@@ -193,17 +196,14 @@ def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the no
     """
     path = existing(path)
     if ending(path) in MATRICES:
+        if isinstance(ids, TwoTables):
+            raise FileError(f"{path} is a matrix; with two tables, give a file with two ids per line")
         return _links_of_matrix(path, len(ids))
-    rows = _cells_of_links(path, ids)
-    ends = np.empty((len(rows), 2), dtype=np.int64)
-    for position, (line, row) in enumerate(rows):
-        for end in (0, 1):
-            if row[end] not in ids:
-                raise FileError(
-                    f"{place(path, line=line)}: {row[end]!r} is not an id of {nodes}; {choices(row[end], ids, shown=3)}"
-                )
-            ends[position, end] = ids[row[end]]
-        if ends[position, 0] == ends[position, 1]:
+    known = {*ids.rows[0], *ids.rows[1]} if isinstance(ids, TwoTables) else ids.keys()
+    rows = _cells_of_links(path, known)
+    ends = ids.ends(path, rows) if isinstance(ids, TwoTables) else _ends(path, rows, ids, nodes)
+    for (line, row), (one, other) in zip(rows, ends, strict=True):
+        if one == other:
             raise FileError(f"{place(path, line=line)}: {row[0]!r} is linked to itself; leave the line out")
     labels = np.ones(len(rows), dtype=np.int64)
     if any(len(row) == 3 for _, row in rows):
@@ -217,6 +217,16 @@ def read_links(path: str | Path, ids: Mapping[str, int], *, nodes: str = "the no
                     " words; links have no other weight"
                 )
     return Pairs(ends[:, 0], ends[:, 1], labels, n_samples=len(ids))
+
+
+def _ends(path: Path, rows: Sequence[tuple[int, list[str]]], ids: Mapping[str, int], nodes: str) -> NDArray[np.int64]:
+    """The rows of both ids of every line."""
+    for line, row in rows:
+        for cell in row[:2]:
+            if cell not in ids:
+                hint = choices(cell, ids, shown=3)
+                raise FileError(f"{place(path, line=line)}: {cell!r} is not an id of {nodes}; {hint}")
+    return np.array([[ids[cell] for cell in row[:2]] for _, row in rows], dtype=np.int64)
 
 
 def meanings(words: Collection[str], source: str, same: str | None = None) -> dict[str, int]:
@@ -262,12 +272,12 @@ def answer_labels(table: Table, column: str, same: str | None = None) -> tuple[N
     return labels, np.array([usual[label] for label in labels.tolist()])
 
 
-def _cells_of_links(path: Path, ids: Mapping[str, int]) -> list[tuple[int, list[str]]]:
+def _cells_of_links(path: Path, ids: Set[str]) -> list[tuple[int, list[str]]]:
     """The line and the two or three cells of each link; a first row of names that are no ids is a header."""
     text = decode(path, read_bytes(path))
     found = [(first, [cell.strip() for cell in row]) for first, _, row in link_records(path, text)]
     rows = [(line, row) for line, row in found if any(row)]
-    if rows and not {*rows[0][1][:2]} & ids.keys() and is_header([row for _, row in rows]):
+    if rows and not {*rows[0][1][:2]} & ids and is_header([row for _, row in rows]):
         rows = rows[1:]
     if not rows:
         raise FileError(f"{path} holds no links; every line must name two ids")

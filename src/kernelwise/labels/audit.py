@@ -1,6 +1,6 @@
 """How many labels are wrong, and which: two functions for users who want no classifier."""
 
-from collections.abc import Callable
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +10,13 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
 from ..checks import missing_labels
+from ..progress import Progress
 from ..samples import balanced_folds
 from ..supervision.audit import LabelAudit
 from ..supervision.verdicts import Verdicts
 from .checks import calibrated, found_labels, weights
 from .classifier import NoisyLabelClassifier
-from .given import join_spellings, read_labels
+from .given import join_spellings, read_labels, typing_errors
 from .noise_model.explanations import explain_label_noise
 from .noise_model.posterior import FLOOR
 from .verdict import diagnose, guarantee_of, range_of, transition_of
@@ -23,6 +24,8 @@ from .verdict import diagnose, guarantee_of, range_of, transition_of
 Array = NDArray[np.float64]
 
 N_FOLDS = 5
+#: The chance that a label of one row is right, though it looks like a typing error of a frequent label.
+NO_TYPING_ERROR = 0.05
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ def audit_labels(
     pred_probs: ArrayLike | None = None,
     checked: Verdicts | None = None,
     random_state: Any = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = None,
 ) -> LabelAudit:
     """Estimate how many labels are wrong, and rank the labels so that suspect labels come first.
 
@@ -107,7 +110,8 @@ def audit_labels(
         May be None where ``probabilities`` are given.
     y : array-like of shape (n_samples,) or frame of one column
         A row whose label is None or NaN has no quality; the audit suggests a label for it. Labels that differ in
-        capitals or blanks alone are one class, which a warning says.
+        capitals or blanks alone are one class, which a warning says. A label of one row that looks like a frequent
+        label is taken for a typing error, which a warning says too: its row is suspect, and is not learned from.
     estimator : classifier, optional
         Any scikit-learn classifier with ``predict_proba``; it scores each sample out of sample, in five folds. The
         default is :class:`NoisyLabelClassifier`.
@@ -118,7 +122,7 @@ def audit_labels(
     checked : Verdicts, optional
         What people found who checked some rows: see :func:`plan_checks`. They calibrate the qualities of all rows.
     random_state : int, RandomState or None
-    progress : callable, optional
+    progress : bool or callable, optional
         See :meth:`NoisyLabelClassifier.fit`.
 
     Returns
@@ -143,7 +147,10 @@ def audit_labels(
     if estimator is not None and probabilities is not None:
         raise ValueError("give estimator or probabilities, not both: probabilities already are an estimator's answer")
     if estimator is None and probabilities is None:
-        model = NoisyLabelClassifier(random_state=random_state).fit(X, y, checked=checked, progress=progress)
+        learned, errors = without_typing_errors(y, checked)
+        for error, usual in errors.items():
+            warnings.warn(f"label {error!r} of one row is taken for a typing error of {usual!r}", stacklevel=2)
+        model = NoisyLabelClassifier(random_state=random_state).fit(X, learned, checked=checked, progress=progress)
         return audit_by(model, y, checked)
     labels = np.asarray(y)
     if (missing := missing_labels(labels)).any():
@@ -186,10 +193,30 @@ def audit_labels(
     )
 
 
+def without_typing_errors(y: NDArray[Any], checked: Verdicts | None = None) -> tuple[NDArray[Any], dict[str, str]]:
+    """Return the labels to learn from, None where a typing error was made, and the typing errors with what was meant.
+
+    A row that people have checked is learned from in any case.
+
+    >>> labels, errors = without_typing_errors(np.array(["Adelei"] + ["Adelie"] * 20 + ["Gentoo"] * 20))
+    >>> labels[:2].tolist(), errors
+    ([None, 'Adelie'], {'Adelei': 'Adelie'})
+    """
+    seen = set() if checked is None else set(y[list(checked.found())].tolist())
+    errors = {error: usual for error, usual in typing_errors(y).items() if error not in seen}
+    return (np.where(np.isin(y, list(errors)), np.array(None), y) if errors else y), errors
+
+
 def audit_by(model: NoisyLabelClassifier, y: ArrayLike, checked: Verdicts | None = None) -> LabelAudit:
-    """Return the audit of the labels ``y`` to which the model was fitted, with the verdicts it was fitted with."""
-    return _audit(
-        y,
+    """Return the audit of the labels ``y`` to which the model was fitted, with the verdicts it was fitted with.
+
+    The model may have been fitted without the typing errors among the labels: see :func:`without_typing_errors`.
+    """
+    labels, known = np.asarray(y), set(model.classes_.tolist())
+    errors = {error: usual for error, usual in typing_errors(labels).items() if error not in known}
+    learned = np.where(np.isin(labels, list(errors)), np.array(None), labels) if errors else y
+    audit = _audit(
+        learned,
         model.classes_,
         model.label_probabilities_,
         model.noise_rate_,
@@ -197,6 +224,36 @@ def audit_by(model: NoisyLabelClassifier, y: ArrayLike, checked: Verdicts | None
         model.transition_,
         model.diagnostic_,
         checked,
+    )
+    return _with_typing_errors(audit, labels, errors) if errors else audit
+
+
+def _with_typing_errors(audit: LabelAudit, labels: NDArray[Any], errors: dict[str, str]) -> LabelAudit:
+    """Return the audit of all labels, where the typing errors are suspects, and the other rows stay as they are."""
+    rows = np.flatnonzero(np.isin(labels, list(errors)))
+    classes = np.unique(np.concatenate([audit.classes, list(errors)]).astype(labels.dtype))
+    found = np.zeros((len(labels), len(classes)))
+    found[:, np.searchsorted(classes, audit.classes.astype(labels.dtype))] = audit.probabilities
+    meant = [errors[label] for label in labels[rows].tolist()]
+    found[rows] = 0.0
+    found[rows, np.searchsorted(classes, labels[rows])] = NO_TYPING_ERROR
+    found[rows, np.searchsorted(classes, np.array(meant, dtype=labels.dtype))] = 1.0 - NO_TYPING_ERROR
+    audited = np.flatnonzero(~missing_labels(labels))
+
+    def among_all(share: float) -> float:
+        wrong = share * (len(audited) - len(rows)) + (1.0 - NO_TYPING_ERROR) * len(rows)
+        return float(wrong / len(audited))
+
+    given = np.searchsorted(classes, labels[audited])
+    return _audit(
+        labels,
+        classes,
+        found,
+        among_all(audit.noise_rate),
+        (among_all(audit.noise_interval[0]), among_all(audit.noise_interval[1])),
+        transition_of(found[audited], given, np.ones(len(audited))),
+        dict(audit.diagnostic),
+        audit.checked,
     )
 
 

@@ -1,6 +1,5 @@
 """The classifier to use when some labels are wrong and nobody knows how many."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..checks import missing_labels
+from ..progress import Progress, teller
 from ..samples import (
     LARGEST,
     check_magnitude,
@@ -125,7 +125,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         sample_weight: ArrayLike | None = None,
         *,
         checked: Verdicts | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress = None,
     ) -> "NoisyLabelClassifier":
         """Learn from labels of which some are wrong.
 
@@ -144,14 +144,15 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         checked : Verdicts, optional
             What people found who checked some rows: see :func:`plan_checks`. Checked rows are learned from with their
             true labels, and they calibrate the probabilities of all other rows.
-        progress : callable, optional
-            Called with the number of views that are fitted, and the number of all views.
+        progress : bool or callable, optional
+            True prints how much is done, and the time that is left, on the standard error after 10 seconds. A function
+            is called with the number of views that are fitted, and the number of all views.
 
         Returns
         -------
         self
         """
-        rng = check_random_state(self.random_state)
+        rng, tell = check_random_state(self.random_state), teller(progress, "learning from labels")
         X, y, weight, labelled = self._read_training(X, y, sample_weight)
         counted = labelled & (weight > 0)
         found = found_labels(checked, y)
@@ -176,7 +177,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         sample = np.repeat(np.arange(len(copies)), copies)
         Z, given, shared = self._standardised(Z)[sample], column[merged.first][sample], (merged.weight / copies)[sample]
         common = None if self._scaler is None else self._scaler.common
-        pool = fit_pool(Z, learned[merged.first][sample], n_classes, shared, rng, common, progress)
+        pool = fit_pool(Z, learned[merged.first][sample], n_classes, shared, rng, common, tell)
         scores = pool.out_of_sample
         self._posterior: ExplainedNoise = explain_label_noise(scores, given, shared)
         self.kernel_names_ = [view.name for view in pool.views]

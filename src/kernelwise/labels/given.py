@@ -1,7 +1,8 @@
 """Labels as people write them: in one column, with empty cells, in several spellings, or as numbers.
 
 What is to be audited is not refused. Spellings that differ in capitals and blanks alone are one class; labels that
-differ in a letter or two are classes of their own, and are said to look alike; numbers are cut into groups.
+differ in a letter or two are classes of their own, and are said to look alike; a label of one row that looks like a
+frequent label is taken for a typing error; numbers are cut into groups.
 """
 
 import difflib
@@ -20,7 +21,15 @@ from ..checks import is_missing
 from ..tables.kinds import is_number
 from ..tables.notation import Habits, find_amounts
 
-__all__ = ["NumberGroups", "group_numbers", "join_spellings", "look_alikes", "read_labels", "same_label"]
+__all__ = [
+    "NumberGroups",
+    "group_numbers",
+    "join_spellings",
+    "look_alikes",
+    "read_labels",
+    "same_label",
+    "typing_errors",
+]
 
 Array = NDArray[np.float64]
 
@@ -126,6 +135,36 @@ def look_alikes(counts: Mapping[str, int]) -> list[tuple[str, str]]:
         and counts[rare] < counts[usual]
         and difflib.SequenceMatcher(None, spelling(rare), spelling(usual)).ratio() >= ALIKE
     ]
+
+
+def typing_errors(labels: NDArray[Any]) -> dict[str, str]:
+    """Labels of one row each that differ by one slip of a finger from one frequent label, and that label.
+
+    There are none if fewer than two classes would remain.
+
+    >>> typing_errors(np.array(["Adelie"] * 20 + ["Gentoo"] * 20 + ["Adelei", "Chinstrap"]))
+    {'Adelei': 'Adelie'}
+    """
+    counts = Counter(label for label in np.asarray(labels, dtype=object).tolist() if isinstance(label, str))
+    meant: dict[str, list[str]] = {}
+    for rare, usual in look_alikes(counts):
+        if counts[rare] == 1 <= RARE * counts[usual] and _one_slip(spelling(rare), spelling(usual)):
+            meant.setdefault(rare, []).append(usual)
+    errors = {rare: usual[0] for rare, usual in meant.items() if len(usual) == 1}
+    return errors if len(counts) - len(errors) >= 2 else {}
+
+
+def _one_slip(one: str, other: str) -> bool:
+    """Whether two words differ in one letter, in one letter more, or in the order of two neighbouring letters.
+
+    >>> _one_slip("barollo", "barolo"), _one_slip("adelei", "adelie"), _one_slip("north", "south")
+    (True, True, False)
+    """
+    while one and other and one[0] == other[0]:
+        one, other = one[1:], other[1:]
+    while one and other and one[-1] == other[-1]:
+        one, other = one[:-1], other[:-1]
+    return max(len(one), len(other)) <= 1 or (len(one) == 2 and one == other[::-1])
 
 
 @dataclass(frozen=True)

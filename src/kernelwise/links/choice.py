@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 
+from ..progress import Tell
 from .candidates import CANDIDATES, DEEPEST, Candidate, Embedding
 from .embedding import two_stage_k_means
 from .smoothing import LinkSmoother, normalised_adjacency
@@ -115,6 +116,15 @@ class Clusters:
     labels: Labels
 
 
+class Clustering(NamedTuple):
+    """How many clusters are looked for, and how."""
+
+    n_clusters: int
+    embedding_dim: int
+    n_init: int
+    rng: np.random.RandomState
+
+
 class Links(NamedTuple):
     """Links, each once: both ends and the weights."""
 
@@ -148,23 +158,23 @@ class Round:
     left_out: Links
 
 
-def gather_evidence(
-    smoother: LinkSmoother, X: Any, links: Any, n_clusters: int, *, embedding_dim: int, n_init: int, rng: Any
-) -> dict[str, Evidence]:
+def gather_evidence(smoother: LinkSmoother, X: Any, links: Any, how: Clustering, tell: Tell) -> dict[str, Evidence]:
     """Judge all candidates, or only those without links if there are no links; ``links`` are symmetric weights."""
-    n_samples = X.shape[0]
+    n_clusters, rng, n_samples = how.n_clusters, how.rng, X.shape[0]
     offered = [candidate for candidate in CANDIDATES if links.nnz or not candidate.uses_links]
     sample = sampled(n_samples, n_clusters, rng)
     of_samples: dict[str, list[Array]] = {candidate.name: [] for candidate in offered}
     of_links: dict[str, list[Array]] = {candidate.name: [] for candidate in offered}
-    for one in _rounds(smoother, X, links, sample, embedding_dim, rng):
+    n_rounds = FEWEST_ROUNDS if len(sample) < n_samples else N_ROUNDS
+    for index, one in enumerate(_rounds(smoother, X, links, sample, how.embedding_dim, rng)):
         judge = FeatureJudge(one.unseen)
         steps = take_steps(one.seen, one.kept)
         walks = walk_factors(one.kept, rng) if links.nnz else None
-        for candidate in offered:
-            labels = _find_clusters(candidate, steps, walks, sample, n_clusters, embedding_dim, n_init, rng).labels
+        for place, candidate in enumerate(offered, start=1):
+            labels = _find_clusters(candidate, steps, walks, sample, how).labels
             of_samples[candidate.name].append(judge.bits(labels[sample]))
             of_links[candidate.name].append(bits_of_links(labels, n_clusters, one.counted, one.left_out))
+            tell(index * len(offered) + place, n_rounds * len(offered))
     return {name: Evidence(np.mean(of_samples[name], axis=0), np.concatenate(of_links[name])) for name in of_samples}
 
 
@@ -173,24 +183,24 @@ def settle(
     steps: Sequence[Array],
     walks: Array | None,
     links: Any,
-    n_clusters: int,
-    *,
-    embedding_dim: int,
-    n_init: int,
-    rng: Any,
+    how: Clustering,
+    tell: Tell,
 ) -> tuple[Clusters, dict[str, float]]:
     """The clusters with the most bits of features and links, where all data find and judge, and all bits."""
+    n_clusters, rng = how.n_clusters, how.rng
     sample = sampled(len(steps[0]), n_clusters, rng)
     judge = FeatureJudge(steps[0][sample])
     counted = upper_links(links).at_most(MOST_COUNTED, rng)
     judged = counted.at_most(MOST_LEFT_OUT, rng)
     best, totals = None, dict.fromkeys((candidate.name for candidate in finalists), -np.inf)
-    for candidate in [one for one in finalists for _ in range(N_TRIES)]:
-        found = _find_clusters(candidate, steps, walks, sample, n_clusters, embedding_dim, n_init, rng)
+    tries = [one for one in finalists for _ in range(N_TRIES)]
+    for done, candidate in enumerate(tries, start=1):
+        found = _find_clusters(candidate, steps, walks, sample, how)
         linked = bits_of_links(found.labels, n_clusters, counted, judged)
         bits = float(judge.bits(found.labels[sample]).mean() + (linked.mean() if len(linked) else 0.0))
         best = found if best is None or bits > max(totals.values()) else best
         totals[candidate.name] = max(totals[candidate.name], bits)
+        tell(done, len(tries))
     assert best is not None  # there is always a finalist
     return best, totals
 
@@ -279,19 +289,16 @@ def _find_clusters(
     steps: Sequence[Array],
     walks: Array | None,
     sample: NDArray[np.intp],
-    n_clusters: int,
-    embedding_dim: int,
-    n_init: int,
-    rng: Any,
+    how: Clustering,
 ) -> Clusters:
     """Clusters of all documents by a candidate: k-means on the sample, and the nearest centre for the others."""
     few_steps, few_walks = [rows[sample] for rows in steps], None if walks is None else walks[sample]
-    embedding = Embedding.fit(candidate, few_steps, few_walks, embedding_dim)
+    embedding = Embedding.fit(candidate, few_steps, few_walks, how.embedding_dim)
     rows = embedding.place(few_steps, few_walks)
     with warnings.catch_warnings():
         # A candidate may make many documents equal; then it has fewer clusters, and its bits say so.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = two_stage_k_means(rows, n_clusters, n_leading=n_clusters + 1, n_init=n_init, rng=rng)
+        found = two_stage_k_means(rows, how.n_clusters, n_leading=how.n_clusters + 1, n_init=how.n_init, rng=how.rng)
     labels = found.labels_
     if len(sample) < len(steps[0]):
         labels = pairwise_distances_argmin(embedding.place(steps, walks), found.cluster_centers_)

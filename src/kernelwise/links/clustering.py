@@ -17,11 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_count
 from ..cluster.prediction import on_blocks
+from ..progress import Progress, Tell, part, teller
 from ..rows import is_dask, map_rows, persist
 from ..samples import check_magnitude, largest_magnitude, power_of_two, read_samples
 from ..supervision import Pairs
 from .candidates import DEEPEST, Embedding
-from .choice import MANY_ROWS, diagnose, finalists_like, gather_evidence, settle
+from .choice import MANY_ROWS, Clustering, diagnose, finalists_like, gather_evidence, settle
 from .embedding import leading_directions as leading_directions
 from .embedding import two_stage_k_means as two_stage_k_means
 from .on_cluster import fit_clusters_on_cluster
@@ -35,6 +36,8 @@ Array = NDArray[np.float64]
 
 #: Steps of smoothing where nothing is chosen and no depth is given.
 DEFAULT_DEPTH = 3
+#: The share of the time in which candidates are judged; the last candidates take the rest.
+JUDGING = 0.75
 
 
 class LinkedClustering(ClusterMixin, BaseEstimator):
@@ -154,7 +157,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         self.n_init = n_init
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None, progress: Progress = None) -> Self:
         """Cluster the documents.
 
         Parameters
@@ -165,6 +168,10 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
             The positive pairs are the links, as from ``Pairs.from_graph(edges, negatives=None)``; the weights of
             repeated links are added, and only ratios of weights matter to the choice. Negative pairs are used only to
             learn weights of depths. Without pairs, documents are clustered by their features alone.
+        progress : bool or callable, optional
+            True prints how much is done, and the time that is left, on the standard error after 10 seconds. A function
+            is called with the number of steps that are done, and the number of all steps. On a Dask cluster, and if
+            nothing is chosen, nothing is told.
 
         Returns
         -------
@@ -189,9 +196,10 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         for name in ("links_help_", "chosen_", "candidates_", "diagnostic_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         chooses = self._auto_depth and isinstance(self.row_normalize, str) and self.depth_weights is None
+        tell = teller(progress, f"clustering {X.shape[0]} rows")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters: some are empty
-            k_means = self._choose_clusters(X, pairs) if chooses else self._cluster_at_depth(X, pairs)
+            k_means = self._choose_clusters(X, pairs, tell) if chooses else self._cluster_at_depth(X, pairs)
         self.labels_, self.cluster_centers_ = k_means.labels_.astype(np.intp), k_means.cluster_centers_
         self.inertia_ = float(k_means.inertia_)
         return self
@@ -201,7 +209,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         self.embedding_, options = self._embed_documents(X, pairs)
         return two_stage_k_means(self.embedding_, **options)
 
-    def _choose_clusters(self, X: Any, pairs: Any) -> KMeans:
+    def _choose_clusters(self, X: Any, pairs: Any, tell: Tell) -> KMeans:
         """Choose a candidate and its clusters, which Lloyd's iterations on all documents complete."""
         rng = check_random_state(self.random_state)
         self.smoother_ = self._new_smoother(depth=DEEPEST, normalization="mean", random_state=rng)
@@ -217,13 +225,13 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         links = links.astype(np.float32 if X.shape[0] > MANY_ROWS else np.float64, copy=False)
         self.smoother_._fit_in_memory(X, links, None, links.dtype.type).n_features_in_ = self.n_features_in_
         self.smoother_.random_state = self.random_state  # as given: the generator has done its work
-        how = {"embedding_dim": dim, "n_init": self.n_init, "rng": rng}
-        evidence = gather_evidence(self.smoother_, X, links, self.n_clusters, **how)
+        how = Clustering(self.n_clusters, dim, self.n_init, rng)
+        evidence = gather_evidence(self.smoother_, X, links, how, part(tell, 0.0, JUDGING))
         best, self.diagnostic_ = diagnose(evidence)
         finalists = finalists_like(best, evidence)
         steps = list(islice(self.smoother_._steps(), DEEPEST + 1))
         walks = walk_factors(links, rng) if any(one.walks for one in finalists) else None
-        chosen, settled = settle(finalists, steps, walks, links, self.n_clusters, **how)
+        chosen, settled = settle(finalists, steps, walks, links, how, part(tell, JUDGING, 1.0))
         self.chosen_, self.links_help_ = chosen.candidate.name, chosen.candidate.uses_links
         self.candidates_ = {
             name: {"features": one.features, "links": one.links, "all_data": settled.get(name, np.nan)}

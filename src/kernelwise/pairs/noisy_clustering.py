@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import check_choice, check_count, check_ends
 from ..cluster.prediction import on_blocks
 from ..kernels import resolve_kernels
+from ..progress import Progress, Tell, part, teller
 from ..rows import for_users, is_dask, map_rows, persist, take_rows
 from ..samples import read_samples
 from ..supervision import Pairs
@@ -35,6 +36,8 @@ Array = NDArray[np.float64]
 
 #: With ``sample_size="auto"``, classes are learned from this many samples.
 SAMPLE_SIZE = 20_000
+#: For the progress: the share of the time in which the number of classes is found.
+COUNTING = 0.5
 
 
 class NoisyPairClustering(ClusterMixin, BaseEstimator):
@@ -136,7 +139,15 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         self.sample_size = sample_size
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None, checked: Verdicts | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        pairs: Pairs | None = None,
+        checked: Verdicts | None = None,
+        progress: Progress = None,
+    ) -> Self:
         """Find the classes and the noise of the pairs.
 
         Parameters
@@ -152,6 +163,9 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
             :func:`plan_checks`. Checked pairs are certain: classes and rates follow from them, and they calibrate the
             chances of all other pairs. If they were drawn by a plan, the intervals of the prior and of the precisions
             are those of :meth:`PairNoise.guaranteed`.
+        progress : bool or callable, optional
+            True prints how much is done, and the time that is left, on the standard error after 10 seconds. A function
+            is called with the number of steps that are done, and the number of all steps.
 
         Returns
         -------
@@ -169,16 +183,17 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
             check_count("n_clusters", self.n_clusters)
         if self.sample_size is not None and self.sample_size != "auto":
             check_count("sample_size", self.sample_size, least=2)
+        tell = teller(progress, "finding classes")
         if is_dask(X) or is_dask(pairs):
-            return fit_classes_on_cluster(self, X, y, pairs, checked)
+            return fit_classes_on_cluster(self, X, y, pairs, checked, tell)
         if X is None and isinstance(pairs, Pairs):
             samples, n_samples = None, pairs.n_samples
         else:
             samples = self._read(X, fitting=True)
             n_samples = samples.shape[0]
-        return self._fit_rows(samples, n_samples, y, pairs, checked)
+        return self._fit_rows(samples, n_samples, y, pairs, checked, tell)
 
-    def _fit_rows(self, samples: Any, n_samples: int, y: Any, pairs: Any, checked: Any) -> Self:
+    def _fit_rows(self, samples: Any, n_samples: int, y: Any, pairs: Any, checked: Any, tell: Tell) -> Self:
         """Fit samples in memory or in row blocks on a cluster; None: the pairs alone tell the classes."""
         rng = check_random_state(self.random_state)
         if self.n_clusters != "auto" and self.n_clusters > n_samples:
@@ -190,17 +205,19 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
             raise ValueError("checked has positions in the list of pairs, so pairs must be given with it")
         given = used if self.pairs_ is None else self.pairs_
         told = CheckedPairs.of(checked, given, index[: len(given)], labels.n_pairs)
-        found, fit = self._learn(samples, labels.checked(told.truth), rng)
+        found, fit = self._learn(samples, labels.checked(told.truth), rng, tell)
         self._keep(found, fit, labels, used, index, told)
         return self
 
-    def _learn(self, samples: Any, evidence: PairEvidence, rng: np.random.RandomState) -> tuple[Found, ClassFit]:
+    def _learn(
+        self, samples: Any, evidence: PairEvidence, rng: np.random.RandomState, tell: Tell
+    ) -> tuple[Found, ClassFit]:
         """Search the classes of all samples or of some, judge all samples, and return the search and the fit of all."""
         seed, n_samples = int(rng.randint(2**31)), evidence.n_samples
         whole = samples is None or self.metric == "precomputed" or n_samples <= self._most_learned_from
         drawn = None if whole else rows_to_learn_from(evidence, int(self._most_learned_from), rng)
         few, among = (samples, evidence) if drawn is None else (take_rows(samples, drawn), evidence.among(drawn))
-        found = self._search(self._prepare(few, rng), among, seed)
+        found = self._search(self._prepare(few, rng), among, seed, tell)
         fit, self.probabilities_, self._predictor = found.fit, found.fit.belief, None
         if isinstance(self._features, ClassFeatures) and fit.told is not None:
             self._predictor = self._features.predictor(sharpened(fit.belief), fit.told)
@@ -306,17 +323,17 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         self._features = ClassFeatures.of_kernels(samples, kernels, rng)
         return self._features.principal
 
-    def _search(self, columns: Array | None, evidence: PairEvidence, seed: int) -> Found:
-        n_clusters = self.n_clusters
+    def _search(self, columns: Array | None, evidence: PairEvidence, seed: int, tell: Tell) -> Found:
+        n_clusters, counting = self.n_clusters, COUNTING if self.n_clusters == "auto" and evidence.n_pairs else 0.0
         if n_clusters == "auto":
             if evidence.n_pairs:
-                fits = fits_by_count(columns, self._features, evidence, seed)
+                fits = fits_by_count(columns, self._features, evidence, seed, part(tell, 0.0, counting))
                 n_clusters = likely_fits(fits)[0].n_used
             elif isinstance(self._features, ClassFeatures) and columns is not None:
                 n_clusters = clusters_without_pairs(columns, self._features, evidence, seed)
             else:
                 raise ValueError("X is None and there are no pairs, so there is nothing to cluster by; give pairs")
-        return ClassSearch(columns, self._features, evidence, n_clusters, seed).find()
+        return ClassSearch(columns, self._features, evidence, n_clusters, seed).find(part(tell, counting, 1.0))
 
     def _keep(
         self,

@@ -19,6 +19,7 @@ from ..kernels import AttributeBank, Kernel, linear_kernels
 from ..kernels.build import one_linear_kernel_per_attribute, tolerance_and_rank
 from ..kernels.combined import AttributeFeatures, LandmarkFeatures
 from ..kernels.standardize import Standardization
+from ..progress import Tell
 from ..rows import is_dask
 from ..samples import check_magnitude
 from ..supervision import Pairs
@@ -122,7 +123,7 @@ def _landmark_values(rows: Any, pairs: Pairs, maps: Maps) -> Array:
     return values
 
 
-def fit_classes_on_cluster(model: Any, X: Any, y: Any, pairs: Any, checked: Any) -> Any:
+def fit_classes_on_cluster(model: Any, X: Any, y: Any, pairs: Any, checked: Any, tell: Tell) -> Any:
     """Learn classes from some samples in this process, and judge all samples on the workers.
 
     Up to the sample size, the fit is the one in memory.
@@ -130,7 +131,7 @@ def fit_classes_on_cluster(model: Any, X: Any, y: Any, pairs: Any, checked: Any)
     if X is None:
         raise ValueError("X is None, so pairs must be a kernelwise.Pairs, which says how many samples there are")
     if not is_dask(X):
-        return model.fit(X, y, pairs=pairs_in_memory(pairs, _num_samples(X)), checked=checked)
+        return model.fit(X, y, pairs=pairs_in_memory(pairs, _num_samples(X)), checked=checked, progress=tell)
     if model.metric == "precomputed":
         raise ValueError('metric="precomputed" has a column per sample and is for data in memory; give features')
     if model.sample_size is None:
@@ -140,8 +141,8 @@ def fit_classes_on_cluster(model: Any, X: Any, y: Any, pairs: Any, checked: Any)
         n_samples = len(samples)
         known = pairs_in_memory(pairs, n_samples)
         if n_samples > model._most_learned_from:
-            return model._fit_rows(samples, n_samples, y, known, checked)
-        model._fit_rows(samples.take_rows(np.arange(n_samples)), n_samples, y, known, checked)
+            return model._fit_rows(samples, n_samples, y, known, checked, tell)
+        model._fit_rows(samples.take_rows(np.arange(n_samples)), n_samples, y, known, checked, tell)
     model.labels_, model.probabilities_ = (
         _in_chunks(one, samples.lengths) for one in (model.labels_, model.probabilities_)
     )

@@ -7,6 +7,7 @@ import csv
 import io
 import os
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -61,6 +62,8 @@ class Correction:
         How a plan drew the row: see :class:`kernelwise.Verdicts`. Empty if it did not.
     reviewer, comment : str
         Who decided, and what he or she wrote about it.
+    how : str
+        How the decision came about if nobody looked at the row itself, such as "in bulk at 95 %". Empty otherwise.
 
     Examples
     --------
@@ -82,6 +85,7 @@ class Correction:
     drawn_from: str = ""
     reviewer: str = ""
     comment: str = ""
+    how: str = ""
 
     @property
     def changes(self) -> bool:
@@ -116,8 +120,8 @@ def read_corrections(path: str | os.PathLike[str]) -> list[Correction]:
         A CSV file in UTF-8 with the columns row, given, corrected and decision, separated by commas, semicolons or tabs
         as a spreadsheet saved it. The names of columns and the decisions may have capital letters. Instead of ``row`` a
         column ``line`` may count as a spreadsheet does, where the first row of the data is line 2. The columns id,
-        other_id, column, reviewed_at, reviewer, comment, chance, draw and drawn_from are optional; other columns are
-        ignored.
+        other_id, column, reviewed_at, reviewer, how, comment, chance, draw and drawn_from are optional; other columns
+        are ignored.
 
     Returns
     -------
@@ -167,8 +171,8 @@ def write_corrections(corrections: Iterable[Correction], path: str | os.PathLike
     >>> read_corrections(write_corrections(corrections, path)) == corrections
     True
     """
-    names = ["row", "id", "other_id", "column", "given", "corrected", "decision", "reviewed_at", "reviewer", "comment"]
-    names += ["chance", "draw", "drawn_from"]
+    names = ["row", "id", "other_id", "column", "given", "corrected", "decision", "reviewed_at", "reviewer", "how"]
+    names += ["comment", "chance", "draw", "drawn_from"]
     stream = io.StringIO(newline="")
     writer = csv.writer(stream)
     writer.writerow(names)
@@ -223,8 +227,13 @@ def verdicts_of(
     labels: ArrayLike,
     ids: Sequence[str] | None = None,
     other_ids: Sequence[str] | None = None,
+    *,
+    in_bulk: bool = False,
 ) -> Verdicts:
     """The verdicts that decisions stand for; rows that were skipped have none.
+
+    A decision that was accepted in bulk is no verdict, because nobody looked at the row: a warning says how many
+    there are.
 
     The given label of every correction must be the label of its row, and its id the id of the row: otherwise the
     corrections belong to other data, or to another version of the data.
@@ -236,6 +245,9 @@ def verdicts_of(
         The labels as given; for pairs 1 and -1.
     ids, other_ids : sequences of str, optional
         The names of the rows, or of both ends of each pair.
+    in_bulk : bool, default=False
+        Whether decisions that were accepted in bulk count as verdicts all the same. Then what the verdicts guarantee is
+        only as good as the suggestions that were accepted.
 
     Examples
     --------
@@ -248,6 +260,7 @@ def verdicts_of(
     known = {str(label): label for label in values}
     folded = {name.casefold(): name for name in known}
     made: list[tuple[Correction, Any]] = []
+    n_unseen = 0
     for one in corrections:
         if not 0 <= one.row < len(labels):
             raise CorrectionsError(
@@ -264,9 +277,15 @@ def verdicts_of(
             )
         if one.decision == "skip":
             continue
+        if one.how and not in_bulk:
+            n_unseen += 1
+            continue
         name = one.given if one.decision == "correct" else one.corrected
         name = name if name in known else folded.get(name.casefold(), name)
         made.append((one, None if one.decision == "unclear" else _as_label(name, known, labels.dtype)))
+    if n_unseen:
+        rows, they = ("1 decision was", "it is") if n_unseen == 1 else (f"{n_unseen} decisions were", "they are")
+        warnings.warn(f"{rows} accepted in bulk, so that nobody looked at the rows: {they} no check", stacklevel=2)
     chances = [_number(one, "chance", float) or np.nan for one, _ in made]
     try:
         return Verdicts(

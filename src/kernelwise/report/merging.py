@@ -20,7 +20,7 @@ class Agreement:
     first, second : str
         The names of the reviewers.
     n_both : int
-        The number of rows that both decided.
+        The number of rows that both looked at and decided.
     n_same : int
         The number of these rows to which both gave the same label, or which both could not tell.
     kappa : float or None
@@ -100,7 +100,7 @@ def merge_corrections(reviews: Mapping[str, Sequence[Correction]]) -> MergedCorr
     merged, disputed = [], []
     for row, said in rows.items():
         merged.append(_majority(said))
-        if len({_answer(one) for one in said.values() if one.decision in ANSWERS}) > 1:
+        if len({_answer(one) for one in _answers(said).values()}) > 1:
             disputed.append(row)
     pairs = [_agreement(first, second, by_reviewer) for first, second in combinations(by_reviewer, 2)]
     return MergedCorrections(merged, [pair for pair in pairs if pair.n_both], sorted(disputed))
@@ -113,10 +113,19 @@ def _answer(one: Correction) -> str | None:
     return one.given if one.decision == "correct" else one.corrected
 
 
-def _majority(said: dict[str, Correction]) -> Correction:
-    """The answer of more than half of those who answered, with the names of all and what each wrote."""
-    _check_same_row(list(said.values()))
+def _answers(said: Mapping[str, Correction]) -> dict[str, Correction]:
+    """The decisions that count, by the name of the reviewer: those of people who looked, if anybody did."""
     answered = {name: one for name, one in said.items() if one.decision in ANSWERS}
+    return {name: one for name, one in answered.items() if not one.how} or answered
+
+
+def _majority(said: dict[str, Correction]) -> Correction:
+    """The answer of more than half of those who answered, with the names of all and what each wrote.
+
+    If one of them looked at the row, then what others accepted in bulk does not count.
+    """
+    _check_same_row(list(said.values()))
+    answered = _answers(said)
     names = ", ".join(said)
     comments = "; ".join(f"{name}: {one.comment}" for name, one in said.items() if one.comment)
     if not answered:
@@ -142,11 +151,11 @@ def _check_same_row(corrections: list[Correction]) -> None:
 
 
 def _agreement(first: str, second: str, by_reviewer: Mapping[str, Mapping[int, Correction]]) -> Agreement:
-    both = [
-        (_answer(one), _answer(by_reviewer[second][row]))
-        for row, one in by_reviewer[first].items()
-        if one.decision in ANSWERS and row in by_reviewer[second] and by_reviewer[second][row].decision in ANSWERS
+    looked = [
+        {row: _answer(one) for row, one in by_reviewer[name].items() if one.decision in ANSWERS and not one.how}
+        for name in (first, second)
     ]
+    both = [(answer, looked[1][row]) for row, answer in looked[0].items() if row in looked[1]]
     same = sum(one == other for one, other in both)
     ours, theirs = (Counter(answers) for answers in zip(*both, strict=True)) if both else (Counter(), Counter())
     chance = sum(ours[answer] * theirs[answer] for answer in ours) / max(len(both), 1) ** 2

@@ -31,6 +31,7 @@ from scipy.special import log_ndtr
 
 from ...kernels import FactorBank, Gaussian, Kernel, Linear
 from ...kernels.landmarks import LandmarkMap
+from ...progress import Tell, silent
 from ...samples import balanced_folds
 from ..softmax import SoftmaxCurve, fit_softmax
 from .diverse_kernels import diverse_kernels, text_kernel
@@ -40,7 +41,6 @@ from .ridge import RidgeSystem
 
 Array = NDArray[np.float64]
 Scorer = Callable[[Any], Array]
-Progress = Callable[[int, int], None]
 
 #: Ridge penalties for kernels with unit mean diagonal.
 PENALTIES = 10.0 ** np.linspace(-2.5, 3.5, 19)
@@ -167,15 +167,14 @@ def fit_pool(
     weight: Array,
     random_state: np.random.RandomState,
     common: Array | None = None,
-    progress: Progress | None = None,
+    tell: Tell = silent,
 ) -> ScorePool:
     """Fit every view to the given labels, and weigh the views.
 
-    ``common`` are multiples of the standardised columns that give all columns one scale, and ``progress`` is called
+    ``common`` are multiples of the standardised columns that give all columns one scale, and ``tell`` is called
     with the number of views that are done and the number of all views.
     """
     fitting = _Fitting(X, given, n_classes, weight, random_state)
-    tell = progress or (lambda done, total: None)
     views: list[View] = []
     for total, view in fitting.sparse_views() if sp.issparse(X) else fitting.dense_views(common):
         views += [] if view is None else [view]

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...progress import Tell, part
 from ...supervision import Pairs
 from ..classes.columns import fit_columns
 from ..classes.counts import fits_by_count, likely_fits
@@ -18,10 +19,12 @@ Array = NDArray[np.float64]
 
 #: A number of classes counts in the average if it tells the labels as well as the best up to this many standard errors.
 MARGIN = 1.5
+#: For the progress: the shares of the time after which the number of classes, and the best classes, are found.
+COUNTED, FOUND = 0.5, 0.8
 
 
 def judge_by_classes(
-    X: Any, metric: str, pairs: Pairs, rng: np.random.RandomState, truth: NDArray[np.int64]
+    X: Any, metric: str, pairs: Pairs, rng: np.random.RandomState, truth: NDArray[np.int64], tell: Tell
 ) -> Judgement:
     """The chance that each pair shares a class, an average over fits; the intervals are those of the best number.
 
@@ -36,9 +39,12 @@ def judge_by_classes(
     labels, index = PairEvidence.of_pairs(pairs)
     evidence = labels.checked(truth)
     seed = int(rng.randint(2**31))
-    likely = likely_fits(fits_by_count(columns, features, evidence, seed), MARGIN)
-    found = ClassSearch(columns, features, evidence, likely[0].n_used, seed).find()
-    others = [ClassSearch(columns, features, evidence, fit.belief.shape[1], seed).settle(fit, N_LONG) for fit in likely]
+    likely = likely_fits(fits_by_count(columns, features, evidence, seed, part(tell, 0.0, COUNTED)), MARGIN)
+    found = ClassSearch(columns, features, evidence, likely[0].n_used, seed).find(part(tell, COUNTED, FOUND))
+    others = []
+    for fit in likely:
+        others.append(ClassSearch(columns, features, evidence, fit.belief.shape[1], seed).settle(fit, N_LONG))
+        part(tell, FOUND, 1.0)(len(others), len(likely))
     every = [found.fit, *others]
     apart = np.mean([fit.apart for fit in every], axis=0)[index]
     # Verdicts are calibrated on afterwards, so what a checked pair is compared with must not know its own verdict.

@@ -5,7 +5,6 @@ within a class and across classes. Where the features do not tell the communitie
 may be something else than classes, and nothing is known of the share of wrong links.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from ...links.clustering import leading_directions
 from ...links.smoothing import LinkSmoother
+from ...progress import Tell, part
 from ...samples import power_of_two
 from ...spectral import spectral_basis
 from ...supervision import Pairs
@@ -28,7 +28,7 @@ from ..classes.features import ClassFeatures
 from ..classes.summary import WIDE_INTERVAL
 from .hidden_classes import ClassFit, PairGraph, best_count, fit_classes, fits_of_fewer, likely_fits, scaled_features
 from .judgement import Judgement, precisions
-from .views import CORE_DIM, class_view, core_embedding, nearest_clusters, pair_factors, smoothed_embedding
+from .views import CORE_DIM, ClassView, class_view, core_embedding, nearest_clusters, pair_factors, smoothed_embedding
 
 Array = NDArray[np.float64]
 
@@ -42,8 +42,8 @@ N_LANDMARKS = 300
 LARGEST_DEVIATION = 4.0
 #: Numbers of classes that are tried.
 CLASS_COUNTS = (2, 3, 4, 5, 6, 8, 10, 14)
-#: For the progress: the share of these numbers that are tried, as a rule, and the steps of judging that follow.
-USUAL_SHARE, JUDGING = 0.6, 2
+#: For the progress: the share of the time of judging in which clusters are found for every fold.
+VIEWED = 0.7
 #: Links follow more than classes if similarity improves the prediction of the labels by at least this fraction of the
 #: improvement by classes, and the log-likelihood by at least this much, which is beyond chance.
 FOLLOWS_MORE, BEYOND_CHANCE = 0.05, 5.0
@@ -59,18 +59,20 @@ LINKED, DRAWN = 1.5, 0.5
 
 
 def judge_links(
-    rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], fits: list[ClassFit], rng: np.random.RandomState
+    rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], fits: list[ClassFit], rng: np.random.RandomState, tell: Tell
 ) -> Judgement:
     """Judge links by clusters of smoothed features; the model of classes says how many links are wrong."""
     likely = likely_fits(fits)
     by_classes = _judge_by_hidden_classes(likely, pairs)
     # If the largest number of classes that was tried is likely, larger numbers might be likely too.
     found = max(fit.n_classes for fit in likely) < max(fit.n_classes for fit in fits)
-    by_clusters = _judge_by_clusters(rows, pairs, fold_of, likely[0], found, rng)
+    classes = class_view(rows, pairs, fold_of, rng, part(tell, 0.0, VIEWED))
+    by_clusters = _judge_by_clusters(classes, pairs, likely[0], found)
     by_fewer = _judge_by_hidden_classes(fits_of_fewer(fits, likely[0].n_classes), pairs)
     judged = by_clusters, by_classes, by_fewer
     low, high = np.min([each.low for each in judged], axis=0), np.max([each.high for each in judged], axis=0)
     told = _told_by_features(rows, likely[0].classes, rng)
+    tell(1, 1)
     wrong = 1.0 - precisions(by_clusters.same, pairs)[0]
     if told >= LEAST_TOLD and wrong <= MOST_WRONG:
         reason = (
@@ -102,7 +104,7 @@ def link_fits(
     pairs: Pairs,
     fold_of: NDArray[np.intp],
     rng: np.random.RandomState,
-    tell: Callable[[int, int], None],
+    tell: Tell,
 ) -> list[ClassFit]:
     """Models with several numbers of classes, each from several clusterings."""
     graph = PairGraph(pairs)
@@ -110,11 +112,10 @@ def link_fits(
     factors = pair_factors(core_embedding(rows, pairs, fold_of), pairs)
     starts = [factors, smoothed_embedding(rows, pairs)]
     fits: list[ClassFit] = []
-    n_steps = round(USUAL_SHARE * len(CLASS_COUNTS)) + JUDGING
     for step, count in enumerate(CLASS_COUNTS, start=1):
-        tell(min(step, n_steps - JUDGING), n_steps)
         clusters = [nearest_clusters(start[:, : 2 * count], count, rng) for start in starts]
         fits += [fit_classes(graph, pairs.labels, start, features, rng) for start in clusters]
+        tell(sum(CLASS_COUNTS[:step]), sum(CLASS_COUNTS))  # a model of twice as many classes takes twice as long
         # Stop when three numbers of classes above the best number predict the labels worse.
         if 6 * count > pairs.n_samples or len({fit.n_classes for fit in fits if fit.n_classes > best_count(fits)}) > 2:
             break
@@ -167,11 +168,8 @@ def _judge_by_hidden_classes(likely: list[ClassFit], pairs: Pairs) -> Judgement:
     return Judgement(likely[0].same, likely[0].same, tuple(low), tuple(high), {})
 
 
-def _judge_by_clusters(
-    rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], fit: ClassFit, found: bool, rng: np.random.RandomState
-) -> Judgement:
+def _judge_by_clusters(classes: ClassView, pairs: Pairs, fit: ClassFit, found: bool) -> Judgement:
     """Rank pairs by clusters; take rates from the model of classes if ``found``, otherwise from clusters."""
-    classes = class_view(rows, pairs, fold_of, rng)
     told, same = fit.same if found else classes.joined.mean(axis=0), np.zeros(len(pairs))
     positive = pairs.labels > 0
     odds = np.clip(fit.score, -LARGEST_ODDS, LARGEST_ODDS)

@@ -17,6 +17,7 @@ from sklearn.preprocessing import normalize
 
 from ...links.clustering import leading_directions
 from ...links.smoothing import normalised_adjacency
+from ...progress import Tell, silent
 from ...supervision import Pairs
 
 Array = NDArray[np.float64]
@@ -63,10 +64,12 @@ def split_folds(pairs: Pairs, fold_of: NDArray[np.intp]) -> Iterator[Fold]:
         yield Fold(pairs[fold_of != fold], index, pairs.rows[index], pairs.cols[index])
 
 
-def class_view(rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.random.RandomState) -> ClassView:
+def class_view(
+    rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.random.RandomState, tell: Tell = silent
+) -> ClassView:
     r"""Memberships p in clusters of smoothed features: :math:`\sum_c p_{ic} p_{jc} \pi_c^{-1/4}`, averaged."""
     score, joined = np.zeros(len(pairs)), np.zeros((len(COUNTED), len(pairs)))
-    for fold in split_folds(pairs, fold_of):
+    for done, fold in enumerate(split_folds(pairs, fold_of), start=1):
         adjacency, _ = normalised_adjacency(_links(fold.train))
         smoothed = rows
         for _ in DEPTHS:
@@ -78,6 +81,7 @@ def class_view(rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.ran
                     nearest = members.argmax(axis=1)
                     together = nearest[fold.rows] == nearest[fold.cols]
                     joined[COUNTED.index(count), fold.judged] += together / len(DEPTHS)
+        tell(done, int(fold_of.max()) + 1)
     return ClassView(score, joined)
 
 

@@ -1,6 +1,5 @@
 """Find wrong pairs and estimate how many pairs are wrong, with checked pairs or without."""
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -8,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 
 from ...checks import check_choice, check_count
+from ...progress import Progress, part, teller
 from ...samples import n_rows, tidy
 from ...supervision import PairAudit, PairNoise, Pairs
 from ...supervision.graph import pair_keys
@@ -30,6 +30,8 @@ Array = NDArray[np.float64]
 
 #: The least number of pairs.
 LEAST_PAIRS = 10
+#: For the progress: the share of the time in which models of links are fitted.
+LINKS_FITTED = 0.5
 KINDS = ("auto", "classes", "links", "records")
 
 
@@ -42,7 +44,7 @@ def audit_pairs(
     n_folds: int = 10,
     checked: Verdicts | None = None,
     random_state: Any = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = None,
 ) -> PairAudit:
     r"""Find wrong pairs among given pairs, and estimate how many pairs are wrong; no checked pair is needed.
 
@@ -80,8 +82,9 @@ def audit_pairs(
         Checked pairs are certain, and they calibrate the qualities of all other pairs. If they were drawn by a plan,
         the intervals are those of :meth:`PairNoise.guaranteed`.
     random_state : int, RandomState or None, default=None
-    progress : callable, optional
-        Called with the number of steps that are done, and the number of all steps.
+    progress : bool or callable, optional
+        True prints how much is done, and the time that is left, on the standard error after 10 seconds. A function is
+        called with the number of steps that are done, and the number of all steps.
 
     Returns
     -------
@@ -121,10 +124,10 @@ def audit_pairs(
     given = resolve_pairs(pairs, None, n_samples, random_state=None, both_kinds=False)
     assert given is not None
     rng = check_random_state(random_state)
-    tell = progress or (lambda done, total: None)
+    tell = teller(progress, "auditing pairs")
     recognised = kind == "auto" and metric == "features" and looks_like_records(given, X)[0]
     if kind == "records" or recognised:
-        return audit_record_pairs(X, given, checked=checked, random_state=rng, progress=progress)
+        return audit_record_pairs(X, given, checked=checked, random_state=rng, progress=tell)
     if (given.labels < 0).all():
         raise ValueError("all pairs are negative (-1), so nothing tells what pairs of one class look like; add some")
     learned = with_both_kinds(given, rng)
@@ -135,12 +138,15 @@ def audit_pairs(
     samples = None if X is None else _read(X, metric)
 
     if kind == "classes" or samples is None:
-        return _summary(judge_by_classes(samples, metric, learned, rng, found.truth), given, learned, index, found)
+        judged = judge_by_classes(samples, metric, learned, rng, found.truth, tell)
+        return _summary(judged, given, learned, index, found)
     rows, fold_of = link_rows(samples, metric, rng), link_folds(learned, n_folds, rng)
-    fits = link_fits(rows, learned, fold_of, rng, tell)
+    fits = link_fits(rows, learned, fold_of, rng, part(tell, 0.0, LINKS_FITTED))
+    rest = part(tell, LINKS_FITTED, 1.0)
     if kind == "auto" and not are_links(likely_fits(fits)[0], rows, activity(learned, fold_of), learned):
-        return _summary(judge_by_classes(samples, metric, learned, rng, found.truth), given, learned, index, found)
-    return _summary(judge_links(rows, learned, fold_of, fits, rng), given, learned, index, found)
+        judged = judge_by_classes(samples, metric, learned, rng, found.truth, rest)
+        return _summary(judged, given, learned, index, found)
+    return _summary(judge_links(rows, learned, fold_of, fits, rng, rest), given, learned, index, found)
 
 
 def _summary(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import silhouette_score
 
+from ...progress import Tell, silent
 from .evidence import PairEvidence
 from .features import ClassFeatures, NoFeatures
 from .search import N_SHORT, ClassFit, ClassSearch, Recipe, merged
@@ -26,6 +27,8 @@ RECIPES = (Recipe("k-means"), Recipe("features and pairs"), Recipe("core"), Reci
 MOST_CLASSES, LEAST_MEMBERS = 60, 6
 #: The search ends when this many larger numbers in turn tell the labels worse than the best number.
 ENOUGH = 3
+#: For the progress: the number of classes up to which the search goes, as a rule.
+USUAL_CLASSES = 14
 #: A number is as good as the best number if it loses at most this many standard errors and this many nats: the best of
 #: several fits is better than it should be by about so much.
 MARGIN, CHANCE = 1.0, 3.0
@@ -42,14 +45,21 @@ def numbers_of_classes(n_samples: int) -> Iterator[int]:
 
 
 def fits_by_count(
-    columns: Array | None, features: ClassFeatures | NoFeatures, evidence: PairEvidence, seed: int
+    columns: Array | None,
+    features: ClassFeatures | NoFeatures,
+    evidence: PairEvidence,
+    seed: int,
+    tell: Tell = silent,
 ) -> list[ClassFit]:
     """The best fit of every number of classes up to the largest that was tried, fewest classes first."""
     fits: list[ClassFit] = []
-    for count in numbers_of_classes(evidence.n_samples):
+    counts = list(numbers_of_classes(evidence.n_samples))
+    usual = sum(count <= USUAL_CLASSES for count in counts)
+    for count in counts:
         search = ClassSearch(columns, features, evidence, count, seed)
         runs = search.short_runs(RECIPES if columns is not None else None)
         fits.append(max(runs, key=ClassFit.bold))
+        tell(len(fits), max(usual, len(fits)))
         totals = [float(fit.log_chance.sum()) for fit in fits]
         if len(totals) - 1 - int(np.argmax(totals)) >= ENOUGH:
             break

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...progress import Tell, part, silent
 from .evidence import PairEvidence, Rates
 from .features import ClassFeatures, NoFeatures, Told
 from .starts import FROM_FEATURES, Clusters, enough_neighbours, starting_clusters
@@ -41,6 +42,8 @@ START_TRUST = 0.9
 BOLD, CAUTIOUS = 0.1, 0.5
 #: The number of folds of held-out pairs, and the gain in standard errors that classes from pairs have to show.
 N_FOLDS, LEAST_GAIN = 4, 0.5
+#: For the progress: the shares of the time after which the clusters of the features, and the short runs, are done.
+ALONE_DONE, SHORT_DONE = 0.15, 0.5
 #: With fewer pairs, pairs correct the clusters of the features and do not change the classes.
 FEWEST_PAIRS = 20
 
@@ -215,24 +218,29 @@ class ClassSearch:
         self._told: dict[str, tuple[Clusters, Told]] = {}
         self.large = 2 * evidence.n_pairs * n_classes > LARGE
 
-    def find(self, recipes: tuple[Recipe, ...] | None = None) -> Found:
+    def find(self, tell: Tell = silent) -> Found:
         """Search from all starts, and keep the classes that held-out pairs prefer."""
         alone = [] if self.columns is None else self.features_alone()
         if alone and self.evidence.n_pairs < FEWEST_PAIRS:
             return Found(alone[:1], alone[0].log_chance[None], alone[0].apart[None])
-        fits = self.short_runs(recipes)
+        fits = self.short_runs(tell=part(tell, ALONE_DONE, SHORT_DONE))
         scores: tuple[Callable[[ClassFit], float], ...] = (ClassFit.cautious, ClassFit.bold)
         best = {id(fit): fit for fit in (max(fits, key=score) for score in scores)}
         n_rounds = LARGE_LONG if self.large else N_LONG
         candidates = alone + [self.settle(fit, n_rounds) for fit in best.values()]
-        return Found(candidates, *self.told_of_held_out_pairs(candidates))
+        return Found(candidates, *self.told_of_held_out_pairs(candidates, part(tell, SHORT_DONE, 1.0)))
 
-    def short_runs(self, recipes: tuple[Recipe, ...] | None = None) -> list[ClassFit]:
+    def short_runs(self, recipes: tuple[Recipe, ...] | None = None, tell: Tell = silent) -> list[ClassFit]:
         """A short run from every start."""
         if recipes is None:
             with_features = LARGE_RECIPES if self.large else RECIPES
             recipes = with_features if self.columns is not None else WITHOUT_FEATURES
-        return [self.run(recipe, self.evidence, N_SHORT) for recipe in recipes if self.possible(recipe)]
+        possible = [recipe for recipe in recipes if self.possible(recipe)]
+        fits = []
+        for done, recipe in enumerate(possible, start=1):
+            fits.append(self.run(recipe, self.evidence, N_SHORT))
+            tell(done, len(possible))
+        return fits
 
     def possible(self, recipe: Recipe) -> bool:
         """Whether there are enough samples for the clusters of a recipe; two classes need no finer start."""
@@ -299,7 +307,7 @@ class ClassSearch:
             self._told[start] = clusters, Told(prior, told.penalty, told.slope)
         return self._told[start]
 
-    def told_of_held_out_pairs(self, candidates: list[ClassFit]) -> tuple[Array, Array]:
+    def told_of_held_out_pairs(self, candidates: list[ClassFit], tell: Tell = silent) -> tuple[Array, Array]:
         """What runs of every candidate's recipe without a pair tell of the pair, for all pairs."""
         evidence = self.evidence
         n_folds, n_rounds = (LARGE_FOLDS, LARGE_HELD) if self.large else (N_FOLDS, N_HELD)
@@ -311,6 +319,7 @@ class ClassSearch:
                 fit = self.run(candidate.recipe, kept, n_rounds)
                 same[j, fold == k] = together = judged.together(fit.belief)
                 told[j, fold == k] = judged.likelihood(together, fit.rates)
+                tell(k * len(candidates) + j + 1, n_folds * len(candidates))
         return told, same
 
 

@@ -21,7 +21,6 @@ of precisions; if they do not, every label that is not the most probable label a
 both, with the error of counting.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -39,6 +38,7 @@ from ...labels.verdict import WEAK_SCORES, WIDE_RANGE, diagnose
 from ...labels.views.forest import SHRINKAGES, ShrunkenForest
 from ...labels.views.logistic import logistic_path
 from ...labels.views.pool import ScorePool, View, average_path, weigh
+from ...progress import Progress, Tell, teller
 from ...samples import balanced_folds
 from ...supervision import PairAudit, PairNoise, Pairs
 from ...supervision.audit import Interval
@@ -71,7 +71,7 @@ def audit_record_pairs(
     *,
     checked: Verdicts | None = None,
     random_state: Any = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = None,
 ) -> PairAudit:
     """Find wrong answers to the question whether two records describe the same thing; no checked answer is needed.
 
@@ -94,8 +94,9 @@ def audit_record_pairs(
         intervals are those of :meth:`PairNoise.guaranteed`.
     random_state : int, RandomState or None, default=None
         For the folds and the forests.
-    progress : callable, optional
-        Called with the number of steps that are done, and the number of all steps.
+    progress : bool or callable, optional
+        True prints how much is done, and the time that is left, on the standard error after 10 seconds. A function is
+        called with the number of steps that are done, and the number of all steps.
 
     Returns
     -------
@@ -131,7 +132,7 @@ def audit_record_pairs(
         raise TypeError(f"pairs must be a kernelwise.Pairs, got {type(pairs).__name__}")
     keys, position = np.unique(pair_keys(pairs.rows, pairs.cols), return_inverse=True)
     _check_enough(pairs, len(keys))
-    tell = progress or (lambda done, total: None)
+    tell = teller(progress, "comparing records")
     rng = check_random_state(random_state)
     rows, cols = key_pairs(keys)
     votes = _votes(pairs, position, len(keys))
@@ -192,7 +193,7 @@ def _votes(pairs: Pairs, position: IntArray, n_distinct: int) -> Array:
     return np.stack([np.bincount(position, weights * (pairs.labels == sign), n_distinct) for sign in (-1, 1)])
 
 
-def _scores(Z: Array, votes: Array, rng: np.random.RandomState, tell: Callable[[int, int], None]) -> Array:
+def _scores(Z: Array, votes: Array, rng: np.random.RandomState, tell: Tell) -> Array:
     """Return log-probabilities of the answers -1 and +1 for every pair, by models that did not see its answers.
 
     The views are those of :class:`NoisyLabelClassifier` that are quick with many pairs: features that grow with

@@ -17,11 +17,11 @@ function bulkRows() {
 function acceptMany() {
   const rows = bulkRows();
   if (!rows.length) return;
-  const note = `accepted in bulk at ${leastChance.percent} %`;
-  takeStep(rows.map((index) => [suspects.row[index], made("wrong", report.values[suspects.suggested[index]], note)]));
+  const how = `in bulk at ${leastChance.percent} %`;
+  takeStep(rows.map((index) => [suspects.row[index], made("wrong", report.values[suspects.suggested[index]], how)]));
   refresh();
   const undoAll = el("button", { type: "button", id: "bulk-undo", on: { click: () => { hideNotice(); takeBack(); } } }, "Undo");
-  notify(`${plural(rows.length, "label")} changed to the suggestion.`, { more: [undoAll] });
+  notify(`${plural(rows.length, "label")} changed to the suggestion. Nobody has looked at them, so they are no checks.`, { more: [undoAll] });
 }
 
 function buildBulk() {

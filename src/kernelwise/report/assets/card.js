@@ -27,8 +27,8 @@ function cardHead(index) {
 }
 
 function decisionText(index) {
-  const { decision, label, by } = decisionOf(index);
-  return saidOf(decision, label) + (by && by !== reviewerName() ? ` by ${shorten(by, 24)}` : "");
+  const { decision, label, by, how } = decisionOf(index);
+  return saidOf(decision, label) + (how && ` ${how}`) + (by && by !== reviewerName() ? ` by ${shorten(by, 24)}` : "");
 }
 
 function saidOf(decision, label) {
@@ -59,8 +59,8 @@ function claim(index) {
       el(
         "p",
         { class: "chances quiet" },
-        "Chances: ",
-        chances.flatMap(([code, share], k) => [k ? ", " : "", data(nameOf(code)), ` ${percent(share)}`]),
+        "Chances of each label: ",
+        chances.flatMap(([code, share], k) => [k ? ", " : "", data(nameOf(code)), `: ${percent(share)}`]),
       ),
   );
 }

@@ -10,7 +10,7 @@ function csvCell(value) {
 }
 
 function correctionsCsv() {
-  const header = ["row", "id", ...(isPairs ? ["other_id"] : []), "column", "given", "corrected", "decision", "reviewed_at", "reviewer", "comment"];
+  const header = ["row", "id", ...(isPairs ? ["other_id"] : []), "column", "given", "corrected", "decision", "reviewed_at", "reviewer", "how", "comment"];
   if (report.plan) header.push("chance", "draw", "drawn_from");
   const lines = [header];
   for (let index = 0; index < total; index++) {
@@ -20,14 +20,9 @@ function correctionsCsv() {
     const names = isPairs ? [suspects.id[index], suspects.other[index]] : [suspects.id[index]];
     const given = report.values[suspects.given[index]];
     const draw = report.plan ? (report.plan.draws[row] ?? ["", report.plan.batch, ""]) : [];
-    lines.push([row, ...names, report.label_name, given, made?.label, made?.decision ?? "skip", made?.at ?? "", made?.by ?? reviewerName(), remark(row), ...draw]);
+    lines.push([row, ...names, report.label_name, given, made?.label, made?.decision ?? "skip", made?.at ?? "", made?.by ?? reviewerName(), made?.how ?? "", comments.get(row)?.trim() ?? "", ...draw]);
   }
   return lines.map((cells) => cells.map(csvCell).join(",")).join("\r\n") + "\r\n";
-}
-
-/** What the reviewer wrote, and how a decision came about if nobody looked at the row itself. */
-function remark(row) {
-  return [comments.get(row)?.trim(), decisions.get(row)?.note].filter(Boolean).join("; ");
 }
 
 /** With the name of the reviewer, so that the files of several reviewers can lie in one folder. */
@@ -72,15 +67,15 @@ function parseCsv(content) {
 async function loadCorrections(file) {
   try {
     const [header, ...rows] = parseCsv(await file.text());
-    const names = ["row", "given", "corrected", "decision", "reviewed_at", "reviewer", "comment"];
-    const [row, given, corrected, decision, at, by, remarks] = names.map((name) => header.indexOf(name));
+    const names = ["row", "given", "corrected", "decision", "reviewed_at", "reviewer", "how", "comment"];
+    const [row, given, corrected, decision, at, by, how, remarks] = names.map((name) => header.indexOf(name));
     if (Math.min(row, given, corrected, decision) < 0) throw new Error("a column is missing");
     const fitting = rows.filter((cells) => {
       const index = indexOfRow.get(Number(cells[row]));
       return index !== undefined && report.values[suspects.given[index]] === cells[given];
     });
     const read = readable(
-      fitting.map((cells) => [Number(cells[row]), cells[decision].trim().toLowerCase(), cells[corrected], cells[at] ?? "", cells[by] ?? ""]),
+      fitting.map((cells) => [Number(cells[row]), cells[decision].trim().toLowerCase(), cells[corrected], cells[at] ?? "", cells[by] ?? "", cells[how] ?? ""]),
     );
     fitting.forEach((cells) => cells[remarks] && comments.set(Number(cells[row]), cells[remarks]));
     const other = read.filter(([number, { label }]) => decisions.has(number) && decisions.get(number).label !== label).length;

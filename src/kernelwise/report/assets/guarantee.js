@@ -97,7 +97,8 @@ function errorBound(batches, upper) {
 /** The guaranteed share of wrong labels by the verdicts so far; null before the first verdict on a drawn row. */
 function guarantee() {
   const { plan } = report;
-  const value = (row, unclear) => ({ wrong: 1, correct: 0, unclear: Number(unclear) })[decisions.get(row)?.decision];
+  const checks = new Map([...decisions].filter(([, { how }]) => !how)); // what was accepted in bulk is no check
+  const value = (row, unclear) => ({ wrong: 1, correct: 0, unclear: Number(unclear) })[checks.get(row)?.decision];
   const batches = (unclear) =>
     plan.batches
       .map(({ known, strata }) => {
@@ -112,7 +113,7 @@ function guarantee() {
       .filter(({ strata }) => strata.some(({ drawn }) => drawn));
   const counted = batches(false);
   if (!counted.length) return null;
-  const kinds = Array.from(decisions.values(), ({ decision }) => decision);
+  const kinds = Array.from(checks.values(), ({ decision }) => decision);
   const [wrong, right] = ["wrong", "correct"].map((kind) => kinds.filter((one) => one === kind).length);
   const low = Math.max(errorBound(counted, false), wrong);
   const high = Math.min(errorBound(batches(true), true), plan.n - right);

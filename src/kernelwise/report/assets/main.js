@@ -19,7 +19,7 @@ function review(decision, code) {
 function nextOpen() {
   for (let step = 1; step <= visible.length; step++) {
     const position = (cursor + step) % visible.length;
-    if (!decisionOf(visible[position])) return position;
+    if (isOpen(visible[position])) return position;
   }
   return -1;
 }

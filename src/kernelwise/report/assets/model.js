@@ -13,6 +13,7 @@ const titleOf = (index) => (isPairs ? `${suspects.id[index]} – ${suspects.othe
 
 // The rows of the plan, by row number: their place in the plan.
 const planned = new Map((report.plan?.rows ?? []).map((row, place) => [row, place]));
+const planName = String(report.plan?.batch ?? "");
 const placeOf = (index) => planned.get(suspects.row[index]) ?? total + index;
 const firstScope = planned.size ? "plan" : toCheck ? "check" : "all";
 const filters = { scope: firstScope, text: "", given: "", suggested: "", decision: "", low: 0, high: 100 };
@@ -96,6 +97,6 @@ function filterRows() {
 
 function hasDecision(index, wanted) {
   const decision = decisionOf(index)?.decision;
-  if (wanted === "open") return decision === undefined;
+  if (wanted === "open") return isOpen(index);
   return wanted === "any" ? decision !== undefined : decision === wanted;
 }

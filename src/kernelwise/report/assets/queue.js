@@ -120,7 +120,7 @@ function updateList() {
 
 /** Where the reviewer is: the row, and how the list is filtered and sorted. */
 function currentPlace() {
-  return { row: cursor < 0 ? null : suspects.row[visible[cursor]], filters: { ...filters }, sorting: { ...sorting } };
+  return { plan: planName, row: cursor < 0 ? null : suspects.row[visible[cursor]], filters: { ...filters }, sorting: { ...sorting } };
 }
 
 /** Go back to such a place; what this page does not know is passed over. */

@@ -1,13 +1,15 @@
 // Decisions and comments, and the place where the reviewer was: kept in this browser under the fingerprint of the data.
 
 const storageKey = `kernelwise-review-${report.key}`;
-const decisions = new Map(); // row number -> { decision, label, at, by, note }
+const decisions = new Map(); // row number -> { decision, label, at, by, how }
 const comments = new Map(); // row number -> text
 const past = []; // for undo, the last step at the end: [[row, decision before], ...]
 const mostSteps = 100; // that are kept for undo after a reload
 const saving = { possible: true, timer: 0, due: false, exported: true };
 
 const decisionOf = (index) => decisions.get(suspects.row[index]);
+/** Whether a row waits for a decision; a planned row waits for a look, also if it was accepted in bulk. */
+const isOpen = (index) => !decisionOf(index) || (planned.has(suspects.row[index]) && decisionOf(index).how !== "");
 const reviewerName = () => $("reviewer").value.trim();
 
 /** The label that a decision stands for; null for a skipped row. */
@@ -24,8 +26,9 @@ function decide(index, decision, code = suspects.suggested[index]) {
   return meant;
 }
 
-function made(decision, label, note = "") {
-  return { decision, label, at: new Date().toISOString(), by: reviewerName(), note };
+/** The text how is empty if the reviewer looked at the row itself, and otherwise says how the decision came about. */
+function made(decision, label, how = "") {
+  return { decision, label, at: new Date().toISOString(), by: reviewerName(), how };
 }
 
 /** Set the decisions of some rows; they are taken back together. */
@@ -81,14 +84,14 @@ function save() {
   cannotSave();
 }
 
-const stored = ([row, { decision, label, at, by, note }]) => [row, decision, label, at, by, note];
+const stored = ([row, { decision, label, at, by, how }]) => [row, decision, label, at, by, how];
 
 /** What was decided before this page was made; null stands for rows about which nobody could tell. */
 function recall() {
   for (const [row, label] of report.plan?.decided ?? []) {
     const given = report.values[suspects.given[indexOfRow.get(row)]];
     const decision = label === null ? "unclear" : label === given ? "correct" : "wrong";
-    decisions.set(row, { decision, label, at: "", by: "", note: "" });
+    decisions.set(row, { decision, label, at: "", by: "", how: "" });
   }
 }
 
@@ -106,7 +109,7 @@ function readState(state) {
   for (const [row, decision] of readable(Array.isArray(state) ? state : (state.decisions ?? []))) decisions.set(row, decision);
   for (const [row, text] of state.comments ?? []) if (indexOfRow.has(row)) comments.set(row, String(text));
   past.splice(0, past.length, ...(state.past ?? []).map((step) => step.filter(([row]) => indexOfRow.has(row)).map(([row, ...before]) => [row, readable([[row, ...before]])[0]?.[1] ?? null])));
-  if (state.place) goTo(state.place);
+  if (state.place && (state.place.plan ?? "") === planName) goTo(state.place); // a new plan begins at its first row
 }
 
 function cannotSave() {
@@ -116,20 +119,20 @@ function cannotSave() {
 
 /** Those of some decisions that belong to these data, as pairs of row and decision. */
 function readable(rows) {
-  return rows.flatMap(([row, decision, label, at = "", by = "", note = ""]) => {
+  return rows.flatMap(([row, decision, label, at = "", by = "", how = ""]) => {
     const open = ["skip", "unclear"].includes(decision);
     if (!indexOfRow.has(row) || !(open || (report.values.includes(label) && ["correct", "wrong"].includes(decision)))) return [];
-    return [[row, { decision, label: open ? null : label, at: String(at), by: String(by), note: String(note) }]];
+    return [[row, { decision, label: open ? null : label, at: String(at), by: String(by), how: String(how) }]];
   });
 }
 
 /** How many decisions of each kind there are, how many among those worth checking, and how many planned ones. */
 function tally() {
   const counts = { correct: 0, wrong: 0, unclear: 0, skip: 0, checked: 0, planned: 0 };
-  for (const [row, { decision }] of decisions) {
+  for (const [row, { decision, how }] of decisions) {
     counts[decision] += 1;
     if (indexOfRow.get(row) < toCheck) counts.checked += 1;
-    if (planned.has(row) && decision !== "skip") counts.planned += 1;
+    if (planned.has(row) && decision !== "skip" && !how) counts.planned += 1;
   }
   return counts;
 }
