@@ -20,7 +20,18 @@ from .checks import (
     planned_rows,
     print_checks,
 )
-from .inputs import Data, IdOption, IgnoreOption, KindOption, OutputOption, ReportOption, check_files, load, load_two
+from .inputs import (
+    Data,
+    IdOption,
+    IgnoreOption,
+    KindOption,
+    OutputOption,
+    ReportOption,
+    check_files,
+    load,
+    load_two,
+    parse_kinds,
+)
 from .record_pairs import audit_two_records
 from .review import link_review
 from .session import Session
@@ -89,7 +100,9 @@ def audit_pairs(
     if links is None and second is not None:
         raise FileError("--second needs a file of pairs: kernelwise audit pairs FIRST PAIRS --second SECOND")
     if links is None:
-        audit_two_records(session, nodes, answer=answer, same=same, output=output, report=report)
+        reading = {"answer": answer, "same": same, "kinds": parse_kinds(kind or []), "ignore": ignore or ()}
+        checking = {"checked": checked, "checks": checks, "suspects": suspects}
+        audit_two_records(session, nodes, output=output, report=report, **checking, **reading)
         return
     if second is None:
         loaded = load(session, nodes, label=None, row_id=row_id, kinds=kind, ignore=ignore)

@@ -49,7 +49,7 @@ class Correction:
         The position of the label in the data, or of the pair in the list of pairs, from zero.
     given, corrected : str
         The label as it was, and as it should be; for a pair "1" (same) or "-1" (different). The corrected label of a
-        skipped row counts for nothing.
+        skipped row, or of a row whose label is correct, counts for nothing.
     decision : {"correct", "wrong", "unclear", "skip"}
         "unclear" says that the reviewer looked and could not tell, "skip" that there is no decision yet.
     id, other_id : str
@@ -353,8 +353,6 @@ def _correction(cells: dict[str | None, Any], place: str) -> Correction:
             f"{place}: the label {values['given']!r} is said to be wrong, but the column 'corrected' {held}; write the "
             "right label there, or the decision 'unclear' if nobody knows it"
         )
-    if values["decision"] == "correct" and values["corrected"] not in (values["given"], ""):
-        raise CorrectionsError(
-            f"{place}: the label is said to be correct, yet {values['given']!r} becomes {values['corrected']!r}"
-        )
+    if values["decision"] == "correct":  # lists of suspects come with another label, in case the given one is wrong
+        values["corrected"] = values["given"]
     return Correction(**values | {"row": int(values["row"])})
