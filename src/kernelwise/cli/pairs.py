@@ -132,7 +132,7 @@ def audit_pairs(
 
     def text(console: Console) -> None:
         _print_audit(console, result, loaded)
-        print_next(console, links, output, report)
+        print_next(console, links, output, report, planned=plan is not None)
 
     session.show(result, text)
 
@@ -177,7 +177,9 @@ def cluster(
     header = [loaded.id_name, "cluster"]
     written = session.write({output: partial(csv_text, header, lines)})
     sizes = np.bincount(labels, minlength=n_clusters).tolist()
-    result: dict[str, Any] = {"nodes": loaded.report(), "sizes": sizes, "written": written}
+    said = {} if pairs is None else model.diagnostic_
+    reason = said.get("pairs") or said.get("reason")  # of pairs of both kinds, or of links
+    result: dict[str, Any] = {"nodes": loaded.report(), "sizes": sizes, "links": reason, "written": written}
     if output is None:
         result["clusters"] = dict(lines)
 
@@ -185,6 +187,8 @@ def cluster(
         console.print(
             f"{nodes}: {len(lines)} rows in {n_clusters} clusters of {', '.join(map(str, sizes))}", markup=False
         )
+        if reason is not None:
+            console.print(reason, markup=False)
         print_list(console, header, lines, written)
 
     session.show(result, text)

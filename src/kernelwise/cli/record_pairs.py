@@ -76,7 +76,7 @@ def audit_two_records(
         ]
         console.print(table("Most suspect", header, rows))
         print_written(console, written)
-        print_next(console, data, output, report)
+        print_next(console, data, output, report, planned=plan is not None)
 
     session.show(result, text)
 
