@@ -103,11 +103,25 @@ def test_cluster_with_links(folder, call, rng):
     status, out, err = call("cluster", "nodes.csv", "--links", "links.csv", "-k", 2, "-o", "clusters.csv")
     assert status == 0, err
     assert "30 rows in 2 clusters of 15, 15" in out
+    assert "links" in out.splitlines()[1]  # whether they help
     with open("clusters.csv", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [row["id"] for row in rows] == [f"n{i}" for i in range(30)]
     found = np.array([int(row["cluster"]) for row in rows])
     assert len(set(zip(found, group, strict=True))) == 2
+
+
+def test_links_in_both_directions_count_once(folder, call, rng):
+    write_links(folder, rng)
+    status, once, err = call("audit", "pairs", "nodes.csv", "links.csv", "--json")
+    assert status == 0, err
+    header, *lines = (folder / "links.csv").read_text().splitlines()
+    back = [",".join(reversed(line.split(","))) for line in lines]
+    (folder / "links.csv").write_text("\n".join([header, *lines, *back]) + "\n")
+    status, both, err = call("audit", "pairs", "nodes.csv", "links.csv", "--json")
+    assert status == 0, err
+    assert "links.csv lists every link in both directions; each link counts once" in err
+    assert json.loads(both) == json.loads(once)
 
 
 @pytest.mark.parametrize("more", [["--links", "constraints.csv"], []])
@@ -117,6 +131,7 @@ def test_cluster_as_json(folder, call, rng, more):
     assert status == 0, err
     result = json.loads(out)
     assert sum(result["sizes"]) == 30
+    assert (result["links"] is None) == (not more)
     if more:
         found = [int(label) for label in result["clusters"].values()]
         assert len(set(zip(found, group, strict=True))) == 2

@@ -149,21 +149,68 @@ def test_classify_says_its_accuracy_and_predictions_have_ids_and_all_probabiliti
     refused(call("predict", "birds.csv", "birds.csv"), "birds.csv is not a model: it is a text table whose first line")
 
 
-def test_two_records_in_every_row(folder, call):
+def write_two_records(folder):
+    """120 rows with two names, two days and an answer; returns which answers are wrong, and the true answers."""
     rng = np.random.default_rng(0)
     names = ["".join(rng.choice(list("abcdefgh"), 7)) for _ in range(120)]
-    wrong = set(range(0, 120, 12))
-    lines = ["name_1,name_2,answer"]
+    wrong, truth = set(range(0, 120, 12)), np.where(np.arange(120) % 2 == 0, "duplicate", "different")
+    lines = ["name_1,name_2,born_1,born_2,answer"]
     for i, name in enumerate(names):
-        same = i % 2 == 0
-        other = name[:3] + "x" + name[3:] if same else names[(i + 37) % 120]
-        lines.append(f"{name},{other},{'duplicate' if same != (i in wrong) else 'different'}")
+        other = name[:3] + "x" + name[3:] if i % 2 == 0 else names[(i + 37) % 120]
+        day = f"2001-03-{1 + i % 28:02d}"
+        given = {"duplicate": "different", "different": "duplicate"}[truth[i]] if i in wrong else truth[i]
+        lines.append(f"{name},{other},{day},{'2001' if i == 5 else day},{given}")
     (folder / "pairs.csv").write_text("\n".join(lines) + "\n")
+    return wrong, truth
+
+
+def test_two_records_in_every_row(folder, call):
+    wrong, _ = write_two_records(folder)
     status, out, err = call("audit", "pairs", "pairs.csv", "--report", "page.html", "-o", "review.csv", "-q")
     assert (status, err) == (0, "")
-    assert "120 pairs of records, compared by name (name_1 and name_2)" in out
+    assert "120 pairs of records, compared by name (name_1 and name_2), born (born_1 and born_2)" in " ".join(
+        out.split()
+    )
+    page = (folder / "page.html").read_text()
+    assert '"columns":[{"name":"name"},{"name":"born"}]' in page
+    assert '"ends":[[' in page
     with open("review.csv", newline="", encoding="utf-8") as stream:
         review = list(csv.DictReader(stream))
     assert {int(row["row"]) for row in review[: len(wrong)]} == wrong
     assert (review[0]["column"], review[0]["given"], review[0]["corrected"]) == ("answer", "different", "duplicate")
     refused(call("audit", "pairs", "pairs.csv", "--answer", "anser"), "did you mean 'answer'?")
+
+
+def test_options_of_two_records(folder, call):
+    write_two_records(folder)
+    status, out, err = call("audit", "pairs", "pairs.csv", "--ignore", "born_2", "--kind", "name=text", "--json")
+    assert status == 0, err
+    assert json.loads(out)["compared"] == ["name"]
+    refused(call("audit", "pairs", "pairs.csv", "--ignore", "born_3"), "--ignore born_3: pairs.csv has no such column")
+    refused(call("audit", "pairs", "pairs.csv", "--kind", "nam=text"), "did you mean 'name'")
+    refused(call("audit", "pairs", "pairs.csv", "--ignore", "born", "--ignore", "name"), "--ignore leaves no column")
+
+
+def test_checks_of_two_records(folder, call):
+    wrong, truth = write_two_records(folder)
+    status, out, err = call("audit", "pairs", "pairs.csv", "--checks", 30, "-o", "review.csv", "--report", "page.html")
+    assert status == 0, err
+    assert "Check 30 lines next" in out
+    assert "--checked review.csv" in " ".join(out.split())
+    with open("review.csv", newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    for row in rows[:30]:  # a person writes the decision and nothing else
+        row["decision"] = "correct" if truth[int(row["row"])] == row["given"] else "wrong"
+    with open("found.csv", "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    status, out, err = call("audit", "pairs", "pairs.csv", "--checked", "found.csv", "--json")
+    assert status == 0, err
+    result = json.loads(out)
+    assert result["guarantee"]["checked"] == 30
+    assert result["guarantee"]["low"] <= len(wrong) / 120 <= result["guarantee"]["high"]
+    assert result["noise_interval"] == [result["guarantee"]["low"], result["guarantee"]["high"]]
+    assert not {int(row["row"]) for row in rows[:30]} & {one["row"] for one in result["suspects"]}
+    (folder / "other.csv").write_text((folder / "found.csv").read_text().replace(",duplicate,wrong", ",twin,wrong"))
+    refused(call("audit", "pairs", "pairs.csv", "--checked", "other.csv"), "--checked says 'twin', but the answers")

@@ -51,6 +51,12 @@ class TestCorrections:
         with pytest.raises(FileError, match="exists"):
             write_corrections([], path)
 
+    def test_the_other_label_of_a_list_of_suspects_does_not_count_where_the_label_is_correct(self, tmp_path):
+        path = tmp_path / "suspects.csv"
+        path.write_text("row,given,corrected,decision,quality\n0,a,b,correct,.2\n1,a,b,wrong,.2\n2,a,b,skip,.2\n")
+        assert apply_corrections(["a", "a", "a"], read_corrections(path)).tolist() == ["a", "b", "a"]
+        assert verdicts_of(read_corrections(path), ["a", "a", "a"]).found() == {0: "a", 1: "b"}
+
     @pytest.mark.parametrize(
         ("content", "message"),
         [

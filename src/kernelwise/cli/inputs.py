@@ -26,6 +26,7 @@ __all__ = [
     "load",
     "load_two",
     "named_rows",
+    "parse_kinds",
 ]
 
 IdOption = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column that names the rows.")]

@@ -116,7 +116,7 @@ def audit_labels(
 
     def text(console: Console) -> None:
         _print_audit(console, result, loaded)
-        print_next(console, data, output, report)
+        print_next(console, data, output, report, planned=plan is not None)
 
     session.show(result, text)
 

@@ -20,7 +20,18 @@ from .checks import (
     planned_rows,
     print_checks,
 )
-from .inputs import Data, IdOption, IgnoreOption, KindOption, OutputOption, ReportOption, check_files, load, load_two
+from .inputs import (
+    Data,
+    IdOption,
+    IgnoreOption,
+    KindOption,
+    OutputOption,
+    ReportOption,
+    check_files,
+    load,
+    load_two,
+    parse_kinds,
+)
 from .record_pairs import audit_two_records
 from .review import link_review
 from .session import Session
@@ -89,7 +100,9 @@ def audit_pairs(
     if links is None and second is not None:
         raise FileError("--second needs a file of pairs: kernelwise audit pairs FIRST PAIRS --second SECOND")
     if links is None:
-        audit_two_records(session, nodes, answer=answer, same=same, output=output, report=report)
+        reading = {"answer": answer, "same": same, "kinds": parse_kinds(kind or []), "ignore": ignore or ()}
+        checking = {"checked": checked, "checks": checks, "suspects": suspects}
+        audit_two_records(session, nodes, output=output, report=report, **checking, **reading)
         return
     if second is None:
         loaded = load(session, nodes, label=None, row_id=row_id, kinds=kind, ignore=ignore)
@@ -119,7 +132,7 @@ def audit_pairs(
 
     def text(console: Console) -> None:
         _print_audit(console, result, loaded)
-        print_next(console, links, output, report)
+        print_next(console, links, output, report, planned=plan is not None)
 
     session.show(result, text)
 
@@ -164,7 +177,9 @@ def cluster(
     header = [loaded.id_name, "cluster"]
     written = session.write({output: partial(csv_text, header, lines)})
     sizes = np.bincount(labels, minlength=n_clusters).tolist()
-    result: dict[str, Any] = {"nodes": loaded.report(), "sizes": sizes, "written": written}
+    said = {} if pairs is None else model.diagnostic_
+    reason = said.get("pairs") or said.get("reason")  # of pairs of both kinds, or of links
+    result: dict[str, Any] = {"nodes": loaded.report(), "sizes": sizes, "links": reason, "written": written}
     if output is None:
         result["clusters"] = dict(lines)
 
@@ -172,6 +187,8 @@ def cluster(
         console.print(
             f"{nodes}: {len(lines)} rows in {n_clusters} clusters of {', '.join(map(str, sizes))}", markup=False
         )
+        if reason is not None:
+            console.print(reason, markup=False)
         print_list(console, header, lines, written)
 
     session.show(result, text)

@@ -8,6 +8,8 @@ import numpy as np
 from rich.console import Console
 
 from .. import files
+from ..files.errors import FileError
+from .checks import guarantee_of_audit, open_suspects, planned_rows, print_checks
 from .review import label_review
 from .session import Session
 from .show import SHOWN, percent, print_next, print_written, table
@@ -19,21 +21,32 @@ WIDTH = 40
 
 
 def audit_two_records(
-    session: Session, data: Path, *, answer: str | None, same: str | None, output: Path | None, report: Path | None
+    session: Session,
+    data: Path,
+    *,
+    output: Path | None,
+    report: Path | None,
+    checked: Path | None,
+    checks: int | None,
+    suspects: float | None,
+    **reading: Any,
 ) -> None:
-    """Audit the answers of a file with two records in every row."""
-    from .. import audit_record_pairs
+    """Audit the answers of a file with two records in every row; ``reading`` as in :func:`files.read_two_records`."""
+    from .. import audit_record_pairs, plan_checks
 
     with session.step(f"reading {data}"):
-        given = files.read_two_records(data, answer=answer, same=same)
+        given = files.read_two_records(data, **reading)
     lines = given.table.lines if given.table.lines is not None else np.arange(1, given.table.n_rows + 1)
     ids = [str(line) for line in lines.tolist()]
+    verdicts = None if checked is None else _verdicts(checked, given)
     with session.step(f"comparing {len(given.pairs)} pairs of records") as tell:
-        pairs = audit_record_pairs(given.records, given.pairs, random_state=session.seed, progress=tell)
-    audit = _as_labels(pairs, given.answers)
-    review = partial(label_review, audit, ids, given.answer)
-    written = session.write({output: review, report: partial(_page, session, given, ids, audit)})
-    worth = audit.worth_checking()
+        told = None if verdicts is None else _of_pairs(verdicts, given)
+        pairs = audit_record_pairs(given.records, given.pairs, checked=told, random_state=session.seed, progress=tell)
+    audit = _as_labels(pairs, given.answers, verdicts)
+    plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
+    review = partial(label_review, audit, ids, given.answer, plan)
+    written = session.write({output: review, report: partial(_page, session, given, ids, audit, plan)})
+    worth = int(np.count_nonzero(audit.quality[open_suspects(audit)] < 0.5))
     result: dict[str, Any] = {
         "file": str(data),
         "pairs": len(given.pairs),
@@ -44,6 +57,8 @@ def audit_two_records(
         "diagnostic": pairs.diagnostic,
         "worth_checking": worth,
         "suspects": _suspects(audit, given, ids, max(worth, SHOWN)),
+        "guarantee": guarantee_of_audit(audit),
+        "plan": planned_rows(plan, ids),
         "written": written,
     }
 
@@ -52,6 +67,7 @@ def audit_two_records(
         console.print(f"{data}: {len(given.pairs)} pairs of records, compared by {compared}.", markup=False)
         console.print(f"Answers that look wrong: about {percent(audit.noise_rate, audit.noise_interval)}.")
         console.print(pairs.diagnostic["reason"])
+        print_checks(console, result, "lines")
         console.print(f"Worth checking: {worth} answers more likely wrong than right.\n")
         header = ["line", "first record", "second record", given.answer, "chance it is right"]
         rows = [
@@ -60,15 +76,33 @@ def audit_two_records(
         ]
         console.print(table("Most suspect", header, rows))
         print_written(console, written)
-        print_next(console, data, output, report)
+        print_next(console, data, output, report, planned=plan is not None)
 
     session.show(result, text)
 
 
-def _as_labels(audit: Any, answers: Any) -> Any:
+def _verdicts(path: Path, given: files.TwoRecords) -> Any:
+    from ..report import read_corrections, verdicts_of
+
+    return verdicts_of(read_corrections(path), given.answers)
+
+
+def _of_pairs(verdicts: Any, given: files.TwoRecords) -> Any:
+    """The verdicts with 1 and -1 instead of the words of the answers."""
+    from .. import Verdicts
+
+    signs = dict(zip(given.answers.tolist(), given.pairs.labels.tolist(), strict=True))
+    if other := [word for word in verdicts.labels if word is not None and word not in signs]:
+        answers = " or ".join(map(repr, sorted(signs)))
+        raise FileError(f"--checked says {other[0]!r}, but the answers in column {given.answer!r} are {answers}")
+    found = [None if word is None else signs[word] for word in verdicts.labels]
+    return Verdicts(verdicts.rows, found, chance=verdicts.chance, draw=verdicts.draw, drawn_from=verdicts.drawn_from)
+
+
+def _as_labels(audit: Any, answers: Any, verdicts: Any) -> Any:
     """The audit of pairs as an audit of the column of answers: so the file is reviewed and corrected as any other."""
     from .. import LabelAudit
-    from ..labels.verdict import transition_of
+    from ..labels.verdict import guarantee_of, transition_of
 
     classes, column = np.unique(answers, return_inverse=True)
     found = np.empty((len(answers), 2))
@@ -76,7 +110,9 @@ def _as_labels(audit: Any, answers: Any) -> Any:
     found[rows, column], found[rows, 1 - column] = audit.quality, 1 - audit.quality
     rate = float(np.mean(1 - audit.quality))
     ranges = [ends for name, ends in audit.diagnostic["explanations"].items() if name != "errors follow the features"]
-    low, high = min(ends[0] for ends in ranges), max(ends[1] for ends in ranges)
+    low, high = min(rate, *(ends[0] for ends in ranges)), max(rate, *(ends[1] for ends in ranges))
+    if (guarantee := guarantee_of(verdicts, answers)) is not None:
+        low, high = guarantee.low, guarantee.high
     return LabelAudit(
         answers,
         audit.quality,
@@ -84,9 +120,10 @@ def _as_labels(audit: Any, answers: Any) -> Any:
         found,
         classes,
         rate,
-        (min(low, rate), max(high, rate)),
+        (low, high),
         transition_of(found, column, np.ones(len(answers))),
         audit.diagnostic,
+        verdicts,
     )
 
 
@@ -107,16 +144,13 @@ def _suspects(audit: Any, given: files.TwoRecords, ids: list[str], count: int) -
             "suggested": str(audit.alternative[row]),
             "quality": round(float(audit.quality[row]), 4),
         }
-        for row in audit.order[:count]
+        for row in open_suspects(audit)[:count]
     ]
 
 
-def _page(session: Session, given: files.TwoRecords, ids: list[str], audit: Any) -> str:
-    from ..report import PageSettings, label_report, render
+def _page(session: Session, given: files.TwoRecords, ids: list[str], audit: Any, plan: Any) -> str:
+    from ..report import PageSettings, record_report, render
 
     with session.step("making the review page"):
-        shown = [name for _, left, right in given.columns for name in (left, right)]
-        rows = given.table.without([name for name in given.table.names if name not in shown])
-        ordered = files.Table.of(rows.source, [rows[name] for name in shown])
         settings = PageSettings(title=Path(given.table.source).name, id_name="line", label_name=given.answer)
-        return render(label_report(audit, X=ordered, ids=ids, settings=settings))
+        return render(record_report(audit, given.records, given.pairs, ids=ids, plan=plan, settings=settings))

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from pathlib import Path
@@ -180,7 +181,8 @@ def read_links(
     Returns
     -------
     Pairs
-        The pairs in the order of the file. Without a third column all labels are +1.
+        The pairs in the order of the file. Without a third column all labels are +1, and links that are all listed in
+        both directions count once, which a warning says.
 
     Examples
     --------
@@ -216,7 +218,20 @@ def read_links(
                     f"{place(path, line=rows[position][0])}: {word!r} must be 1 (same) or -1 (different), or one of two"
                     " words; links have no other weight"
                 )
+    elif (twice := _listed_twice(ends)).any():
+        warnings.warn(f"{path} lists every link in both directions; each link counts once", stacklevel=2)
+        ends, labels = ends[~twice], labels[~twice]
     return Pairs(ends[:, 0], ends[:, 1], labels, n_samples=len(ids))
+
+
+def _listed_twice(ends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which links stand before in the other direction, if all links of the file are listed in both directions."""
+    first: dict[tuple[int, int], int] = {}
+    for position, (one, other) in enumerate(ends.tolist()):
+        first.setdefault((one, other), position)
+    if any((other, one) not in first for one, other in first):
+        return np.zeros(len(ends), dtype=bool)
+    return np.array([first[other, one] < first[one, other] for one, other in ends.tolist()], dtype=bool)
 
 
 def _ends(path: Path, rows: Sequence[tuple[int, list[str]]], ids: Mapping[str, int], nodes: str) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ ltable_price and rtable_price, cityA and cityB.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..supervision import Pairs
 from ..tables.columns import Column, Table
+from ..tables.kinds import Kind
 from .errors import FileError, choices
 from .reading import answer_labels, read_table
 
@@ -65,7 +67,14 @@ class TwoRecords:
     columns: list[tuple[str, str, str]]
 
 
-def read_two_records(path: Path, *, answer: str | None = None, same: str | None = None) -> TwoRecords:
+def read_two_records(
+    path: Path,
+    *,
+    answer: str | None = None,
+    same: str | None = None,
+    kinds: Mapping[str, Kind] | None = None,
+    ignore: Sequence[str] = (),
+) -> TwoRecords:
     """Read a file with two records in every row.
 
     Parameters
@@ -76,6 +85,11 @@ def read_two_records(path: Path, *, answer: str | None = None, same: str | None 
         The column of answers, which holds two different words; by default the only such column beside the records.
     same : str, optional
         The word for "the same", if it is not a usual one.
+    kinds : mapping of str to {"numeric", "categorical", "name", "text", "date", "id"}, optional
+        Columns whose kind is not the one that the cells suggest: "price", "left_price" and "right_price" all mean the
+        prices of both records.
+    ignore : sequence of str
+        Columns that are not compared, named in the same ways.
 
     Examples
     --------
@@ -98,7 +112,12 @@ def read_two_records(path: Path, *, answer: str | None = None, same: str | None 
     if answer is None:
         answer = _answer(table, [name for name in table.names if name not in taken])
         table = read_table(path, as_written=[answer])  # the words of the answers, though they may look like numbers
-    compared = [parts for parts in columns if not _is_id(parts[0]) and answer not in parts] or columns
+    left_out = {_shared_name(path, columns, name, "--ignore") for name in ignore}
+    chosen = {_shared_name(path, columns, name, "--kind"): kind for name, kind in (kinds or {}).items()}
+    told = [parts for parts in columns if not _is_id(parts[0]) and answer not in parts] or columns
+    compared = [parts for parts in told if parts[0] not in left_out]
+    if not compared:
+        raise FileError(f"--ignore leaves no column of {path} by which records could be compared")
     cells = {name: (table[left].labels(), table[right].labels()) for name, left, right in columns}
     ids = next((name for name, *_ in columns if _is_id(name)), None)
     keys = [list(zip(*(cells[name][side] for name in ([ids] if ids else cells)), strict=True)) for side in (0, 1)]
@@ -117,7 +136,7 @@ def read_two_records(path: Path, *, answer: str | None = None, same: str | None 
             )
             for name, *_ in compared
         ],
-    )
+    ).retyped({name: kind for name, kind in chosen.items() if name not in left_out})
     labels, answers = answer_labels(table, answer, same)
     return TwoRecords(
         table, answer, records, Pairs(rows, cols, labels, n_samples=n_first + len(second)), answers, compared
@@ -137,6 +156,14 @@ def _columns(names: list[str]) -> list[tuple[str, str, str]]:
         ]
         best = found if len(found) > len(best) else best
     return best
+
+
+def _shared_name(path: Path, columns: list[tuple[str, str, str]], name: str, option: str) -> str:
+    """The name that two columns of records share, by this name or by the name of one of the columns."""
+    found = {alias: shared for shared, *both in columns for alias in (shared, *both)}
+    if name not in found:
+        raise FileError(f"{option} {name}: {path} has no such column in two records; {choices(name, list(found))}")
+    return found[name]
 
 
 def _without(parts: tuple[str, ...], side: str) -> tuple[str, ...]:

@@ -384,8 +384,8 @@ def diagnose(evidence: dict[str, Evidence], candidates: Sequence[Candidate] = CA
     clear = abs(margin) > 2.0 * error
     chosen = linked if clear and margin > 0 and supported else alone
     measured = (
-        f'Parts of the data that were left out tell {evidence[linked].total:.2f} bits of clusters by links ("{linked}")'
-        f' and {evidence[alone].total:.2f} bits of clusters by features alone ("{alone}")'
+        f'Clusters with links ("{linked}") tell {evidence[linked].total:.2f} bits of the data that were left out, and '
+        f'clusters of the features alone ("{alone}") tell {evidence[alone].total:.2f} bits'
     )
     if not supported:
         measured = f"Links that were left out tell nothing of the clusters. {measured}"

@@ -29,6 +29,7 @@ from .merging import Agreement, MergedCorrections, merge_corrections
 from .neighbours import trusted_neighbours
 from .page import render, write_report
 from .pairs import pair_report
+from .records import record_report
 from .settings import PageSettings
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "named_kernel_weights",
     "pair_report",
     "read_corrections",
+    "record_report",
     "render",
     "trusted_neighbours",
     "verdicts_of",

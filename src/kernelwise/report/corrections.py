@@ -49,7 +49,7 @@ class Correction:
         The position of the label in the data, or of the pair in the list of pairs, from zero.
     given, corrected : str
         The label as it was, and as it should be; for a pair "1" (same) or "-1" (different). The corrected label of a
-        skipped row counts for nothing.
+        skipped row, or of a row whose label is correct, counts for nothing.
     decision : {"correct", "wrong", "unclear", "skip"}
         "unclear" says that the reviewer looked and could not tell, "skip" that there is no decision yet.
     id, other_id : str
@@ -357,6 +357,7 @@ def _correction(cells: dict[str | None, Any], place: str) -> Correction:
         values["corrected"] = values["given"]
     if values["decision"] == "correct" and values["corrected"] not in (values["given"], ""):
         raise CorrectionsError(
-            f"{place}: the label is said to be correct, yet {values['given']!r} becomes {values['corrected']!r}"
+            f"{place}: the label is said to be correct, yet {values['given']!r} becomes {values['corrected']!r}; empty "
+            "the cell in the column 'corrected', or write the decision 'wrong'"
         )
     return Correction(**values | {"row": int(values["row"])})

@@ -27,6 +27,7 @@ from ...samples import largest_magnitude, power_of_two, tidy
 from ...supervision import Pairs
 from ...supervision.graph import pair_keys
 from ...tables.columns import Column, Table
+from ...tables.errors import TableError
 from ...tables.frames import as_table, is_frame, is_table
 from .strings import compare_strings, first_numbers
 
@@ -160,16 +161,30 @@ def _compare_column(table: Table, column: Column, rows: IntArray, cols: IntArray
         found["one missing"] = (missing[rows] != missing[cols]).astype(np.float64)
         found["both missing"] = (missing[rows] & missing[cols]).astype(np.float64)
     cells = [cell or None for cell in column.labels()]
-    if column.kind == "numeric":
-        found |= _compare_numbers(table.numbers(column.name), rows, cols)
-    elif column.kind == "date":
-        days = table.seconds(column.name) / SECONDS_PER_DAY
-        found["days apart"] = -np.log1p(np.abs(days[rows] - days[cols]))
+    numbers = _numbers(table, column)
+    if numbers is not None and column.kind == "numeric":
+        found |= _compare_numbers(numbers, rows, cols)
+    elif numbers is not None:
+        found["days apart"] = -np.log1p(np.abs(numbers[rows] - numbers[cols]))
     else:
         found |= compare_strings(cells, rows, cols)
-        if (numbers := first_numbers(cells)) is not None:
-            found |= _compare_numbers(numbers, rows, cols)
+        if (held := first_numbers(cells)) is not None:
+            found |= _compare_numbers(held, rows, cols)
     return list(found.items())
+
+
+def _numbers(table: Table, column: Column) -> Array | None:
+    """Return the numbers or days of a column; None if the cells are words, or if a cell is no number or no date.
+
+    Records of two sources are written in different ways: where a year stands among dates, all cells are compared as
+    strings.
+    """
+    try:
+        if column.kind == "date":
+            return table.seconds(column.name) / SECONDS_PER_DAY
+        return table.numbers(column.name) if column.kind == "numeric" else None
+    except TableError:
+        return None
 
 
 def _compare_numbers(numbers: Array, rows: IntArray, cols: IntArray) -> dict[str, Array]:

@@ -6,7 +6,8 @@ function showCard(index) {
     rebuild(card, [el("p", { class: "empty" }, "No suspect matches the filters.")]);
     return;
   }
-  const evidence = isPairs ? pairEvidence(index) : labelEvidence(index);
+  const ends = report.details[index]?.ends;
+  const evidence = isPairs ? pairEvidence(index) : ends ? endsTable(["First record", "Second record"], ends) : labelEvidence(index);
   rebuild(card, [cardHead(index), claim(index), actions(index), commentField(index), ...evidence]);
 }
 

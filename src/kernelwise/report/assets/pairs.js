@@ -11,7 +11,7 @@ function pairEvidence(index) {
   const only = (id, k) => words && wordList(el("span", {}, "Only in ", data(id)), words[k], detail.n_words[k]);
   const surroundings = alone ? [] : linksAround(index, graph);
   return [
-    ...(ends ? endsTable(index, ends) : []),
+    ...(ends ? endsTable([suspects.id[index], suspects.other[index]], ends) : []),
     words && wordList("In both", words[0], detail.n_words[0]),
     only(suspects.id[index], 1),
     only(suspects.other[index], 2),
@@ -28,9 +28,9 @@ function linksAround(index, graph) {
   ];
 }
 
-/** Both ends, column by column; what only one of them has is marked. */
-function endsTable(index, [left, right]) {
-  const head = [suspects.id[index], suspects.other[index]].map((id) => el("th", { scope: "col" }, data(id, { class: "clip" })));
+/** Both ends, column by column, under their names; what only one of them has is marked. */
+function endsTable(names, [left, right]) {
+  const head = names.map((name) => el("th", { scope: "col" }, data(name, { class: "clip" })));
   const compared = report.columns.map(({ name }, j) => ({ name, ...compareCells(left[j], right[j]) }));
   const rows = compared.map(({ name, sign, said, cells }) =>
     el(
