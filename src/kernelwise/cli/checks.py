@@ -41,8 +41,8 @@ SuspectsOption = Annotated[
         "--suspects",
         min=0.0,
         max=1.0,
-        help="How many of the planned rows are chosen suspects: 0 = all drawn at random, 1 = all chosen. By default the "
-        "first plan draws all, and later plans choose suspects as long as a tenth of all checks was drawn.",
+        help="How many of the planned rows are chosen suspects: 0 = all drawn at random, 1 = all chosen. By default "
+        "the first plan draws all, and later plans choose suspects as long as a tenth of all checks was drawn.",
     ),
 ]
 

@@ -63,8 +63,8 @@ def label_report(
         The picture of each row, as a link that a browser opens from the page, or None; see :func:`image_links`.
     neighbours : int or array of shape (n_samples, k), default=3
         How many trusted rows of the suggested label to show beside each of the most suspect rows; beside a planned row
-        stand half as many, rounded up, of each of the two labels. Or the positions of these rows (-1 for none), for instance from
-        :func:`trusted_neighbours`.
+        stand half as many, rounded up, of each of the two labels. Or the positions of these rows (-1 for none), for
+        instance from :func:`trusted_neighbours`.
     plan : CheckPlan, default=None
         From :func:`plan_checks`: the page leads through these rows first, and shows the guaranteed share of wrong
         labels as verdicts come in.

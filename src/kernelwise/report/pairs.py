@@ -142,8 +142,8 @@ def wrong_range(audit: PairAudit) -> Interval | None:
 
     >>> from kernelwise import PairNoise, Pairs
     >>> pairs = Pairs([0, 0], [1, 2], [1, 1], n_samples=3)
-    >>> wrong_range(PairAudit(pairs, np.ones(2), pairs.labels, PairNoise(0.5, 0.75, 0.8), {}))
-    >>> wrong_range(PairAudit(pairs, np.ones(2), pairs.labels, PairNoise(0.5, 0.75, 0.8), {"precision_positive": (0.5, 1)}))
+    >>> noise = PairNoise(0.5, 0.75, 0.8)
+    >>> wrong_range(PairAudit(pairs, np.ones(2), pairs.labels, noise, {"precision_positive": (0.5, 1.0)}))
     (0.0, 0.5)
     """
     if audit.checked is not None and strata_of(audit.checked):

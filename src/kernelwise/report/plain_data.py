@@ -114,7 +114,10 @@ class ShownRows:
 
     def only(self, places: list[int]) -> "ShownRows":
         """The same rows with some of the columns."""
-        return ShownRows(*([every[at] for at in places] for every in (self.names, self.columns, self.kinds)))
+        names, columns, kinds = (
+            [every[at] for at in places] for every in cast(Any, (self.names, self.columns, self.kinds))
+        )
+        return ShownRows(names, columns, kinds)
 
     def words(self, row: int) -> dict[str, float | None]:
         """The non-zero entries of a sparse row by name, the largest first."""
