@@ -39,7 +39,8 @@ LEAST_ROWS = 2
 MAX_MARKED, MAX_TYPICAL = 60, 6
 #: What texts tell is measured on so many rows at most.
 MAX_COUNTED = 2000
-WORD = r"\w+"
+#: A word; what is left of a character that is written as a number or a name (``&#40;``, ``&amp;``) is no word.
+WORD = r"\b(?!(?<=&)\w+;)(?!(?<=&#)\w+;)\w+"
 
 
 def log_shares(counts: Array, sizes: Array) -> Array:
