@@ -115,15 +115,18 @@ def test_texts_are_whole_and_their_telling_words_are_marked(page, stories):
     assert page.run("return document.querySelectorAll('#card .text b, #card img').length") == 0
 
 
-def test_text_has_the_width_of_the_card_and_comes_first_on_a_phone(page, stories):
+def test_text_has_the_width_of_the_card_and_is_on_the_first_screen_of_a_phone_with_both_labels(page, stories):
     report, _, _ = stories
     page.open(report, width=1280, height=800)
     card, own, near = (place_of(page, selector) for selector in ("#card", ".own-text", ".near-texts"))
     assert own["width"] > 0.55 * card["width"]
     assert near["left"] > own["right"]
     page.open(report, width=390, height=844)
-    own, claim, near = (place_of(page, selector) for selector in (".own-text", ".claim", ".near-texts"))
-    assert own["bottom"] <= claim["top"]
+    own, text, claim, near = (
+        place_of(page, selector) for selector in (".own-text", ".own-text .text", ".claim", ".near-texts")
+    )
+    decide = place_of(page, "#card .actions")
+    assert claim["bottom"] <= text["top"] < decide["top"] - 50
     assert near["top"] >= own["bottom"]
 
 
@@ -182,3 +185,39 @@ def test_embedded_pictures_need_no_file(page, tmp_path):
     (tmp_path / "one.png").unlink()
     page.open(label_report(audit, images=links))
     page.wait("return document.querySelector('#card .own-picture img')?.naturalWidth === 1")
+
+
+def test_labels_in_the_list_are_whole(page):
+    audit = make_labels(60, labels=("negative", "tall_building", "inside_city", "positive"))
+    page.open(label_report(audit), width=1280, height=800)
+    page.press("c")
+    cut = page.run(
+        "const parts = '#rows :is(.col-given, .col-suggested) bdi, #heads button, #rows .col-decision';"
+        "return [...document.querySelectorAll(parts)].filter((node) => node.scrollWidth > node.clientWidth + 1"
+        "  || node.scrollHeight > node.clientHeight + 1).map((node) => node.textContent)"
+    )
+    assert not cut
+
+
+def test_the_largest_number_of_a_histogram_is_whole(page, report):
+    report["figures"]["chances"]["counts"][0] = 1_214_942
+    page.open(report)
+    left = page.run(
+        "const text = [...document.querySelectorAll('.chart text')].find((one) => one.textContent === '1,214,942');"
+        "return text.getBBox().x"
+    )
+    assert left >= 0
+
+
+def test_a_character_that_is_written_as_a_number_is_no_word(page):
+    audit = make_labels(80, labels=("live", "studio"))
+    believed = np.where(audit.quality > 0.5, audit.labels, audit.alternative)
+    texts = [
+        f"a long enough title of a song, number {row}, that was recorded some time ago"
+        + (" &#40;stage&#41;" if label == "live" else " in a room")
+        for row, label in enumerate(believed)
+    ]
+    page.open(label_report(audit, X=pd.DataFrame({"title": texts})))
+    marked = set(page.texts("#card .own-text .text mark"))
+    assert marked
+    assert marked <= {"stage", "in", "room"}

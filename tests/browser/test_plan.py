@@ -1,5 +1,7 @@
 """The page leads through planned rows, and shows the guarantee that Python computes as verdicts come in."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -40,12 +42,31 @@ def review(page, audit, plan, keys):
 def test_the_interval_follows_every_verdict_and_equals_that_of_python(page, audit):
     plan = plan_checks(audit, 40, random_state=0)
     page.open(label_report(audit, plan=plan))
-    assert "40 planned rows will tell" in page.text("#guarantee")
+    assert page.text("#guarantee").startswith("Check these 40 rows. They show how many of the 1,500 labels are wrong.")
     assert page.text("#progress-text") == "0 of 40 planned rows reviewed"
     assert page.current() == str(plan.rows[0])
     rng = np.random.default_rng(0)
     review(page, audit, plan, rng.choice(list("cwt"), 40, p=[0.7, 0.25, 0.05]))
-    assert "If you stop now" in page.text("#guarantee")
+    wrong = int(re.search(r"(\d+) changed", page.text("#progress-text"))[1])
+    left = bounds(page)[1] - wrong / 1500
+    assert f"If you correct the {wrong} labels found so far, at most {100 * left:.1f}\u00a0%" in page.text("#guarantee")
+
+
+def test_a_planned_row_has_its_place_in_the_plan_and_neighbours_of_both_labels(page, audit):
+    plan = plan_checks(audit, 40, random_state=0)
+    page.open(label_report(audit, X=np.arange(3000.0).reshape(1500, 2), plan=plan))
+    assert page.text("#queue-title") == "Planned checks"
+    for place in range(1, 9):
+        row = int(page.current())
+        assert page.text("#card .rank") == f"{place} of 40"
+        wrong = 1 - audit.quality[row]
+        title = "The data suggest" if wrong > 0.5 else "If it is wrong"
+        assert page.texts("#card .claim .quiet")[:2] == ["Given", title]
+        heads = page.texts("#card .features thead th:nth-child(n + 5) bdi:last-child")
+        assert heads == [audit.labels[row]] * 2 + [audit.alternative[row]] * 2
+        page.press("c")
+    page.choose("#filter-scope", "check")
+    assert page.text("#queue-title") == "Suspects"
 
 
 def test_a_verdict_takes_less_than_50_milliseconds_of_processor_time(page):
@@ -117,6 +138,7 @@ def test_a_second_page_continues_with_the_verdicts_of_the_first(page, audit):
     known = make_labels(1500)
     object.__setattr__(known, "checked", made)
     page.open(label_report(known, plan=second))
+    assert page.text("#progress-text") == "0 of 20 planned rows reviewed, 40 checked before"
     for _ in second.rows:
         page.press("c")
     all_of_them = made + second.verdicts(audit.labels[second.rows])

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from functools import partial
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from command_line import refused, run_here
 from kernelwise import Pairs, flip_labels
+from kernelwise.supervision.guarantee import whole_numbers
 
 pytest.importorskip("skops")
 
@@ -28,6 +30,11 @@ def mails(tmp_path, monkeypatch):
 
 def table(path, delimiter=","):
     return list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines(), delimiter=delimiter))
+
+
+def page_data(path):
+    (stored,) = re.findall(r'id="report-data">(.*?)</script>', path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return json.loads(stored)
 
 
 def fill_in(path, truth, delimiter=",", upper=False, n_rows=24):
@@ -75,6 +82,21 @@ def test_plan_check_continue_apply(mails, capsys):
     checked = {int(row["ROW"]) for row in filled if row["DECISION"] != "SKIP"}
     assert not planned & checked
     assert "With 95" in (folder / "second.html").read_text()
+    status, out, err = call("audit", "labels", "mails.csv", "--label", "kind", "--checked", "second.csv")
+    said = " ".join(out.split())
+    assert said.count("With 95 % confidence") == 1
+    low, high = whole_numbers((bound["low"], bound["high"]), 120)
+    if "Labels that look wrong: about" not in said:
+        assert f"Labels that look wrong: {low} to {high} of 120." in said
+    assert f"({low} to {high})" in said
+    left = bound["high"] - bound["found"] / 120
+    assert bound["remaining_at_most"] == pytest.approx(left)
+    assert f"If you correct the {bound['found']} labels found so far, at most {left:.1%} of the labels" in said
+    assert "chance it is wrong" in said
+    summary = page_data(folder / "second.html")["summary"]
+    assert summary["to_check"] == result["worth_checking"]
+    assert summary["expected_wrong"] == pytest.approx(result["expected_wrong"], rel=1e-4)
+    assert tuple(summary["between"]) == whole_numbers(result["noise_interval"], 120)
     status, out, err = call("apply", "mails.csv", "review.csv", "--verified", "verified.csv", "--json")
     assert status == 0, err
     corrected = [line.split(",")[3] for line in (folder / "mails-corrected.csv").read_text().splitlines()[1:]]

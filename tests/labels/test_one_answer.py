@@ -8,6 +8,7 @@ from kernelwise import NoisyLabelClassifier, audit_labels, flip_labels
 from kernelwise.labels.audit import audit_by
 from kernelwise.report import label_report, render
 from kernelwise.report.page import headlines
+from kernelwise.supervision.guarantee import whole_numbers
 
 #: (number of classes, rows, columns, distance between classes, share of flips)
 SETS = [
@@ -53,7 +54,9 @@ def test_every_figure_comes_from_one_posterior(setting):
     if audit.diagnostic["reliable"]:
         assert title in (f"About {round(wrong.sum())} of {len(given)} labels look wrong", "The labels look right")
     else:
-        assert title.startswith(f"Between {round(low * len(given))} and {round(high * len(given))} of {len(given)} ")
+        fewest, most = whole_numbers((low, high), len(given))
+        assert title.startswith(f"Between {fewest} and {most} of {len(given)} ")
+        assert "should be wrong" not in advice
         assert audit.diagnostic["reason"] in sentences
     assert title in render(page)
 

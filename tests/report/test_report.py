@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from kernelwise import LabelAudit, PairAudit
+from kernelwise import LabelAudit, PairAudit, Verdicts
 from kernelwise.files import FileError
 from kernelwise.report import (
     PageSettings,
@@ -19,6 +19,7 @@ from kernelwise.report import (
     trusted_neighbours,
     write_report,
 )
+from kernelwise.supervision.guarantee import whole_numbers
 from made_audits import label_audit, pair_audit
 
 HOSTILE = [
@@ -268,6 +269,51 @@ class TestPage:
         assert "<h1>Between 12 and 24 of 60 labels look wrong</h1>" in page
         assert "Nobody can tell." in page
         assert "Of some errors only." in page
+
+    def test_where_explanations_disagree_nothing_is_said_of_errors_among_the_suspects(self, rng):
+        verdict = {"reliable": False, "reason": "Nobody can tell.", "claim": "Of some errors only."}
+        audit = label_audit(rng)
+        count = audit.worth_checking()
+        assert f"{count} are worth checking.</p>" in render(label_report(replace(audit, diagnostic=verdict)))
+        assert f"{count} are worth checking: about" in render(label_report(audit))
+
+    def test_pairs_of_which_little_is_known_have_a_range(self, rng):
+        ends = {"precision_positive": (0.0, 0.9), "precision_negative": (0.5, 1.0)}
+        verdict = {"reliable": False, "reason": "The links form communities."}
+        audit = replace(pair_audit(rng), intervals=ends, diagnostic=verdict)
+        positive, negative = np.count_nonzero(audit.pairs.labels > 0), np.count_nonzero(audit.pairs.labels < 0)
+        low, high = whole_numbers((0.1 * positive / (n := positive + negative), (positive + 0.5 * negative) / n), n)
+        page = render(pair_report(audit))
+        assert f"<h1>Between {low} and {high} of {n} pairs look wrong</h1>" in page
+        assert "given as same that look wrong: between 10\u00a0% and 100\u00a0%." in page
+        assert "The links form communities." in page
+        assert "should be wrong" not in re.search(r'<p class="lead">.*</p>', page)[0]
+
+    def test_rows_that_were_checked_are_no_suspects(self, rng):
+        audit = label_audit(rng)
+        first = audit.order[:5]
+        quality = audit.quality.copy()
+        quality[first] = 0.0
+        checked = Verdicts(first, audit.alternative[first])
+        report = label_report(replace(audit, quality=quality, checked=checked))
+        assert report["summary"]["to_check"] == audit.worth_checking() - 5
+        assert sorted(report["suspects"]["row"][-5:]) == sorted(first)
+        assert report["suspects"]["row"][0] == audit.order[5]
+
+    @pytest.mark.parametrize("by_model", [True, False])
+    def test_the_columns_that_matter_are_on_the_page(self, rng, by_model):
+        audit = label_audit(rng)
+        X = rng.normal(size=(60, 50))
+        X[:, 47] = np.unique(audit.labels, return_inverse=True)[1]
+        weights = {"x47": 0.5, "x49": 0.3, "x0": 0.2} if by_model else None
+        report = label_report(audit, X=X, column_weights=weights, settings=PageSettings(max_columns=3))
+        names = [column["name"] for column in report["columns"]]
+        assert len(names) == len(report["suspects"]["features"]) == 3
+        assert "x47" in names
+        assert names == ["x0", "x47", "x49"] or not by_model
+        assert report["n_columns"] == 50
+        first, _ = report["figures"]["columns"]["bars"][0]
+        assert names[first] == "x47"
 
     def test_rows_without_a_label_are_not_listed(self, rng):
         audit = label_audit(rng)

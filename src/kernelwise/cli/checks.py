@@ -4,15 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 
 from .show import SHOWN
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..supervision import CheckPlan, LabelAudit, PairAudit
 
 __all__ = [
@@ -20,32 +17,43 @@ __all__ = [
     "ChecksOption",
     "SuspectsOption",
     "guarantee_of_audit",
-    "open_suspects",
     "planned_rows",
     "print_checks",
 ]
 
+#: So many checks are proposed where nothing else tells how many labels or pairs are wrong.
+FEW_DOZEN = 40
+
 CheckedOption = Annotated[
-    Path | None, typer.Option("--checked", metavar="CSV", help="What was found so far: the corrections file.")
+    Path | None,
+    typer.Option(
+        "--checked",
+        metavar="CSV",
+        help="The reviewed file: your --output CSV with decisions, or the export of the page.",
+    ),
 ]
 ChecksOption = Annotated[
     int | None, typer.Option("--checks", metavar="N", min=1, help="Plan N rows to check next, with the chance of each.")
 ]
 SuspectsOption = Annotated[
     float | None,
-    typer.Option("--suspects", min=0.0, max=1.0, help="The share of the planned rows that are the most suspect ones."),
+    typer.Option(
+        "--suspects",
+        min=0.0,
+        max=1.0,
+        help="How many of the planned rows are chosen suspects: 0 = all drawn at random, 1 = all chosen. By default "
+        "the first plan draws all, and later plans choose suspects as long as a tenth of all checks was drawn.",
+    ),
 ]
 
 
 def guarantee_of_audit(audit: "LabelAudit | PairAudit") -> dict[str, Any] | None:
     """The bounds from drawn rows, also for what is left after the corrections; None without such rows."""
     from ..labels.verdict import guarantee_of
-    from ..supervision import guaranteed_share
 
     both = guarantee_of(audit.checked, audit)
-    if both is None or audit.checked is None:
+    if both is None:
         return None
-    at_most = guaranteed_share(audit, audit.checked, side="upper")
     return {
         "sentence": str(both),
         "low": both.low,
@@ -53,15 +61,8 @@ def guarantee_of_audit(audit: "LabelAudit | PairAudit") -> dict[str, Any] | None
         "checked": both.n_checked,
         "found": both.n_found,
         "unclear": both.n_unclear,
-        "at_most": at_most.high,
-        "remaining_at_most": at_most.remaining[1],
+        "remaining_at_most": both.remaining[1],
     }
-
-
-def open_suspects(audit: "LabelAudit | PairAudit") -> "NDArray[np.intp]":
-    """What nobody has checked yet, the most suspect first; rows without a label come last."""
-    checked = [] if audit.checked is None else list(audit.checked.found())
-    return audit.order[~np.isin(audit.order, checked)]
 
 
 def planned_rows(plan: "CheckPlan | None", names: Sequence[str]) -> list[dict[str, Any]]:
@@ -74,9 +75,15 @@ def planned_rows(plan: "CheckPlan | None", names: Sequence[str]) -> list[dict[st
 
 def print_checks(console: Console, result: dict[str, Any], what: str) -> None:
     """Print what the checked rows guarantee, and which rows to check next; ``what`` is "rows" or "pairs"."""
+    kind = "labels" if what == "rows" else what
     if bound := result["guarantee"]:
         console.print(bound["sentence"])
-        console.print(f"After the corrections, at most {bound['remaining_at_most']:.1%} are wrong (95 % confidence).")
+        left = f"at most {bound['remaining_at_most']:.1%} of the {kind} are still wrong"
+        one = kind.removesuffix("s") if bound["found"] == 1 else kind
+        if bound["found"]:
+            console.print(f"If you correct the {bound['found']} {one} found so far, {left}.")
+    elif not result["diagnostic"]["reliable"] and not result["plan"]:
+        console.print(f"To plan such checks: --checks {FEW_DOZEN}.")
     if planned := result["plan"]:
         shown = ", ".join(one["id"] for one in planned[:SHOWN])
         console.print(

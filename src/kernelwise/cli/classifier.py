@@ -112,13 +112,20 @@ def _print_model(console: Console, written: list[str], card: dict[str, Any]) -> 
         console.print(note, markup=False)
     noise, diagnostic = card["noise"], card["diagnostic"]
     console.print(headline(card["data"]["rows"], noise["rate"], noise["interval"], diagnostic))
+    if not diagnostic["reliable"]:
+        console.print(diagnostic["reason"])
     console.print(diagnostic["claim"])
     accuracy = card["accuracy"]
     low, high = accuracy["interval"]
     console.print(
         f"On rows that it did not learn from, the model agrees with {accuracy['given']:.1%} of the given labels "
-        f"({low:.1%} to {high:.1%} at 95 % confidence). Some given labels are wrong, so it should be right about "
-        f"{accuracy['true']:.1%} of the true labels.\n"
+        f"({low:.1%} to {high:.1%} at 95 % confidence)."
+    )
+    low, high = accuracy["true_interval"]
+    expected = f"about {accuracy['true']:.1%}, and " if diagnostic["reliable"] else ""
+    console.print(
+        f"Some given labels are wrong. Of the true labels, the model is right about {expected}between {low:.1%} and "
+        f"{high:.1%}, if wrong labels do not follow a rule in the features.\n"
     )
     print_columns(console, card["data"]["columns"])
     print_what_tells(console, card)

@@ -17,7 +17,6 @@ from .checks import (
     ChecksOption,
     SuspectsOption,
     guarantee_of_audit,
-    open_suspects,
     planned_rows,
     print_checks,
 )
@@ -27,7 +26,7 @@ from .inputs import FORMATS, Data, IdOption, IgnoreOption, KindOption, OutputOpt
 from .pictures import links_of_pictures
 from .review import label_review
 from .session import Session
-from .show import SHOWN, print_features, print_next, print_written, table
+from .show import CHANCE, SHOWN, print_features, print_next, print_written, table, wrong_chance
 
 __all__ = [
     "LabelOption",
@@ -72,6 +71,7 @@ def audit_labels(
     """
     from .. import plan_checks
     from ..labels.audit import audit_by
+    from ..supervision.audit import open_suspects
 
     check_files(session, read=[data, *([checked] if checked else [])], write=[output, report])
     kinds = [*(kind or []), *([f"{image}=id"] if image else [])]  # the path of a picture is no feature
@@ -93,7 +93,7 @@ def audit_labels(
     review = partial(label_review, audit, loaded.ids, label, plan, given=given)
     page = partial(_page, session, loaded, label, audit, told, plan, pictures)
     written = session.write({output: review, report: page})
-    worth = _open_suspects(audit)
+    worth = open_suspects(audit)
     worth = worth[audit.quality[worth] < 0.5]
     result = {
         "data": loaded.report(),
@@ -161,7 +161,9 @@ def what_tells(session: Session, estimator: Any, loaded: Data) -> dict[str, dict
 
 
 def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
-    listed, other = _open_suspects(audit), audit.alternative
+    from ..supervision.audit import open_suspects
+
+    listed, other = open_suspects(audit), audit.alternative
     count = max(int(np.count_nonzero(audit.quality[listed] < 0.5)), SHOWN)
     return [
         {
@@ -173,12 +175,6 @@ def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
         }
         for row in listed[:count]
     ]
-
-
-def _open_suspects(audit: Any) -> NDArray[Any]:
-    """Rows with a label that nobody has checked yet, the most suspect first."""
-    ranked = open_suspects(audit)
-    return ranked[~np.isnan(audit.quality[ranked])]
 
 
 def _without_label(audit: Any, loaded: Data) -> list[dict[str, Any]]:
@@ -226,18 +222,21 @@ def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None
     for note in result["notes"]:
         console.print(note, markup=False)
     console.print(headline(rows, result["noise_rate"], result["noise_interval"], result["diagnostic"]))
+    if not result["guarantee"] and not result["diagnostic"]["reliable"]:
+        console.print(result["diagnostic"]["reason"])
     console.print(result["diagnostic"]["claim"])
     print_checks(console, result, "rows")
     worth = result["worth_checking"]
     if worth:
+        likely = f"; about {round(result['expected_wrong'])} of these should be wrong"
         console.print(
-            f"Worth checking: {worth} {'row' if worth == 1 else 'rows'} whose label is more likely wrong than right; "
-            f"about {round(result['expected_wrong'])} of these should be wrong.\n"
+            f"Worth checking: {worth} {'row' if worth == 1 else 'rows'} whose label is more likely wrong than right"
+            f"{likely if result['diagnostic']['reliable'] else ''}.\n"
         )
     else:
         console.print("No label is more likely wrong than right.\n")
-    suspects = [[one["id"], one["given"], one["suggested"], f"{one['quality']:.1%}"] for one in result["suspects"]]
-    console.print(table("Most suspect", [loaded.id_name, "given", "if wrong", "chance it is right"], suspects[:SHOWN]))
+    suspects = [[one["id"], one["given"], one["suggested"], wrong_chance(one["quality"])] for one in result["suspects"]]
+    console.print(table("Most suspect", [loaded.id_name, "given", "if wrong", CHANCE], suspects[:SHOWN]))
     if result["without_label"]:
         console.print()
         lines = [[one["id"], one["suggested"], f"{one['probability']:.1%}"] for one in result["without_label"]]
@@ -251,10 +250,13 @@ def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None
 
 def headline(rows: int, rate: float, interval: Sequence[float], diagnostic: dict[str, Any]) -> str:
     """How many labels are wrong: a number with its range, or only the range where explanations disagree."""
+    from ..supervision.guarantee import whole_numbers
+
     low, high = interval
     if diagnostic["reliable"]:
         return f"Labels that look wrong: about {round(rate * rows)} of {rows}, {rate:.1%} ({low:.1%} to {high:.1%})."
-    return f"Labels that look wrong: {round(low * rows)} to {round(high * rows)} of {rows}. {diagnostic['reason']}"
+    fewest, most = whole_numbers((low, high), rows)
+    return f"Labels that look wrong: {fewest} to {most} of {rows}."
 
 
 def print_what_tells(console: Console, result: dict[str, Any]) -> None:

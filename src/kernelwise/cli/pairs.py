@@ -16,7 +16,6 @@ from .checks import (
     ChecksOption,
     SuspectsOption,
     guarantee_of_audit,
-    open_suspects,
     planned_rows,
     print_checks,
 )
@@ -35,7 +34,18 @@ from .inputs import (
 from .record_pairs import audit_two_records
 from .review import link_review
 from .session import Session
-from .show import SHOWN, csv_text, percent, print_features, print_list, print_next, print_suspects, print_written
+from .show import (
+    CHANCE,
+    SHOWN,
+    csv_text,
+    percent,
+    print_features,
+    print_list,
+    print_next,
+    print_suspects,
+    print_written,
+    wrong_chance,
+)
 
 __all__ = ["audit_pairs", "cluster"]
 
@@ -72,7 +82,7 @@ def audit_pairs(
         str | None, typer.Option("--same", metavar="WORD", help="The answer that means the same, if it is not clear.")
     ] = None,
     about: Annotated[
-        About, typer.Option("--about", help="What the pairs tell of; the data show it, as a rule.")
+        About, typer.Option("--about", help="What the pairs are; usually found automatically.")
     ] = About.auto,
     row_id: IdOption = None,
     output: OutputOption = None,
@@ -95,6 +105,7 @@ def audit_pairs(
     """
     from .. import plan_checks
     from ..report.pairs import wrong_shares
+    from ..supervision.audit import open_suspects
 
     check_files(session, read=[nodes, links, checked, second], write=[output, report])
     if links is None and second is not None:
@@ -126,6 +137,7 @@ def audit_pairs(
         "worth_checking": int(np.count_nonzero(audit.quality[open_suspects(audit)] < 0.5)),
         "suspects": _suspects(audit, loaded),
         "guarantee": guarantee_of_audit(audit),
+        "diagnostic": audit.diagnostic,
         "plan": planned_rows(plan, names),
         "written": written,
     }
@@ -202,6 +214,8 @@ def _clustering(pairs: Any) -> Any:
 
 
 def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
+    from ..supervision.audit import open_suspects
+
     pairs = audit.pairs
     listed = open_suspects(audit)
     count = max(int(np.count_nonzero(audit.quality[listed] < 0.5)), SHOWN)
@@ -237,14 +251,19 @@ def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None
     console.print(f"{result['links']}: {result['pairs']} pairs of {loaded.table.n_rows} rows", markup=False)
     for note in loaded.notes:
         console.print(note, markup=False)
+    reliable = result["diagnostic"]["reliable"]
     for name, wrong in result["wrong"].items():
-        console.print(f"Given as {name} but wrong: about {percent(wrong['rate'], wrong['interval'])}.")
+        low, high = wrong["interval"]
+        share = f"about {percent(wrong['rate'], wrong['interval'])}" if reliable else f"{low:.1%} to {high:.1%}"
+        console.print(f"Given as {name} but wrong: {share}.")
+    if not result["guarantee"] and not reliable:
+        console.print(result["diagnostic"]["reason"])
     print_checks(console, result, "pairs")
     words = {1: "same", -1: "different"}
     suspects = [
-        [one["id"], one["other_id"], words[one["given"]], f"{one['quality']:.1%}"] for one in result["suspects"]
+        [one["id"], one["other_id"], words[one["given"]], wrong_chance(one["quality"])] for one in result["suspects"]
     ]
-    header = [loaded.id_name, "and", "given", "chance it is right"]
+    header = [loaded.id_name, "and", "given", CHANCE]
     print_suspects(console, ("pair", "pairs"), result["worth_checking"], header, suspects)
     print_features(console, loaded)
     print_written(console, result["written"])

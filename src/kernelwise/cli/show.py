@@ -12,6 +12,7 @@ from ..tables.kinds import is_number
 from .inputs import Data
 
 __all__ = [
+    "CHANCE",
     "SHOWN",
     "csv_text",
     "percent",
@@ -22,10 +23,22 @@ __all__ = [
     "print_suspects",
     "print_written",
     "table",
+    "wrong_chance",
 ]
 
 #: So many rows of a list are shown; files hold all rows.
 SHOWN = 10
+#: The heading of a column of chances. Files hold the chance that a label is right, as ``quality``.
+CHANCE = "chance it is wrong"
+
+
+def wrong_chance(quality: float) -> str:
+    """The chance that a label is wrong, which people are shown.
+
+    >>> wrong_chance(0.077)
+    '92.3%'
+    """
+    return f"{1 - quality:.1%}"
 
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> RichTable:

@@ -13,12 +13,29 @@ class Accuracy(NamedTuple):
     """The share of rows whose label is predicted by models that did not see the label.
 
     ``given`` counts agreement with the given labels, and ``interval`` is its 95 % interval (Wilson's). Given labels are
-    partly wrong, so ``true`` is what the noise model expects for the true labels.
+    partly wrong, so ``true`` is what the noise model expects for the true labels. ``true_interval`` needs less: it
+    follows from ``interval`` and the range of the share of wrong labels, if wrong labels do not follow the features.
     """
 
     given: float
     interval: tuple[float, float]
     true: float
+    true_interval: tuple[float, float]
+
+
+def true_accuracy(given: float, wrong: float, n_classes: int) -> float:
+    r"""The accuracy a on true labels from the accuracy on given labels, of which a share r is wrong.
+
+    A wrong label is any of the K - 1 other classes, whatever was predicted. So a prediction agrees with the given label
+    with the chance :math:`a (1 - r) + (1 - a) r / (K - 1)`, which is solved for a.
+
+    >>> true_accuracy(0.74, 0.2, 2), true_accuracy(0.6, 0.5, 2)
+    (0.9, 1.0)
+    """
+    chance = wrong / (n_classes - 1)
+    if 1 - wrong <= chance:
+        return 1.0  # labels that are wrong so often exclude nothing
+    return float(np.clip((given - chance) / (1 - wrong - chance), 0.0, 1.0).round(12))
 
 
 def out_of_sample_accuracy(model: Any, y: NDArray[Any]) -> Accuracy:
@@ -34,10 +51,18 @@ def out_of_sample_accuracy(model: Any, y: NDArray[Any]) -> Accuracy:
     >>> found = out_of_sample_accuracy(NoisyLabelClassifier(random_state=0).fit(X, given), given)
     >>> bool(found.interval[0] < 0.8 < found.interval[1] < found.true)
     True
+    >>> bool(found.true_interval[0] < 0.99 < found.true_interval[1])
+    True
     """
     rows = np.flatnonzero([label is not None for label in y.tolist()])
     predicted = model.out_of_sample_probabilities_[rows].argmax(axis=1)
     agree = model.classes_[predicted] == y[rows]
     interval = binomtest(int(agree.sum()), len(rows)).proportion_ci(method="wilson")
     true = float(model.label_probabilities_[rows, predicted].mean())
-    return Accuracy(float(agree.mean()), (float(interval.low), float(interval.high)), true)
+    ends = [
+        true_accuracy(given, wrong, len(model.classes_))
+        for given, wrong in zip((interval.low, interval.high), model.noise_interval_, strict=True)
+    ]
+    return Accuracy(
+        float(agree.mean()), (float(interval.low), float(interval.high)), true, (min(*ends, true), max(*ends, true))
+    )

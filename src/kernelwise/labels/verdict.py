@@ -17,8 +17,8 @@ WEAK_SCORES = 0.55
 WIDE_RANGE = 0.15
 #: What every figure of an audit of labels speaks of.
 CLAIM = (
-    "These figures speak of errors that do not follow the features: an error that follows a rule in the features looks "
-    "like the truth, and nobody can see it in the labels alone."
+    "Errors that follow a rule in the features are not counted: such an error looks like the truth, and nobody can see "
+    "it in the labels alone."
 )
 #: What a person can do about a wide range.
 REMEDY = "Checking a few dozen rows, drawn at random, would settle it."
@@ -59,20 +59,20 @@ def diagnose(
     present = np.unique(given)
     separability = float(np.mean([_ranking(scores[:, k], given == k) for k in present]))
     width = interval[1] - interval[0]
-    shown = f"between {interval[0]:.1%} and {interval[1]:.1%}"
+    shown = f"between {interval[0]:.1%} and {interval[1]:.1%} of the labels are wrong"
     if guarantee is not None:
         reason = str(guarantee)
     elif separability < WEAK_SCORES:
         reason = f"The features hardly tell the given labels apart, so nothing is known about wrong labels. {REMEDY}"
     elif width > WIDE_RANGE:
         reason = (
-            "Classes that overlap and labels that are wrong look alike here: the share of wrong labels, without errors "
-            f"that follow the features, may be anywhere {shown}. {REMEDY}"
+            f"Classes that overlap and labels that are wrong look alike here: {shown}, without errors that follow a "
+            f"rule in the features. {REMEDY}"
         )
     else:
         reason = (
-            "Whether classes overlap or not makes little difference here: the share of wrong labels, without errors "
-            f"that follow the features, is {shown}."
+            f"Whether classes overlap or not makes little difference here: {shown}, without errors that follow a rule "
+            "in the features."
         )
     if n_checked and guarantee is None:
         reason += f" The {n_checked} checked rows were not drawn at random, so they guarantee nothing about the others."

@@ -12,6 +12,7 @@ So a value that nobody has seen says nothing. Every column, and every word, is c
 a reader should look at first, not what the model computed.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -38,7 +39,8 @@ LEAST_ROWS = 2
 MAX_MARKED, MAX_TYPICAL = 60, 6
 #: What texts tell is measured on so many rows at most.
 MAX_COUNTED = 2000
-WORD = r"\w+"
+#: A word; what is left of a character that is written as a number or a name (``&#40;``, ``&amp;``) is no word.
+WORD = r"\b(?!(?<=&)\w+;)(?!(?<=&#)\w+;)\w+"
 
 
 def log_shares(counts: Array, sizes: Array) -> Array:
@@ -182,14 +184,32 @@ class WordEvidence:
         return found
 
 
-def evidence_of(table: ShownRows, trusted: Trusted, max_columns: int) -> list[ValueEvidence | WordEvidence]:
-    """The evidence of every shown column of a table; of a sparse table the evidence of its words."""
+def evidence_of(table: ShownRows, trusted: Trusted) -> list[ValueEvidence | WordEvidence]:
+    """The evidence of every column of a table; of a sparse table the evidence of its words."""
     if table.sparse is not None:
         return [WordEvidence.of_matrix(table.sparse, table.names, trusted)]
     return [
         WordEvidence.of_texts(column, trusted) if kind == "text" else ValueEvidence(column, trusted)
-        for kind, column in zip(table.kinds[:max_columns], table.columns, strict=False)
+        for kind, column in zip(table.kinds, table.columns, strict=True)
     ]
+
+
+def mattering_columns(
+    table: ShownRows, trusted: Trusted, weights: Mapping[str, float] | None, max_columns: int
+) -> ShownRows:
+    """The table with the columns that matter most, in the order of the table; all columns if there are not more.
+
+    The weights say how much a column matters; without weights, what a column tells of trusted labels on its own says
+    it.
+    """
+    if table.sparse is not None or len(table.columns) <= max_columns:
+        return table
+    if weights is None:
+        shares = [one.information() for one in evidence_of(table, trusted)]
+    else:
+        shares = [float(weights.get(name, 0.0)) for name in table.names]
+    largest = np.argsort(-np.array(shares), kind="stable")[:max_columns]
+    return table.only(sorted(largest.tolist()))
 
 
 def _values(column: NDArray[Any]) -> tuple[list[str], Index]:

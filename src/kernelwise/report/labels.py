@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import is_missing
 from ..supervision import CheckPlan, LabelAudit
-from .evidence import Trusted, ValueEvidence, WordEvidence, evidence_of
+from .evidence import Trusted, ValueEvidence, WordEvidence, evidence_of, mattering_columns
 from .neighbours import trusted_neighbours, trusted_rows
 from .plain_data import ShownRows, cells, fingerprint, number, numbers, read_ids, shown_rows, texts
 from .review import MAX_BARS, MAX_WORDS, detailed, placed, review
@@ -62,8 +62,9 @@ def label_report(
     images : sequence of str, default=None
         The picture of each row, as a link that a browser opens from the page, or None; see :func:`image_links`.
     neighbours : int or array of shape (n_samples, k), default=3
-        How many trusted rows to show beside each of the most suspect rows; or the positions of these rows (-1 for
-        none), for instance from :func:`trusted_neighbours`.
+        How many trusted rows of the suggested label to show beside each of the most suspect rows; beside a planned row
+        stand half as many, rounded up, of each of the two labels. Or the positions of these rows (-1 for none), for
+        instance from :func:`trusted_neighbours`.
     plan : CheckPlan, default=None
         From :func:`plan_checks`: the page leads through these rows first, and shows the guaranteed share of wrong
         labels as verdicts come in.
@@ -93,7 +94,7 @@ def label_report(
     n_rows = len(audit.labels)
     if not n_rows:
         raise ValueError("the audit holds no labels, so there is nothing to review")
-    names, table = read_ids(ids, n_rows), shown_rows(X, feature_names, n_rows)
+    names, every_column = read_ids(ids, n_rows), shown_rows(X, feature_names, n_rows)
     classes = audit.classes.tolist()
     given, suggested = (_codes(labels, classes) for labels in (audit.labels, audit.alternative))
     values = texts(classes)
@@ -112,13 +113,15 @@ def label_report(
         given=given,
         suggested=suggested,
         rates=rates,
+        wrong_range=audit.noise_interval,
         kernel_weights=kernel_weights,
         history=history,
         verdict=audit.diagnostic,
         plan=plan,
     )
     trusted = _trusted(audit)
-    evidence = evidence_of(table, trusted, settings.max_columns)
+    table = mattering_columns(every_column, trusted, column_weights, settings.max_columns)
+    evidence = evidence_of(table, trusted)
     columns = _describe_columns(table, trusted, evidence)
     page["figures"]["columns"] = _mattering(columns, evidence, column_weights)
     pictures = _pictures(images, n_rows)
@@ -127,7 +130,7 @@ def label_report(
     top = listed[shown]
     page["suspects"] |= {
         "id": [names[row] for row in listed],
-        "features": [cells(column[listed]) for column in table.columns[: settings.max_columns]],
+        "features": [cells(column[listed]) for column in table.columns],
         "image": [pictures[row] for row in listed] if any(pictures) else [],
     }
     return page | {
@@ -135,14 +138,16 @@ def label_report(
         "values": values,
         "names": values,
         "columns": columns,
-        "n_columns": len(table.names),
+        "n_columns": len(every_column.names),
         "details": placed(
             shown,
             [
                 {"chances": _chances(audit.probabilities[row])}
                 | _said(evidence, row, given[row], suggested[row])
-                | _compare(table, row, [_neighbour(at, names, audit, pictures) for at in others if at >= 0], columns)
-                for row, others in zip(top, _near(audit, table, encoded, top, neighbours), strict=True)
+                | _compare(
+                    table, row, [_neighbour(at, names, audit, given, pictures) for at in others if at >= 0], columns
+                )
+                for row, others in zip(top, _near(audit, every_column, encoded, top, neighbours, plan), strict=True)
             ],
         ),
     }
@@ -163,9 +168,18 @@ def _chances(probabilities: NDArray[np.float64]) -> list[list[float | None]]:
 
 
 def _near(
-    audit: LabelAudit, table: ShownRows, encoded: Any, rows: NDArray[np.intp], wanted: int | ArrayLike
+    audit: LabelAudit,
+    table: ShownRows,
+    encoded: Any,
+    rows: NDArray[np.intp],
+    wanted: int | ArrayLike,
+    plan: CheckPlan | None,
 ) -> NDArray[np.intp]:
-    """The positions of the neighbours of some rows: those that the user gives, or the nearest trusted rows."""
+    """The positions of the neighbours of some rows: those that the user gives, or the nearest trusted rows.
+
+    A suspect is compared with rows of the suggested label. A planned row may be any row, and its verdict must not be
+    biased: it is compared with rows of both labels.
+    """
     if not isinstance(wanted, int):
         positions = np.asarray(wanted, dtype=np.intp)
         if positions.ndim != 2 or len(positions) != len(audit.labels):
@@ -178,7 +192,17 @@ def _near(
     matrix = None if wanted == 0 or not len(rows) else table.matrix() if encoded is None else encoded
     if matrix is None:
         return np.empty((len(rows), 0), dtype=np.intp)
-    return trusted_neighbours(audit, matrix, rows, n_neighbors=wanted)
+    found = trusted_neighbours(audit, matrix, rows, n_neighbors=wanted)
+    planned = np.flatnonzero(np.isin(rows, [] if plan is None else plan.rows))
+    if not len(planned):
+        return found
+    each = (wanted + 1) // 2
+    of_given = trusted_neighbours(audit, matrix, rows[planned], n_neighbors=each, labels=audit.labels[rows[planned]])
+    near = np.full((len(rows), max(wanted, 2 * each)), -1, dtype=np.intp)
+    near[:, :wanted] = found
+    near[planned] = -1
+    near[planned, :each], near[planned, each : 2 * each] = of_given, found[planned, :each]
+    return near
 
 
 def _trusted(audit: LabelAudit) -> Trusted:
@@ -257,8 +281,10 @@ def _pictures(images: Sequence[str | None] | None, n_rows: int) -> list[str | No
     return list(images)
 
 
-def _neighbour(row: int, names: list[str], audit: LabelAudit, pictures: list[str | None]) -> dict[str, Any]:
-    shown = {"row": int(row), "id": names[row], "quality": number(audit.quality[row])}
+def _neighbour(
+    row: int, names: list[str], audit: LabelAudit, given: NDArray[np.intp], pictures: list[str | None]
+) -> dict[str, Any]:
+    shown = {"row": int(row), "id": names[row], "label": int(given[row]), "quality": number(audit.quality[row])}
     return shown if pictures[row] is None else shown | {"image": pictures[row]}
 
 

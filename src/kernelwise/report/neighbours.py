@@ -15,8 +15,10 @@ from ..supervision import LabelAudit
 MAX_CANDIDATES = 20_000
 
 
-def trusted_neighbours(audit: LabelAudit, X: Any, rows: ArrayLike, *, n_neighbors: int = 3) -> NDArray[np.intp]:
-    """The nearest trusted rows that carry the suggested label of a suspect.
+def trusted_neighbours(
+    audit: LabelAudit, X: Any, rows: ArrayLike, *, n_neighbors: int = 3, labels: ArrayLike | None = None
+) -> NDArray[np.intp]:
+    """The nearest trusted rows that carry the suggested label of a suspect, or another label.
 
     A row is trusted if its quality is at least the median quality of the rows with the same given label. Distances are
     Euclidean: between rows of unit length if ``X`` is sparse, and otherwise between rows of standardised columns, in
@@ -30,6 +32,9 @@ def trusted_neighbours(audit: LabelAudit, X: Any, rows: ArrayLike, *, n_neighbor
     rows : array-like of int
         The suspects.
     n_neighbors : int, default=3
+    labels : array-like of shape (len(rows),), default=None
+        The label that the neighbours of each suspect carry; by default the label that the suspect should have if its
+        own label is wrong.
 
     Returns
     -------
@@ -54,9 +59,9 @@ def trusted_neighbours(audit: LabelAudit, X: Any, rows: ArrayLike, *, n_neighbor
         raise ValueError(f"X has {points.shape[0]} rows, but the audit is of {len(audit.labels)}")
     rows = np.asarray(rows, dtype=np.intp)
     found = np.full((len(rows), n_neighbors), -1, dtype=np.intp)
-    suggested = audit.alternative[rows]
-    for label in np.unique(suggested):
-        places = np.flatnonzero(suggested == label)
+    wanted = audit.alternative[rows] if labels is None else np.asarray(labels)
+    for label in np.unique(wanted):
+        places = np.flatnonzero(wanted == label)
         trusted = trusted_rows(audit, label)
         if not len(trusted):
             continue

@@ -85,34 +85,41 @@ def write_report(report: dict[str, Any], path: str | os.PathLike[str], *, force:
 def headlines(report: dict[str, Any]) -> tuple[str, str, str]:
     """The finding of a report, what to do about it, and what the finding rests on, in a sentence or two each.
 
+    Where explanations disagree, the finding is a range, and nothing is said of the number of errors among the suspects.
+
     >>> rates = [{"name": "labels", "n": 200, "rate": 0.2, "interval": [0.15, 0.25]}]
-    >>> summary = {"n": 200, "rates": rates, "to_check": 30, "expected_wrong": 24.2}
+    >>> summary = {"n": 200, "rates": rates, "to_check": 30, "expected_wrong": 24.2, "between": [30, 50]}
     >>> headlines({"kind": "labels", "summary": summary})[0]
     'About 40 of 200 labels look wrong'
     """
     kind, summary = report["kind"], report["summary"]
     verdict = summary.get("verdict", {})
+    reliable = verdict.get("reliable", True) or summary["between"] is None
     wrong = round(sum(rate["n"] * rate["rate"] for rate in summary["rates"]))
-    found = f"About {wrong:,} of {summary['n']:,} {kind} look wrong" if wrong else f"The {kind} look right"
-    noise = " ".join(_sentence(rate, kind) for rate in summary["rates"])
-    if not verdict.get("reliable", True):
-        low, high = (round(summary["n"] * end) for end in summary["rates"][0]["interval"])
+    if not reliable:
+        low, high = summary["between"]
         found = f"Between {low:,} and {high:,} of {summary['n']:,} {kind} look wrong"
-        noise = verdict["reason"]
+    else:
+        found = f"About {wrong:,} of {summary['n']:,} {kind} look wrong" if wrong else f"The {kind} look right"
+    basis = [_sentence(rate, kind, reliable) for rate in summary["rates"]]
+    if not reliable:
+        basis = [*(basis if kind == "pairs" else []), verdict["reason"]]  # the reason holds the range of labels
     likely = round(summary["expected_wrong"])
     advice = "No label is more likely wrong than right." if kind == "labels" else "None is worth a check."
     if summary["to_check"] == 1:
         advice = f"One of the {kind} is worth checking."
     elif summary["to_check"]:
-        advice = f"{summary['to_check']:,} are worth checking: about {likely:,} of these should be wrong."
-    return found, advice, " ".join([noise, *([verdict["claim"]] if "claim" in verdict else [])])
+        advice = f"{summary['to_check']:,} are worth checking"
+        advice += f": about {likely:,} of these should be wrong." if reliable else "."
+    return found, advice, " ".join([*basis, *([verdict["claim"]] if "claim" in verdict else [])])
 
 
-def _sentence(rate: dict[str, Any], kind: str) -> str:
+def _sentence(rate: dict[str, Any], kind: str, reliable: bool) -> str:
     what = kind if kind == rate["name"] else f"{kind} given as {rate['name']}"
     low, high = rate["interval"]
-    interval = "" if low is None or high is None else f" (between {_percent(low)} and {_percent(high)})"
-    return f"Share of {what} that look wrong: {_percent(rate['rate'])}{interval}."
+    between = "" if low is None or high is None else f"between {_percent(low)} and {_percent(high)}"
+    share = between if between and not reliable else f"{_percent(rate['rate'])}{between and f' ({between})'}"
+    return f"Share of {what} that look wrong: {share}."
 
 
 def _percent(share: float) -> str:

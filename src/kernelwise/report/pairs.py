@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from ..supervision import CheckPlan, PairAudit
+from ..supervision import CheckPlan, PairAudit, guaranteed_share
+from ..supervision.audit import Interval
+from ..supervision.verdicts import strata_of
 from .plain_data import ShownRows, fingerprint, number, numbers, read_ids, shown_rows
 from .review import MAX_WORDS, detailed, placed, review
 from .settings import PageSettings
@@ -78,9 +80,10 @@ def pair_report(
         given=given,
         suggested=1 - given,  # what the label should be if it is wrong
         rates=rates,
+        wrong_range=wrong_range(audit),
         kernel_weights=kernel_weights,
         history=history,
-        verdict={},
+        verdict=audit.diagnostic,
         plan=plan,
     )
     listed = np.array(page["suspects"]["row"], dtype=np.intp)
@@ -132,6 +135,26 @@ def wrong_shares(audit: PairAudit) -> dict[str, WrongShare]:
             interval = None if right is None else (1.0 - right[1], 1.0 - right[0])
             shares[name] = WrongShare(count, 1.0 - getattr(audit.noise, field), interval)
     return shares
+
+
+def wrong_range(audit: PairAudit) -> Interval | None:
+    """The range of the share of wrong pairs: guaranteed by checks, or else over pairs of both kinds; None if unknown.
+
+    >>> from kernelwise import PairNoise, Pairs
+    >>> pairs = Pairs([0, 0], [1, 2], [1, 1], n_samples=3)
+    >>> noise = PairNoise(0.5, 0.75, 0.8)
+    >>> wrong_range(PairAudit(pairs, np.ones(2), pairs.labels, noise, {"precision_positive": (0.5, 1.0)}))
+    (0.0, 0.5)
+    """
+    if audit.checked is not None and strata_of(audit.checked):
+        guarantee = guaranteed_share(audit, audit.checked)
+        return guarantee.low, guarantee.high
+    counts, _, intervals = zip(*wrong_shares(audit).values(), strict=True)
+    known = [interval for interval in intervals if interval is not None]
+    if len(known) < len(intervals):
+        return None
+    low, high = np.average(known, axis=0, weights=counts)
+    return float(low), float(high)
 
 
 def _neighbours(links: csr_array, node: int) -> NDArray[Any]:

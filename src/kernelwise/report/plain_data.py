@@ -112,6 +112,13 @@ class ShownRows:
         """The cells of one row in the first columns."""
         return [cells(column[row : row + 1])[0] for column in self.columns[:max_columns]]
 
+    def only(self, places: list[int]) -> "ShownRows":
+        """The same rows with some of the columns."""
+        names, columns, kinds = (
+            [every[at] for at in places] for every in cast(Any, (self.names, self.columns, self.kinds))
+        )
+        return ShownRows(names, columns, kinds)
+
     def words(self, row: int) -> dict[str, float | None]:
         """The non-zero entries of a sparse row by name, the largest first."""
         assert self.sparse is not None

@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..supervision import CheckPlan, LabelAudit, PairAudit, Verdicts
+from ..supervision.audit import Interval, count_worth_checking, open_suspects
 from ..supervision.draws import known_before
+from ..supervision.guarantee import whole_numbers
 from ..supervision.verdicts import strata_of
 from .plain_data import number, numbers, text
 from .settings import PageSettings
@@ -31,6 +33,7 @@ def review(
     given: Index,
     suggested: Index,
     rates: list[dict[str, Any]],
+    wrong_range: Interval | None,
     kernel_weights: Mapping[str, float] | ArrayLike | None,
     history: Iterable[Sequence[float]] | None,
     verdict: Mapping[str, Any],
@@ -38,14 +41,18 @@ def review(
 ) -> dict[str, Any]:
     """The summary, the suspects and the figures of a page; labels are positions among the classes.
 
-    Planned rows, and rows that were checked before, are listed even if they are not among the most suspect ones.
+    Planned rows, and rows that were checked before, are listed even if they are not among the most suspect ones. Rows
+    that were checked before come last: nobody has to check them again. ``wrong_range`` is the range of the share of
+    wrong labels or pairs.
     """
     known = ~np.isnan(audit.quality)  # a row without a label has no quality, and there is nothing to review
+    unchecked, checked = open_suspects(audit), audit.checked
     ranked = audit.order[: int(known.sum())]
-    checked = audit.checked
+    ranked = np.concatenate([unchecked, ranked[~np.isin(ranked, unchecked)]])
     wanted = np.isin(ranked, [*([] if plan is None else plan.rows), *([] if checked is None else checked.rows)])
     listed = ranked[wanted | (np.arange(len(ranked)) < settings.max_rows)]
-    to_check = audit.worth_checking(settings.chance, precision=settings.precision)
+    open_quality = audit.quality[unchecked]
+    to_check = count_worth_checking(open_quality, settings.chance, precision=settings.precision)
     believed = np.where(audit.quality > 0.5, given, suggested)
     return {
         "schema": SCHEMA,
@@ -58,7 +65,8 @@ def review(
             "n_listed": len(listed),
             "rates": rates,
             "to_check": to_check,
-            "expected_wrong": number((1 - np.sort(audit.quality)[:to_check]).sum()),
+            "expected_wrong": number((1 - open_quality[:to_check]).sum()),
+            "between": None if wrong_range is None else list(whole_numbers(wrong_range, int(known.sum()))),
             "verdict": {name: verdict[name] for name in ("reliable", "reason", "claim") if name in verdict},
         },
         "suspects": {
@@ -69,7 +77,7 @@ def review(
         },
         "plan": planned(plan, checked, given, int(known.sum())),
         "figures": {
-            "chances": chance_histogram(audit.quality[known], to_check),
+            "chances": chance_histogram(open_quality, to_check),
             "confusions": confusions(given[known], believed[known]),
             "weights": weight_bars(kernel_weights),
             "gap": gap_curve(history),

@@ -25,7 +25,7 @@ class PageSettings:
     max_details : int, default=1_000
         How many of the listed rows come with neighbours; each adds about a kilobyte to the file.
     max_columns : int, default=40
-        How many features are shown.
+        How many features are shown: those that matter most.
 
     Examples
     --------

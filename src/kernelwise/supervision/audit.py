@@ -45,16 +45,7 @@ class _Suspects:
             Above 0 and at most 1. Instead of a chance for every one, a fraction of all checks: the largest k with
             :math:`\frac1k \sum_{i \le k} (1 - q_i) \ge` ``precision``, over the k most suspect.
         """
-        wrong = 1.0 - np.sort(self.quality[~np.isnan(self.quality)])
-        if precision is None:
-            if not is_number(chance) or not 0 <= chance < 1:
-                raise ValueError(f"chance must be a number of at least 0 and below 1, got {chance!r}")
-            return int(np.count_nonzero(wrong > chance))
-        if not is_number(precision) or not 0 < precision <= 1:
-            raise ValueError(f"precision must be a number above 0 and at most 1, got {precision!r}")
-        # The values fall, so their running mean falls too, and counting is enough.
-        means = wrong.cumsum() / np.arange(1, len(wrong) + 1)
-        return int(np.count_nonzero(means >= precision - ROUNDING))
+        return count_worth_checking(self.quality, chance, precision=precision)
 
     def _keep(self, **values: Any) -> None:
         for name, value in values.items():
@@ -68,6 +59,26 @@ class _Suspects:
             return NotImplemented
         names = [field.name for field in fields(self)]  # type: ignore[arg-type]  # every subclass is a dataclass
         return all(_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+
+def count_worth_checking(quality: Array, chance: float = 0.5, *, precision: float | None = None) -> int:
+    """How many of some labels or pairs to check: see :meth:`LabelAudit.worth_checking`."""
+    wrong = 1.0 - np.sort(quality[~np.isnan(quality)])
+    if precision is None:
+        if not is_number(chance) or not 0 <= chance < 1:
+            raise ValueError(f"chance must be a number of at least 0 and below 1, got {chance!r}")
+        return int(np.count_nonzero(wrong > chance))
+    if not is_number(precision) or not 0 < precision <= 1:
+        raise ValueError(f"precision must be a number above 0 and at most 1, got {precision!r}")
+    # The values fall, so their running mean falls too, and counting is enough.
+    means = wrong.cumsum() / np.arange(1, len(wrong) + 1)
+    return int(np.count_nonzero(means >= precision - ROUNDING))
+
+
+def open_suspects(audit: "LabelAudit | PairAudit") -> NDArray[np.intp]:
+    """What nobody has checked yet, the most suspect first; rows without a label are left out."""
+    checked = [] if audit.checked is None else list(audit.checked.found())
+    return audit.order[~np.isin(audit.order, checked) & ~np.isnan(audit.quality[audit.order])]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -75,7 +75,7 @@ class Guarantee:
     @property
     def counts(self) -> tuple[int, int]:
         """The bounds as numbers of errors."""
-        return int(np.ceil(self.low * self.n_rows - 1e-6)), int(np.floor(self.high * self.n_rows + 1e-6))
+        return whole_numbers((self.low, self.high), self.n_rows)
 
     @property
     def remaining(self) -> tuple[float, float]:
@@ -98,6 +98,17 @@ class Guarantee:
             shares = f"between {100 * self.low:.1f} % and {100 * self.high:.1f} %"
             said = f"{shares} of {self.n_rows:,} {self.what} ({low:,} to {high:,})."
         return f"{level} {said} {checked}{unclear}"
+
+
+def whole_numbers(shares: tuple[float, float], n_rows: int) -> tuple[int, int]:
+    """A range of shares as numbers of rows: the whole numbers inside, or the nearest one if there is none.
+
+    >>> whole_numbers((0.1811, 0.3309), 1000), whole_numbers((0.011, 0.012), 100)
+    ((182, 330), (1, 1))
+    """
+    low, high = int(np.ceil(shares[0] * n_rows - 1e-6)), int(np.floor(shares[1] * n_rows + 1e-6))
+    nearest = round((shares[0] + shares[1]) / 2 * n_rows)
+    return (low, high) if low <= high else (nearest, nearest)
 
 
 def guaranteed_share(

@@ -13,7 +13,7 @@ from ..classes.evidence import PairEvidence
 from ..classes.features import ClassFeatures, NoFeatures
 from ..classes.search import N_LONG, ClassSearch
 from ..classes.summary import noise_intervals, noise_of, quality_of, words_about
-from .judgement import Judgement
+from .judgement import REMEDY, Judgement
 
 Array = NDArray[np.float64]
 
@@ -55,7 +55,8 @@ def judge_by_classes(
     diagnostic = {
         "kind": "classes",
         "reliable": words["reliable"],
-        "reason": f"The pairs speak of about {found.fit.n_used} classes. {words['pairs']} {words['features']}",
+        "reason": f"The pairs speak of about {found.fit.n_used} classes. {words['pairs']} {words['features']}"
+        + ("" if words["reliable"] else f" {REMEDY}"),
         "n_classes": sorted({fit.n_used for fit in [found.fit, *likely]}),
     }
     ends = np.array([intervals[name] for name in ("precision_positive", "precision_negative")]).T

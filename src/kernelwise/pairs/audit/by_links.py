@@ -27,7 +27,7 @@ from ...supervision.graph import pair_keys
 from ..classes.features import ClassFeatures
 from ..classes.summary import WIDE_INTERVAL
 from .hidden_classes import ClassFit, PairGraph, best_count, fit_classes, fits_of_fewer, likely_fits, scaled_features
-from .judgement import Judgement, precisions
+from .judgement import REMEDY, Judgement, precisions
 from .views import CORE_DIM, ClassView, class_view, core_embedding, nearest_clusters, pair_factors, smoothed_embedding
 
 Array = NDArray[np.float64]
@@ -84,10 +84,13 @@ def judge_links(
         reason = (
             f"The links form communities of which the features tell {told:.0%}, and {wrong:.0%} of the links cross the "
             "communities. These communities may be something else than classes, so that nothing is known of the share "
-            "of wrong links. Checking a few dozen links, drawn at random, would settle it."
+            "of wrong links."
         )
     width = max(float(top - bottom) for bottom, top in zip(low, high, strict=True))
-    diagnostic = {"kind": "links", "reliable": bool(width <= WIDE_INTERVAL), "reason": reason}
+    reliable = bool(width <= WIDE_INTERVAL)
+    if not reliable:
+        reason += f" {REMEDY}"
+    diagnostic = {"kind": "links", "reliable": reliable, "reason": reason}
     return by_clusters._replace(low=tuple(low), high=tuple(high), diagnostic=diagnostic | {"told_by_features": told})
 
 

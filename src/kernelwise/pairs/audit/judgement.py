@@ -11,6 +11,10 @@ from ...supervision import Pairs
 Array = NDArray[np.float64]
 
 
+#: What a person can do about a wide range.
+REMEDY = "Checking a few dozen pairs, drawn at random, would settle it."
+
+
 class Judgement(NamedTuple):
     """The chance that each pair truly shares a class, intervals of (d_+, d_-), and what the judgement rests on.
 

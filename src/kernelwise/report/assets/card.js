@@ -19,12 +19,18 @@ function cardHead(index) {
     el(
       "h2",
       {},
-      el("span", { class: "rank" }, `No. ${(index + 1).toLocaleString("en")}`),
+      el("span", { class: "rank" }, rankOf(index)),
       el("span", { class: "quiet" }, ` ${isPairs ? "pair" : report.id_name} `),
       data(titleOf(index), { class: "clip" }),
     ),
     made && el("p", { class: `badge ${made.decision}` }, decisionText(index)),
   );
+}
+
+/** The place of a row in the plan, or else among the suspects. */
+function rankOf(index) {
+  const place = planned.get(suspects.row[index]);
+  return place === undefined ? `No. ${(index + 1).toLocaleString("en")}` : `${place + 1} of ${planned.size.toLocaleString("en")}`;
 }
 
 function decisionText(index) {
@@ -48,7 +54,7 @@ function claim(index) {
     { class: "claim" },
     el("div", {}, el("p", { class: "quiet" }, "Given"), data(nameOf(given), { class: "label given clip" })),
     el("span", { class: "arrow", "aria-hidden": "true" }, given === suggested ? "=" : "→"),
-    el("div", {}, el("p", { class: "quiet" }, "The data suggest"), data(nameOf(suggested), { class: "label suggested clip" })),
+    el("div", {}, el("p", { class: "quiet" }, chance > 0.5 ? "The data suggest" : "If it is wrong"), data(nameOf(suggested), { class: "label suggested clip" })),
     el(
       "div",
       { class: "verdict" },

@@ -26,7 +26,7 @@ function pictures(index, near) {
     "div",
     { class: "pictures" },
     figure(own, "own-picture", "This row"),
-    others.length > 0 && el("div", { class: "near-pictures" }, others.map((other) => figure(other.image, "near-picture", nearTitle(index, other)))),
+    others.length > 0 && el("div", { class: "near-pictures" }, others.map((other) => figure(other.image, "near-picture", nearTitle(other)))),
   );
 }
 
@@ -36,7 +36,7 @@ function picture(source, alt) {
   return image;
 }
 
-const nearTitle = (index, other) => ["Trusted ", data(shorten(nameOf(suspects.suggested[index]), 24)), ": ", data(shorten(other.id, 24))];
+const nearTitle = (other) => ["Trusted ", data(shorten(nameOf(other.label), 24)), ": ", data(shorten(other.id, 24))];
 
 /** The columns as a table, the most telling first. */
 function featureEvidence(index, detail, near) {
@@ -56,11 +56,11 @@ function featureEvidence(index, detail, near) {
     el("p", { class: "legend quiet" }, legend(index, parts)),
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Features of this row and its neighbours" }, table),
     others > 0 && el("button", { type: "button", class: "plain", "data-part": "all-features", on: { click: () => { shownFeatures.all = true; showCard(index); } } }, `Show ${plural(others, "more feature")}`),
-    hidden > 0 && el("p", { class: "quiet" }, `${plural(hidden, "more feature")} not on this page.`),
+    hidden > 0 && el("p", { class: "quiet" }, `${plural(hidden, "feature")} that ${hidden === 1 ? "matters" : "matter"} less ${hidden === 1 ? "is" : "are"} not on this page.`),
   ];
 }
 
-function featureHead({ telling, near, typical }) {
+function featureHead({ telling, near, given, typical }) {
   return el(
     "thead",
     {},
@@ -71,7 +71,7 @@ function featureHead({ telling, near, typical }) {
       el("th", { scope: "col" }, "This row"),
       telling && el("th", { scope: "col" }, "Speaks for"),
       typical && el("th", { scope: "col", class: "strip-head" }, "Where it lies"),
-      near.map((other) => el("th", { scope: "col" }, data(other.id, { class: "clip" }))),
+      near.map((other) => el("th", { scope: "col" }, data(other.id, { class: "clip" }), el("br"), data(shorten(nameOf(other.label), 16), { class: other.label === given ? "given" : "suggested" }))),
     ),
   );
 }
@@ -122,7 +122,7 @@ function legend(index, { telling, near, given, suggested, typical }) {
   const row = svg("svg", { viewBox: "0 0 14 18", class: "key", "aria-hidden": "true" }, svg("circle", { cx: 7, cy: 9, r: 4, class: "mark-row" }));
   return [
     telling && ["The most telling come first: ×3 says that such a value is three times as frequent among trusted rows of this label as of the other. "],
-    near.length > 0 && ["On the right: near rows labelled ", label(suggested), " that can be trusted; ≠ marks differences. "],
+    near.length > 0 && ["On the right: near rows that can be trusted. ≠ marks another word, or a number that lies farther away than a sixth of the range of the column. "],
     typical &&
       el(
         "span",

@@ -21,8 +21,9 @@ function strip(value, column, given, suggested) {
 
 /** A histogram of the chance to be wrong; bars above the threshold stand out. */
 function histogram({ counts, threshold }) {
-  const width = 420, height = 190, left = 44, bottom = 34, top = 12;
   const most = Math.max(...counts, 1);
+  const width = 420, height = 190, bottom = 34, top = 12;
+  const left = 14 + 8 * Math.max(3, most.toLocaleString("en").length); // room for the largest number
   const step = (width - left - 14) / counts.length;
   const y = (count) => height - bottom - (count / most) * (height - bottom - top);
   const bars = counts.map((count, j) =>

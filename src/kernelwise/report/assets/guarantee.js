@@ -131,13 +131,15 @@ function showGuarantee() {
   node.dataset.high = bound?.high ?? "";
   const [what, count] = [isPairs ? "pairs" : "labels", report.plan.n.toLocaleString("en")];
   if (bound) {
-    const left = Math.max(0, Math.floor(bound.high * report.plan.n + 1e-6) - bound.wrong).toLocaleString("en");
+    const left = Math.max(bound.high * report.plan.n - bound.wrong, 0) / report.plan.n;
+    const found = plural(bound.wrong, isPairs ? "pair" : "label");
     node.textContent =
       `With 95\u00a0% confidence, between ${exact(bound.low)} and ${exact(bound.high)} of ${count} ${what} are wrong, ` +
-      `whatever the model believes. If you stop now and fix what you found, at most ${left} wrong ones are left.`;
+      "whatever the model believes." +
+      (bound.wrong ? ` If you correct the ${found} found so far, at most ${exact(left)} of the ${what} are still wrong.` : "");
   } else {
-    const rows = plural(report.plan.rows.length, "planned row");
-    node.textContent = `${rows} will tell how many of ${count} ${what} are wrong; then fix the worst.`;
+    const rows = plural(report.plan.rows.length, isPairs ? "pair" : "row");
+    node.textContent = `Check these ${rows}. They show how many of the ${count} ${what} are wrong. Correct the suspects afterwards.`;
   }
   performance.measure("kernelwise-guarantee", { start: started });
 }

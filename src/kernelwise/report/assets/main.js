@@ -54,15 +54,16 @@ function refresh() {
 }
 
 function showProgress() {
-  const { correct, wrong, unclear, skip, checked, planned: ofPlan } = tally();
+  const { correct, wrong, unclear, skip, checked, planned: ofPlan, before } = tally();
   const goal = planned.size || toCheck || total;
-  const reached = planned.size ? ofPlan : toCheck ? checked : decisions.size;
+  const reached = planned.size ? ofPlan : toCheck ? checked : decisions.size - before;
   $("progress").max = goal;
   $("progress").value = reached;
   const parts = [[wrong, "changed"], [correct, "kept"], [unclear, "cannot tell"], [skip, "skipped"]].filter(([count]) => count);
   const counts = parts.map(([count, name]) => `${count.toLocaleString("en")} ${name}`).join(", ");
   const done = `${reached.toLocaleString("en")} of ${goal.toLocaleString("en")} ${planned.size ? "planned rows " : ""}reviewed`;
-  $("progress-text").textContent = counts ? `${done}: ${counts}` : done;
+  const earlier = before ? `, ${before.toLocaleString("en")} checked before` : "";
+  $("progress-text").textContent = (counts ? `${done}: ${counts}` : done) + earlier;
   $("export").disabled = !decisions.size && !comments.size;
 }
 
@@ -132,7 +133,7 @@ function buildWelcome() {
     remember("kernelwise-welcomed", "yes");
   };
   $("welcome").append(
-    el("p", {}, "Keep or change one suspect after the other, then export."),
+    el("p", {}, `Keep or change one ${planned.size ? "row" : "suspect"} after the other, then export.`),
     el("p", { class: "hints" }, key("C", "keep"), key("W", "change"), key("T", "cannot tell"), key("U", "undo"), key("J K", "next, previous"), key("?", "all keys")),
     el("button", { type: "button", id: "welcome-close", on: { click: close } }, "Got it"),
   );
@@ -157,6 +158,7 @@ function recalled(name) {
 }
 
 $("list").classList.toggle("of-pairs", isPairs);
+fitLabels();
 $("reviewer").value = recalled("kernelwise-reviewer") ?? "";
 buildWelcome();
 buildFilters();

@@ -25,7 +25,7 @@ const sortKeys = new Map([
   ["rank", { name: "Most suspect first", value: (index) => index }],
   ["id", { name: report.id_name, value: textOrNumber(suspects.id) }],
   ["given", { name: "Given", value: (index) => suspects.given[index] }],
-  ["suggested", { name: "Suggested", value: (index) => suspects.suggested[index] }],
+  ["suggested", { name: "If wrong", value: (index) => suspects.suggested[index] }],
   ["decision", { name: "Decision", value: (index) => decisionOf(index)?.decision ?? "" }],
   ...suspects.features.map((values, j) => [`feature-${j}`, { name: report.columns[j].name, value: textOrNumber(values) }]),
 ]);

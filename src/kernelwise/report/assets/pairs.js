@@ -1,7 +1,7 @@
 // The evidence about a pair: the two records side by side, the words of both ends, and the links around them.
 
 const mostTokens = 400; // of a cell that is compared word by word in order; of a longer one only which words occur
-const recordPattern = /(\p{N}+(?:[.,]\p{N}+)+|[\p{L}\p{N}_]+)/u; // words, and numbers as a whole
+const recordPattern = /(&#?[\p{L}\p{N}]+;|\p{N}+(?:[.,]\p{N}+)+|[\p{L}\p{N}_]+)/u; // words, and numbers as a whole
 
 function pairEvidence(index) {
   const detail = report.details[index];
@@ -46,7 +46,7 @@ function endsTable(names, [left, right]) {
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Feature"), el("td", {}), head)), el("tbody", {}, rows));
   return [
     el("h3", {}, "The two side by side"),
-    el("p", { class: "legend quiet" }, `${unequal} of ${plural(compared.length, "feature")} differ. What only one of the two has is `, el("mark", { class: "own-part" }, "underlined"), "; ≠ differs, = is the same, ∅ is missing."),
+    el("p", { class: "legend quiet" }, `${unequal} of ${plural(compared.length, "feature")} ${unequal === 1 ? "differs" : "differ"}. What only one of the two has is `, el("mark", { class: "own-part" }, "underlined"), "; ≠ differs, = is the same, ∅ is missing."),
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Features of both ends" }, table),
   ];
 }

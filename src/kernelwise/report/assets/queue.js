@@ -8,7 +8,7 @@ const columns = [
   { key: null, name: "No.", numeric: true },
   { key: "id", name: isPairs ? "Pair" : report.id_name },
   { key: "given", name: "Given" },
-  { key: "suggested", name: "Suggested" },
+  { key: "suggested", name: "If wrong" },
   { key: "rank", name: "Wrong", numeric: true },
   { key: "decision", name: "Decision" },
 ];
@@ -58,7 +58,7 @@ function buildFilters() {
         "div",
         { class: "more-filters" },
         field("Given", select("given", labels())),
-        field("Suggested", select("suggested", labels())),
+        field("If wrong", select("suggested", labels())),
         field("Decision", select("decision", states.map(([value, text]) => option(value, text)))),
         el("div", { class: "field", role: "group", "aria-label": "Chance that it is wrong" },
           el("span", {}, "Wrong, %"), el("span", { class: "range" }, range("low", "from %"), "to", range("high", "to %"))),
@@ -160,6 +160,7 @@ function drawHeads() {
 }
 
 function drawRows() {
+  $("queue-title").textContent = filters.scope === "plan" ? "Planned checks" : "Suspects";
   const first = Math.max(0, Math.floor(cursor / pageSize)) * pageSize;
   const shown = visible.subarray(first, first + pageSize);
   rebuild($("rows"), Array.from(shown, (index, k) => queueRow(index, first + k)));
@@ -178,8 +179,8 @@ function queueRow(index, position) {
     { class: made?.decision, "aria-current": current ? "true" : null, on: { click: () => moveTo(position) } },
     el("td", { class: "col-rank numeric" }, (index + 1).toLocaleString("en")),
     el("td", { class: "col-id" }, open),
-    el("td", { class: "col-given" }, data(shorten(nameOf(suspects.given[index]), 60))),
-    el("td", { class: "col-suggested" }, data(shorten(nameOf(suspects.suggested[index]), 60))),
+    el("td", { class: "col-given" }, breakable(shorten(nameOf(suspects.given[index]), 60))),
+    el("td", { class: "col-suggested" }, breakable(shorten(nameOf(suspects.suggested[index]), 60))),
     el("td", { class: "col-chance numeric" }, percent(chanceWrong(index)), bar(chanceWrong(index), "given")),
     el("td", { class: "col-decision" }, made ? shortDecision(index) : ""),
   );
@@ -187,9 +188,22 @@ function queueRow(index, position) {
 
 function shortDecision(index) {
   const { decision, label } = decisionOf(index);
-  if (decision === "skip") return "↷ skipped";
-  if (decision === "unclear") return "? cannot tell";
-  return decision === "correct" ? "✓ kept" : ["✎ ", data(shorten(report.names[report.values.indexOf(label)], 30))];
+  const signs = { skip: ["↷", "skipped"], unclear: ["?", "cannot tell"], correct: ["✓", "kept"] };
+  const [sign, said] = signs[decision] ?? ["✎", data(shorten(report.names[report.values.indexOf(label)], 30))];
+  return [el("span", { "aria-hidden": "true" }, sign), el("span", { class: "said" }, " ", said)];
+}
+
+/** A label that may be broken after a sign that joins words. */
+function breakable(label) {
+  return el("bdi", {}, partsOf(label).flatMap((part) => [part, el("wbr")]));
+}
+
+const partsOf = (label) => label.split(/([^_./-]*[_./-]+)/).filter(Boolean);
+
+/** The columns of labels are as wide as the longest label needs, within limits. */
+function fitLabels() {
+  const longest = Math.max(...report.names.flatMap((name) => partsOf(name).map((part) => Array.from(part).length)));
+  $("list").style.setProperty("--label", `${Math.min(Math.max(longest, 7), 11) + 1}ch`);
 }
 
 function drawPager(first) {

@@ -7,6 +7,8 @@ const past = []; // for undo, the last step at the end: [[row, decision before],
 const mostSteps = 100; // that are kept for undo after a reload
 const saving = { possible: true, timer: 0, due: false, exported: true };
 
+const decidedBefore = new Set((report.plan?.decided ?? []).map(([row]) => row));
+
 const decisionOf = (index) => decisions.get(suspects.row[index]);
 /** Whether a row waits for a decision; a planned row waits for a look, also if it was accepted in bulk. */
 const isOpen = (index) => !decisionOf(index) || (planned.has(suspects.row[index]) && decisionOf(index).how !== "");
@@ -126,10 +128,15 @@ function readable(rows) {
   });
 }
 
-/** How many decisions of each kind there are, how many among those worth checking, and how many planned ones. */
+/** How many decisions of each kind there are, how many among those worth checking, how many planned ones, and how many
+ *  were made before this page; the latter are counted apart. */
 function tally() {
-  const counts = { correct: 0, wrong: 0, unclear: 0, skip: 0, checked: 0, planned: 0 };
-  for (const [row, { decision, how }] of decisions) {
+  const counts = { correct: 0, wrong: 0, unclear: 0, skip: 0, checked: 0, planned: 0, before: 0 };
+  for (const [row, { decision, how, at }] of decisions) {
+    if (!at && decidedBefore.has(row)) {
+      counts.before += 1;
+      continue;
+    }
     counts[decision] += 1;
     if (indexOfRow.get(row) < toCheck) counts.checked += 1;
     if (planned.has(row) && decision !== "skip" && !how) counts.planned += 1;

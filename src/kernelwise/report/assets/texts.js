@@ -2,7 +2,7 @@
 
 const longText = 2500; // characters; a longer text is folded until the reader asks for all of it
 const longNeighbour = 320;
-const wordPattern = /([\p{L}\p{N}_]+)/u;
+const wordPattern = /(&#?[\p{L}\p{N}]+;|[\p{L}\p{N}_]+)/u; // a character that is written as a number is no word
 
 /** Every column of texts in the width of the card, with the texts of the neighbours beside it. */
 function textEvidence(index, detail, near) {
@@ -25,7 +25,7 @@ function textEvidence(index, detail, near) {
             "div",
             { class: "near-texts" },
             el("h3", {}, "Near texts that can be trusted"),
-            near.map((other) => el("article", { class: "near-text" }, el("p", { class: "quiet" }, nearTitle(index, other)), folded(fullText(other, j), marks, index, longNeighbour))),
+            near.map((other) => el("article", { class: "near-text" }, el("p", { class: "quiet" }, nearTitle(other)), folded(fullText(other, j), marks, index, longNeighbour))),
           ),
       ),
     ];
