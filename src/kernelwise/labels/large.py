@@ -1,0 +1,474 @@
+"""More rows than are learned from: count the labels, draw a sample, learn from it, and judge every row.
+
+Every step is a function of one block of rows, so that the same code works on slices of arrays in memory, on chunks of a
+file that are read one after the other, and on the blocks of a Dask cluster (``on_cluster.py``). A set of blocks has
+three operations: see :class:`Blocks`. Rows are read twice, once to take the sample and once to be judged; labels are
+read once more, to be counted.
+
+The rows of the sample keep the scores that were found with each of them left out. All other rows are judged by models
+that did not see their labels, which is the same thing: out of sample. So all figures come from one posterior.
+"""
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing, check_random_state
+
+from ..checks import missing_labels
+from ..samples import n_rows
+from ..supervision.guarantee import Guarantee
+from ..supervision.verdicts import Verdicts
+from ..tables.columns import Table
+from .given import read_labels
+from .sample import (
+    Index,
+    LabelCounts,
+    Sample,
+    check_sample_size,
+    counted_rows,
+    draw_positions,
+    drawn_rows,
+    in_blocks,
+    rows_stood_for,
+)
+from .verdict import conditional, guarantee_of, joint_counts
+from .views.many_rows import for_many_rows
+
+Array = NDArray[np.float64]
+Progress = Callable[[int, int], None]
+
+#: Rows in memory are judged in blocks of this many.
+BLOCK_ROWS = 50_000
+#: Rows are scored this many at a time, so that kernel values stay in the cache.
+AT_ONCE = 2000
+#: So many of the most suspect rows are listed in order.
+LISTED = 10_000
+#: To learn from a row takes about as long as to judge this many.
+LEARNING = 4.0
+
+
+class Features(Protocol):
+    """What makes samples of the rows of a block; learned from the sample, where there is something to learn."""
+
+    def learn(self, rows: Any) -> Any:
+        """Learn from the rows of the sample, and return their samples."""
+
+    def apply(self, rows: Any) -> Any:
+        """Return the samples of other rows."""
+
+
+class Blocks(Protocol):
+    """Rows in blocks, wherever they are. A block is ``(X, y, weight)``; weight may be None."""
+
+    features: Features | None
+
+    def map(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]] | None, **shared: Any) -> Any:
+        """Start ``function(X, y, weight, *arguments[k], **shared)`` for every block k, and return handles."""
+
+    def count(self) -> list[LabelCounts]:
+        """Return the labels of every block, counted."""
+
+    def gather(self, function: Callable[[Any], Any], handles: Any) -> list[Any]:
+        """Return ``function(result)`` of every handle, in this process."""
+
+    def total(self, function: Callable[[Any], Any], merge: Callable[[Sequence[Any]], Any], handles: Any) -> Any:
+        """Return ``function(result)`` of all handles, merged into one."""
+
+
+@dataclass
+class Chunks:
+    """Blocks that are made one after the other in this process: slices of arrays, or pieces of a file.
+
+    ``read`` begins a new pass over the blocks; with ``labels_only=True`` it may leave X out.
+    """
+
+    read: Callable[[bool], Iterator[tuple[Any, Any, Any]]]
+    features: Features | None = None
+    done: Callable[[int], None] = field(default=lambda rows: None)
+
+    def map(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]] | None, **shared: Any) -> Any:
+        return self._pass(function, arguments, False, shared)
+
+    def count(self) -> list[LabelCounts]:
+        return list(self._pass(count_labels, None, True, {}))
+
+    def _pass(
+        self, function: Callable[..., Any], arguments: Any, labels_only: bool, shared: dict[str, Any]
+    ) -> Iterator[Any]:
+        for k, (X, y, weight) in enumerate(self.read(labels_only)):
+            yield function(X, y, weight, *(() if arguments is None else arguments[k]), **shared)
+            self.done(len(y))
+
+    def gather(self, function: Callable[[Any], Any], handles: Any) -> list[Any]:
+        return [function(result) for result in handles]
+
+    def total(self, function: Callable[[Any], Any], merge: Callable[[Sequence[Any]], Any], handles: Any) -> Any:
+        return reduce(lambda one, other: merge([one, other]), map(function, handles))
+
+
+def slices(X: Any, y: Any, weight: Array | None, rows: int = BLOCK_ROWS) -> Chunks:
+    """Return rows in memory (or in a file that is mapped into memory) in blocks."""
+
+    def read(labels_only: bool) -> Iterator[tuple[Any, Any, Any]]:
+        for start in range(0, len(y), rows):
+            part = slice(start, min(start + rows, len(y)))
+            X_part = None if labels_only else rows_of(X, part)
+            yield X_part, y[part], None if weight is None else weight[part]
+
+    return Chunks(read)
+
+
+def rows_of(X: Any, rows: Any) -> Any:
+    """Return some rows of an array, a sparse matrix, a frame or a table, by positions or by a slice."""
+    if isinstance(X, Table):
+        return X.take(rows)
+    if isinstance(X, np.ndarray) or sp.issparse(X):
+        return X[rows]
+    return _safe_indexing(X, rows if isinstance(rows, slice) else np.asarray(rows))
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Return the rows of several blocks as one."""
+    if isinstance(parts[0], Table):
+        return Table.stacked(parts)
+    if sp.issparse(parts[0]):
+        return sp.csr_array(sp.vstack(parts))
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    if hasattr(parts[0], "iloc"):
+        import pandas as pd
+
+        return pd.concat(parts, ignore_index=True)
+    if type(parts[0]).__module__.startswith("polars"):
+        import polars as pl
+
+        return pl.concat(parts)
+    import pyarrow as pa
+
+    return pa.concat_tables(parts)
+
+
+# functions of one block
+
+
+def count_labels(X: Any, y: Any, weight: Array | None) -> LabelCounts:
+    """Count the labels of a block."""
+    return LabelCounts.of(read_labels(y), weight)
+
+
+class Taken(NamedTuple):
+    """The rows of a block that are in the sample, their places in the block, and whether the block lacks numbers."""
+
+    X: Any
+    y: NDArray[Any]
+    weight: Array
+    places: Index
+    has_missing: bool
+
+
+def take_rows(X: Any, y: Any, weight: Array | None, drawn: dict[Any, Index], checked: Index) -> Taken:
+    """Take the rows of a block that are in the sample."""
+    labels = np.asarray(read_labels(y))
+    if n_rows(X) != len(labels):
+        raise ValueError(
+            f"a block of X has {n_rows(X)} rows, and the same block of y has {len(labels)} labels; cut X and y in the "
+            "same way, or make both from one frame"
+        )
+    places = drawn_rows(labels, weight, drawn, checked)
+    missing = isinstance(X, np.ndarray) and X.dtype.kind == "f" and bool(np.isnan(X).any())
+    weights = np.ones(len(places)) if weight is None else np.asarray(weight, dtype=np.float64)[places]
+    return Taken(rows_of(X, places), labels[places], weights, places, missing)
+
+
+class Known(NamedTuple):
+    """The rows of a block that are in the sample: their places, their probabilities, and those without the label."""
+
+    places: Index
+    probabilities: Array
+    blind: Array
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What is found of a block; the probabilities are left out unless they are asked for."""
+
+    quality: Array
+    suggested: Index
+    summary: "Summary"
+    probabilities: Array | None = None
+    blind: Array | None = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Sums over rows that count: their weight, the expected weight of wrong labels, and true by given classes.
+
+    ``rows`` and ``quality`` are the most suspect rows with a label, the most suspect first; ``n_doubtful`` rows are
+    more likely wrong than right, and ``n_wrong`` of these should be wrong. ``n_labelled`` rows have a label.
+    """
+
+    weight: float
+    wrong: float
+    joint: Array
+    rows: NDArray[np.int64]
+    quality: Array
+    n_labelled: int
+    n_doubtful: int
+    n_wrong: float
+
+    @staticmethod
+    def total(parts: "Sequence[Summary]") -> "Summary":
+        """Add up the summaries of several blocks, in the order of their rows."""
+        rows = np.concatenate([part.rows for part in parts])
+        quality = np.concatenate([part.quality for part in parts])
+        order = np.lexsort((rows, quality))[:LISTED]
+        sums = {
+            name: sum(getattr(part, name) for part in parts)
+            for name in ("weight", "wrong", "joint", "n_labelled", "n_doubtful", "n_wrong")
+        }
+        return Summary(rows=rows[order], quality=quality[order], **sums)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A model that has learned, without the rows that it learned from; it judges the rows of other blocks."""
+
+    model: Any
+    features: Features | None
+
+    @classmethod
+    def of(cls, model: Any, features: Features | None) -> "Judge":
+        """Return what judging needs of a fitted model."""
+        own = copy.copy(model)
+        for name in ("label_quality_", "label_probabilities_", "out_of_sample_probabilities_"):
+            delattr(own, name)
+        own._pool, own._importances, own._some_rows = for_many_rows(model._pool), None, None
+        return cls(own, features)
+
+    def probabilities(self, X: Any, column: Index) -> tuple[Array, Array]:
+        """Return P(true) of rows with the given classes, and without them; column -1 stands for no label."""
+        found, blind = np.empty((2, len(column), len(self.model.classes_)))
+        for start in range(0, len(column), AT_ONCE):
+            piece = slice(start, start + AT_ONCE)
+            rows = rows_of(X, piece) if self.features is None else self.features.apply(rows_of(X, piece))
+            found[piece], blind[piece] = self.model._judged(self.model._read_block(rows), column[piece])
+        return found, blind
+
+
+def judge_rows(
+    X: Any, y: Any, weight: Array | None, start: int, known: Known, *, judge: Judge, wide: bool = False
+) -> Judged:
+    """Judge the rows of a block, of which the first is row ``start`` of all rows."""
+    labels, classes = np.asarray(read_labels(y)), judge.model.classes_
+    position = {label: k for k, label in enumerate(classes.tolist())}
+    column = np.array([position.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+    counted = counted_rows(labels, weight)
+    others = np.setdiff1d(np.arange(len(labels)), known.places)
+    seen = np.full(len(labels), -1, dtype=np.intp)
+    seen[counted] = column[counted]
+    found, blind = np.empty((2, len(labels), len(classes)))
+    found[known.places], blind[known.places] = known.probabilities, known.blind
+    found[others], blind[others] = judge.probabilities(rows_of(X, others), seen[others])
+    # A label that only rows without weight have is no class, and cannot be right.
+    own = np.where(column >= 0, found[np.arange(len(labels)), column], 0.0)
+    labelled = np.flatnonzero(~missing_labels(labels))
+    quality = np.full(len(labels), np.nan)
+    quality[labelled] = own[labelled]
+    weights = np.ones(len(labels)) if weight is None else np.asarray(weight, dtype=np.float64)
+    suspects = labelled[np.argsort(quality[labelled], kind="stable")[:LISTED]]
+    doubtful = quality[labelled][quality[labelled] < 0.5]
+    summary = Summary(
+        weight=float(weights[counted].sum()),
+        wrong=float(weights[counted] @ (1 - quality[counted])),
+        joint=joint_counts(found[counted], column[counted], weights[counted]),
+        rows=start + suspects.astype(np.int64),
+        quality=quality[suspects],
+        n_labelled=len(labelled),
+        n_doubtful=len(doubtful),
+        n_wrong=float(np.sum(1 - doubtful)),
+    )
+    judged = Judged(quality, suggested_classes(found, column, quality), summary)
+    return replace(judged, probabilities=found, blind=blind) if wide else judged
+
+
+def suggested_classes(found: Array, column: Index, quality: Array) -> Index:
+    """Return the class to suggest for every row: its own unless it is doubtful; column -1 stands for no label."""
+    rows, known = np.arange(len(column)), column >= 0
+    others = found.copy()
+    others[rows[known], column[known]] = -1.0
+    # A label that is wrong with a chance of one half or more is not suggested again, even if no other is more probable.
+    suspect = known & (quality <= 0.5)
+    return np.where(suspect, others.argmax(axis=1), np.where(known, column, found.argmax(axis=1)))
+
+
+# all blocks
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What :func:`fit_in_blocks` leaves: the judge, what is known of each block, the handles, and all sums."""
+
+    judge: Judge
+    arguments: list[tuple[int, Known]]
+    lengths: list[int]
+    handles: Any
+    summary: Summary
+
+
+def fit_in_blocks(
+    model: Any,
+    blocks: Blocks,
+    *,
+    checked: Verdicts | None = None,
+    progress: Progress | None = None,
+    judging: Callable[..., Any] = judge_rows,
+    **options: Any,
+) -> Fitted:
+    """Learn from a sample of all blocks, judge every row, and set the attributes of the model that are sums over rows.
+
+    ``judging`` is :func:`judge_rows`, or a function that calls it and does more with a block; it gets ``options``.
+    """
+    size, rng = check_sample_size(model.sample_size), check_random_state(model.random_state)
+    parts = blocks.count()
+    counts = LabelCounts.total(parts)
+    _check_classes(model, counts, size)
+    starts = np.cumsum([0, *(part.n_rows for part in parts)])
+    if checked is not None:
+        checked.check_rows(counts.n_rows)
+    known = np.unique([] if checked is None else checked.rows).astype(np.intp)
+    cut = [known[(known >= low) & (known < high)] - low for low, high in zip(starts[:-1], starts[1:], strict=True)]
+    drawn = in_blocks(draw_positions(counts.classes, size, rng), parts)
+    taken: list[Taken] = blocks.gather(_itself, blocks.map(take_rows, list(zip(drawn, cut, strict=True))))
+    rows = np.concatenate([start + part.places for start, part in zip(starts[:-1], taken, strict=True)])
+    tell = _Progress(progress, len(rows), counts.n_rows)
+    learned = _learn(model, blocks.features, taken, rows, counts, checked, rng, tell)
+    judge = Judge.of(model, blocks.features)
+    ends = np.cumsum([0, *(len(part.places) for part in taken)])
+    found, blind = model.label_probabilities_, model.out_of_sample_probabilities_
+    arguments = [
+        (int(start), Known(part.places, found[low:high], blind[low:high]))
+        for start, part, low, high in zip(starts[:-1], taken, ends[:-1], ends[1:], strict=True)
+    ]
+    if hasattr(blocks, "done"):
+        blocks.done = tell.judged
+    handles = blocks.map(judging, arguments, judge=judge, **options)
+    if not isinstance(handles, list):
+        handles = list(handles)
+    summary: Summary = blocks.total(_summary, Summary.total, handles)
+    model.noise_rate_ = summary.wrong / summary.weight
+    model.transition_ = conditional(summary.joint)
+    model._conclude(learned)
+    return Fitted(judge, arguments, [part.n_rows for part in parts], handles, summary)
+
+
+def _learn(
+    model: Any,
+    features: Features | None,
+    taken: Sequence[Taken],
+    rows: Index,
+    counts: LabelCounts,
+    checked: Verdicts | None,
+    rng: np.random.RandomState,
+    tell: "_Progress",
+) -> Any:
+    """Let the model learn from the rows of the sample, which stand for all rows."""
+    filled = [part for part in taken if len(part.places)]
+    X, y = stacked([part.X for part in filled]), np.concatenate([part.y for part in filled])
+    weight = np.concatenate([part.weight for part in filled])
+    counted = np.isin(np.arange(len(y)), counted_rows(y, weight))
+    of_people = np.isin(rows, [] if checked is None else checked.rows)
+    here = None if checked is None else _moved(checked, rows)
+    return model._learn(
+        X if features is None else features.learn(X),
+        y,
+        weight,
+        checked=here,
+        progress=tell.learned,
+        sample=Sample(
+            rows_stood_for(y, counted, of_people, counts.classes),
+            rng,
+            _guarantee(checked, here, y, counts),
+            any(part.has_missing for part in taken),
+        ),
+    )
+
+
+def _moved(checked: Verdicts, rows: Index) -> Verdicts:
+    """Return the verdicts on rows of the sample, by their places in the sample."""
+    places = np.searchsorted(rows, checked.rows)
+    return Verdicts(
+        places, checked.labels, chance=checked.chance, draw=checked.draw, drawn_from=checked.drawn_from
+    )
+
+
+def _guarantee(
+    checked: Verdicts | None, here: Verdicts | None, y: NDArray[Any], counts: LabelCounts
+) -> Guarantee | None:
+    """Return the bounds from checked rows. Only the number of labels and those of the checked rows matter."""
+    if checked is None or here is None or not counts.equal_weights:
+        return None
+    labels = np.full(counts.n_rows, None, dtype=object)
+    labels[checked.rows] = y[here.rows]
+    free = np.setdiff1d(np.arange(counts.n_rows), checked.rows)
+    n_known = np.count_nonzero([label is not None and label == label for label in labels[np.unique(checked.rows)]])
+    labels[free[: counts.classes.total() - n_known]] = next(iter(counts.classes))
+    return guarantee_of(checked, labels)
+
+
+def _check_classes(model: Any, counts: LabelCounts, size: int) -> None:
+    if not counts.classes:
+        raise ValueError(f"y has no label in any row; {type(model).__name__} needs labels of two classes or more")
+    if len(counts.classes) * 10 > size:
+        raise ValueError(
+            f"y has {len(counts.classes)} different labels, too many for sample_size={size}; give sample_size="
+            f"{10 * len(counts.classes)} or more, or, if the labels are numbers, cut them into groups first: "
+            "numpy.digitize(y, numpy.quantile(y, [0.25, 0.5, 0.75]))"
+        )
+
+
+class _Progress:
+    """Tells how much is done: learning first, then judging."""
+
+    def __init__(self, progress: Progress | None, n_learned: int, n_rows: int):
+        self.progress, self.n_rows, self.n_judged = progress, n_rows, 0
+        self.part = LEARNING * n_learned / (LEARNING * n_learned + n_rows)
+
+    def learned(self, done: int, total: int) -> None:
+        self._tell(self.part * done / total)
+
+    def judged(self, rows: int) -> None:
+        self.n_judged += rows
+        self._tell(self.part + (1 - self.part) * self.n_judged / self.n_rows)
+
+    def _tell(self, share: float) -> None:
+        if self.progress is not None:
+            self.progress(round(1000 * min(share, 1.0)), 1000)
+
+
+def _itself(result: Any) -> Any:
+    return result
+
+
+def _summary(judged: Judged) -> Summary:
+    return judged.summary
+
+
+def keep_in_memory(model: Any, fitted: Fitted) -> None:
+    """Set the attributes of the model that have a row for every row, for blocks in memory."""
+    model.label_probabilities_ = np.concatenate([part.probabilities for part in fitted.handles])
+    model.out_of_sample_probabilities_ = np.concatenate([part.blind for part in fitted.handles])
+    model.label_quality_ = np.concatenate([part.quality for part in fitted.handles])
+
+
+def fit_in_memory(
+    model: Any, X: Any, y: Any, weight: Array | None, checked: Verdicts | None, progress: Progress | None
+) -> None:
+    """Fit to a sample of rows in memory, and judge all rows."""
+    judging = partial(judge_rows, wide=True)
+    keep_in_memory(model, fit_in_blocks(model, slices(X, y, weight), checked=checked, progress=progress, judging=judging))
