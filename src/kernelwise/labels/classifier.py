@@ -1,5 +1,6 @@
 """The classifier to use when some labels are wrong and nobody knows how many."""
 
+import copy
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..checks import missing_labels
+from ..cluster.prediction import on_blocks
 from ..rows import is_dask
 from ..samples import (
     LARGEST,
@@ -244,7 +246,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         )
         blind = belief if self._recalibration is None else self._recalibration.true_probabilities(belief)
         self._audit(X, y, labelled, weight, used, blind, posterior, truth)
-        n_learned = None if sample is None else float(shared.sum() ** 2 / (shared @ shared))
+        n_learned = None if sample is None or sample.whole else float(shared.sum() ** 2 / (shared @ shared))
         return _Learned(scores, given, len(found), guarantee, _disagreement(pool, shared), n_learned)
 
     def _conclude(self, learned: "_Learned") -> None:
@@ -358,6 +360,13 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         found[np.ix_(rows, self._learned)] = posterior
         return found, blind
 
+    def _for_workers(self) -> "NoisyLabelClassifier":
+        """Return a copy of the fitted model that predicts, without what has a row for every row."""
+        own = copy.copy(self)
+        for name in ("label_quality_", "label_probabilities_", "out_of_sample_probabilities_"):
+            delattr(own, name)
+        return own
+
     def _read_new(self, X: Any) -> Any:
         check_is_fitted(self)
         refuse_collections(self, X=X)
@@ -373,16 +382,19 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             )
         return read_samples(self, X, reset=False)
 
+    @on_blocks(lambda model: (len(model.classes_),))
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class being the *true* label of each sample."""
         X = self._read_new(X)
         return self._true_probabilities(self._scores(X))
 
+    @on_blocks(lambda model: () if len(model.classes_) == 2 else (len(model.classes_),))
     def decision_function(self, X: Any) -> Array:
         """Return the log-odds of ``classes_[1]`` for two classes, else a log-probability per class."""
         logs = np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
         return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
 
+    @on_blocks(lambda model: (), dtype=lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable true class of each sample."""
         chosen = self.predict_proba(X).argmax(axis=1)

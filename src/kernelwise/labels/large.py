@@ -9,7 +9,6 @@ The rows of the sample keep the scores that were found with each of them left ou
 that did not see their labels, which is the same thing: out of sample. So all figures come from one posterior.
 """
 
-import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
@@ -245,10 +244,8 @@ class Judge:
     @classmethod
     def of(cls, model: Any, features: Features | None) -> "Judge":
         """Return what judging needs of a fitted model."""
-        own = copy.copy(model)
-        for name in ("label_quality_", "label_probabilities_", "out_of_sample_probabilities_"):
-            delattr(own, name)
-        own._pool, own._importances, own._some_rows = for_many_rows(model._pool), None, None
+        own = model._for_workers()
+        own._pool = for_many_rows(model._pool)
         return cls(own, features)
 
     def probabilities(self, X: Any, column: Index) -> tuple[Array, Array]:
@@ -395,6 +392,7 @@ def _learn(
             rng,
             _guarantee(checked, here, y, counts),
             any(part.has_missing for part in taken),
+            int(counted.sum()) == counts.classes.total(),
         ),
     )
 

@@ -59,13 +59,14 @@ class Sample:
 
     ``stands_for`` is the number of rows that each row stands for, with the mean one; ``random_state`` goes on where the
     draw ended; ``guarantee`` are the bounds from checked rows among all rows; and ``lacks_cells`` says that some row,
-    in the sample or not, has no number in some column.
+    in the sample or not, has no number in some column. ``whole`` says that all rows are in the sample.
     """
 
     stands_for: Array
     random_state: np.random.RandomState
     guarantee: Guarantee | None
     lacks_cells: bool
+    whole: bool
 
 
 @dataclass(frozen=True)
