@@ -9,7 +9,7 @@ The rows of the sample keep the scores that were found with each of them left ou
 that did not see their labels, which is the same thing: out of sample. So all figures come from one posterior.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from typing import Any, NamedTuple, Protocol
@@ -24,7 +24,7 @@ from ..samples import n_rows
 from ..supervision.guarantee import Guarantee
 from ..supervision.verdicts import Verdicts
 from ..tables.columns import Table
-from .given import read_labels
+from .given import read_labels, replaced_spellings
 from .sample import (
     Index,
     LabelCounts,
@@ -71,7 +71,7 @@ class Blocks(Protocol):
         """Start ``function(X, y, weight, *arguments[k], **shared)`` for every block k, and return handles."""
 
     def count(self) -> list[LabelCounts]:
-        """Return the labels of every block, counted."""
+        """Return the labels of every block, counted once."""
 
     def gather(self, function: Callable[[Any], Any], handles: Any) -> list[Any]:
         """Return ``function(result)`` of every handle, in this process."""
@@ -89,20 +89,29 @@ class Chunks:
 
     read: Callable[[bool], Iterator[tuple[Any, Any, Any]]]
     features: Features | None = None
+    counted: list[LabelCounts] | None = None
+    replaced: Mapping[str, str] = field(default_factory=dict)
     done: Callable[[int], None] = field(default=lambda rows: None)
 
     def map(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]] | None, **shared: Any) -> Any:
         return self._pass(function, arguments, False, shared)
 
     def count(self) -> list[LabelCounts]:
-        return list(self._pass(count_labels, None, True, {}))
+        if self.counted is None:
+            self.counted = list(self._pass(count_labels, None, True, {}))
+        return self.counted
 
     def _pass(
         self, function: Callable[..., Any], arguments: Any, labels_only: bool, shared: dict[str, Any]
     ) -> Iterator[Any]:
-        for k, (X, y, weight) in enumerate(self.read(labels_only)):
+        for k, (X, given, weight) in enumerate(self.read(labels_only)):
+            y = respelled(given, self.replaced) if self.replaced else given
             yield function(X, y, weight, *(() if arguments is None else arguments[k]), **shared)
             self.done(len(y))
+
+    def respell(self, replaced: Mapping[str, str]) -> None:
+        """Take some labels for others from now on."""
+        self.replaced = replaced
 
     def gather(self, function: Callable[[Any], Any], handles: Any) -> list[Any]:
         return [function(result) for result in handles]
@@ -174,9 +183,10 @@ class Taken(NamedTuple):
 def take_rows(X: Any, y: Any, weight: Array | None, drawn: dict[Any, Index], checked: Index) -> Taken:
     """Take the rows of a block that are in the sample."""
     labels = np.asarray(read_labels(y))
-    if n_rows(X) != len(labels):
+    length = X.n_rows if isinstance(X, Table) else n_rows(X)
+    if length != len(labels):
         raise ValueError(
-            f"a block of X has {n_rows(X)} rows, and the same block of y has {len(labels)} labels; cut X and y in the "
+            f"a block of X has {length} rows, and the same block of y has {len(labels)} labels; cut X and y in the "
             "same way, or make both from one frame"
         )
     places = drawn_rows(labels, weight, drawn, checked)
@@ -417,6 +427,23 @@ def _guarantee(
     n_known = np.count_nonzero([label is not None and label == label for label in labels[np.unique(checked.rows)]])
     labels[free[: counts.classes.total() - n_known]] = next(iter(counts.classes))
     return guarantee_of(checked, labels)
+
+
+def join_counted(blocks: Any) -> dict[str, str]:
+    """Join the spellings of each class in the counts of all blocks, and return the spellings that were replaced."""
+    parts = blocks.count()
+    counts = LabelCounts.total(parts).classes
+    replaced = replaced_spellings({label: count for label, count in counts.items() if isinstance(label, str)})
+    if replaced:
+        blocks.counted = [part.respelled(replaced) for part in parts]
+        blocks.respell(replaced)
+    return replaced
+
+
+def respelled(y: Any, replaced: Mapping[str, str]) -> NDArray[Any]:
+    """Return labels of which some are replaced by others."""
+    labels = np.asarray(read_labels(y)).tolist()
+    return np.array([replaced.get(one, one) if isinstance(one, str) else one for one in labels], dtype=object)
 
 
 def _check_classes(model: Any, counts: LabelCounts, size: int) -> None:

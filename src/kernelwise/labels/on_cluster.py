@@ -5,8 +5,7 @@ together. What stays on the workers is small: the model, and the quality and the
 """
 
 import warnings
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +18,19 @@ from ..cluster.prediction import shared_value
 from ..rows import is_dask
 from ..supervision.audit_in_blocks import LabelAuditInBlocks
 from ..supervision.verdicts import Verdicts
-from .given import read_labels, replaced_spellings
-from .large import Features, Fitted, Judge, Judged, Known, count_labels, fit_in_blocks, judge_rows
+from .given import read_labels
+from .large import (
+    Features,
+    Fitted,
+    Judge,
+    Judged,
+    Known,
+    count_labels,
+    fit_in_blocks,
+    join_counted,
+    judge_rows,
+    respelled,
+)
 from .sample import LabelCounts
 
 Array = NDArray[np.float64]
@@ -38,8 +48,8 @@ class Partitions:
     y: Sequence[Any]
     weight: Sequence[Any]
     features: Features | None = None
+    counted: list[LabelCounts] | None = None
     done: Callable[[int], None] = lambda rows: None
-    lengths: Sequence[int] = ()
 
     def map(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]] | None, **shared: Any) -> Any:
         return self.engine.start(self.delayed(function, arguments, **shared))
@@ -55,21 +65,23 @@ class Partitions:
         return [call(X, y, weight, *map(_opaque, others), **kept) for X, y, weight, others in parts]
 
     def count(self) -> list[LabelCounts]:
-        import dask
+        if self.counted is None:
+            calls = [_call(count_labels, None, y, weight) for y, weight in zip(self.y, self.weight, strict=True)]
+            self.counted = self.engine.fetch(self.engine.start(calls))
+        return self.counted
 
-        call = dask.delayed(count_labels, pure=False)
-        handles = self.engine.start([call(None, y, weight) for y, weight in zip(self.y, self.weight, strict=True)])
-        counts: list[LabelCounts] = self.engine.fetch(handles)
-        self.lengths = [part.n_rows for part in counts]
-        return counts
+    def respell(self, replaced: Mapping[str, str]) -> None:
+        """Take some labels for others from now on."""
+        self.y = [_call(respelled, part, _opaque(replaced)) for part in self.y]
 
     def gather(self, function: Callable[[Any], Any], handles: Any) -> list[Any]:
         return self.engine.fetch(self.engine.map(function, [handles]))
 
     def total(self, function: Callable[[Any], Any], merge: Callable[[Sequence[Any]], Any], handles: Any) -> Any:
+        lengths = [part.n_rows for part in self.count()]
         for part in np.array_split(np.arange(len(handles)), min(STEPS, len(handles))):
             self.engine.fetch(self.engine.map(_nothing, [[handles[k] for k in part]]))
-            self.done(sum(self.lengths[k] for k in part))
+            self.done(sum(lengths[k] for k in part))
         return self.engine.total(function, [handles], merge)
 
 
@@ -121,7 +133,9 @@ def audit_on_cluster(
     """Audit labels in Dask collections with a :class:`NoisyLabelClassifier` that is not fitted yet."""
     with working_engine() as engine:
         blocks = _partitions(engine, X, y, None)
-        blocks.y = _joined(blocks)
+        if replaced := join_counted(blocks):
+            said = ", ".join(f"{label!r} as {other!r}" for label, other in replaced.items())
+            warnings.warn(f"labels that differ in capitals or blanks alone are taken as one class: {said}", stacklevel=3)
         fitted = fit_in_blocks(model, blocks, checked=checked, progress=progress)
         _set_arrays(model, blocks, fitted)
         lengths, classes = fitted.lengths, model.classes_
@@ -145,17 +159,6 @@ def audit_on_cluster(
         n_labelled=fitted.summary.n_labelled,
         n_doubtful=fitted.summary.n_doubtful,
     )
-
-
-def _joined(blocks: Partitions) -> list[Any]:
-    """Return the labels with one spelling for each class; a warning names the spellings that were replaced."""
-    counts: Counter[Any] = LabelCounts.total(blocks.count()).classes
-    replaced = replaced_spellings({label: count for label, count in counts.items() if isinstance(label, str)})
-    if not replaced:
-        return list(blocks.y)
-    said = ", ".join(f"{label!r} as {other!r}" for label, other in replaced.items())
-    warnings.warn(f"labels that differ in capitals or blanks alone are taken as one class: {said}", stacklevel=4)
-    return [_call(_respelled, part, _opaque(replaced)) for part in blocks.y]
 
 
 def _partitions(engine: Engine, X: Any, y: Any, weight: Any) -> Partitions:
@@ -246,11 +249,6 @@ def _named(chosen: NDArray[np.intp], classes: NDArray[Any]) -> NDArray[Any]:
 
 def _plain_labels(y: Any) -> NDArray[Any]:
     return np.asarray(read_labels(y)).astype(object)
-
-
-def _respelled(y: Any, replaced: dict[str, str]) -> NDArray[Any]:
-    found = [replaced.get(label, label) if isinstance(label, str) else label for label in _plain_labels(y).tolist()]
-    return np.array(found, dtype=object)
 
 
 def _probabilities(X: Any, y: Any, weight: Any, start: int, known: Known, *, judge: Judge) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ So the same rows are drawn in memory, in chunks of a file and in the blocks of a
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,13 @@ class LabelCounts:
         used = np.ones(len(counted)) if weight is None else np.asarray(weight, dtype=np.float64)[counted]
         ends = (float(used.min()), float(used.max())) if len(used) else (np.inf, -np.inf)
         return cls(len(labels), Counter(labels[counted].tolist()), *ends)
+
+    def respelled(self, replaced: Mapping[str, str]) -> "LabelCounts":
+        """The counts after some labels were replaced by others."""
+        classes: Counter[Hashable] = Counter()
+        for label, count in self.classes.items():
+            classes[replaced.get(label, label) if isinstance(label, str) else label] += count
+        return replace(self, classes=classes)
 
     @staticmethod
     def total(parts: "Sequence[LabelCounts]") -> "LabelCounts":
