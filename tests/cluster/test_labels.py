@@ -130,7 +130,7 @@ def test_messages_come_before_the_work(data, client):
     frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
     with pytest.raises(ValueError, match="y has 2 partitions, and X has 3"):
         model.fit(frame, dd.from_pandas(pd.Series(y), npartitions=2))
-    with pytest.raises(ValueError, match="a block of X has .* rows, and the same block of y has"):
+    with pytest.raises(ValueError, match="and the same block of y has"):
         model.fit(frame, dd.from_pandas(pd.Series(y[:-40]), npartitions=3))
     with pytest.raises(ValueError, match="y has no label in any row"):
         model.fit(lazy, np.full(N, None))

@@ -60,7 +60,8 @@ SampleOption = Annotated[
 ClusterOption = Annotated[
     str | None,
     typer.Option(
-        metavar="ADDRESS", help="Let the workers of a Dask cluster read the files: tcp://host:8786, or a scheduler file."
+        metavar="ADDRESS",
+        help="Let the workers of a Dask cluster read the files: tcp://host:8786, or a scheduler file.",
     ),
 ]
 LabelOption = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
@@ -162,8 +163,8 @@ def _verdicts(path: Path, labels: NDArray[Any], loaded: Data) -> Any:
 def _refuse_in_chunks(options: dict[str, Any]) -> None:
     if given := [name for name, value in options.items() if value is not None]:
         raise FileError(
-            f"{given[0]} needs the whole table in memory, and the table is read in chunks; leave {given[0]} out, and use "
-            "--output FOLDER: its most-suspect.csv can be reviewed in a spreadsheet"
+            f"{given[0]} needs the whole table in memory, and the table is read in chunks; leave {given[0]} out, and "
+            "use --output FOLDER: its most-suspect.csv can be reviewed in a spreadsheet"
         )
 
 

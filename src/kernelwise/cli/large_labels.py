@@ -1,4 +1,4 @@
-"""The audit of labels in files that are larger than memory: in chunks on this machine, or by the workers of a cluster."""
+"""Labels in files that are larger than memory: audit them in chunks on this machine, or on a cluster."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -16,8 +16,9 @@ from .. import files
 from ..files.chunks import CHUNK_ROWS, ChunkFeatures, FilePart, parts_of, read_chunks
 from ..files.delimited import csv_line
 from ..files.errors import FileError
+from ..labels.blocks import Chunks, Judged, judge_rows
 from ..labels.given import look_alikes
-from ..labels.large import Chunks, Judged, fit_in_blocks, join_counted, judge_rows
+from ..labels.large import fit_in_blocks, join_counted
 from ..labels.sample import LabelCounts
 from .importance import column_importances
 from .inputs import LEFT_OUT, parse_kinds
@@ -188,9 +189,7 @@ class Writing:
         return [f"{Path(chunk.source).name}:{number}" if self.several else str(number) for number in numbers]
 
 
-def judge_and_write(
-    X: Any, y: Any, weight: Any, start: int, known: Any, *, judge: Any, writing: Writing
-) -> JudgedRows:
+def judge_and_write(X: Any, y: Any, weight: Any, start: int, known: Any, *, judge: Any, writing: Writing) -> JudgedRows:
     """Judge the rows of a chunk, and write those that are more likely wrong than right to a file of their own."""
     judged = judge_rows(X, y, weight, start, known, judge=judge, wide=True)
     assert judged.probabilities is not None
@@ -249,12 +248,13 @@ def _notes(asked: LargeAudit, counts: LabelCounts, replaced: dict[str, str]) -> 
         raise FileError(f"{asked.source}, column {asked.label!r} {said}; two labels are needed")
     words = {str(label): count for label, count in counts.classes.items() if label not in replaced}
     joined = [
-        f"Label {other!r} ({counts.classes[other]} rows) is taken as {usual!r}: they differ in capitals or blanks alone."
+        f"Label {other!r} ({counts.classes[other]} rows) is taken as {usual!r}: they differ in capitals or blanks "
+        "alone."
         for other, usual in replaced.items()
     ]
     return joined + [
-        f"Label {rare!r} ({words[rare]} rows) looks like {usual!r} ({words[usual]} rows); it is a class of its own until "
-        "it is corrected."
+        f"Label {rare!r} ({words[rare]} rows) looks like {usual!r} ({words[usual]} rows); it is a class of its own "
+        "until it is corrected."
         for rare, usual in look_alikes(words)
     ]
 
@@ -288,7 +288,13 @@ def _result(
         "worth_checking": summary.n_doubtful,
         "expected_wrong": summary.n_wrong,
         "suspects": [
-            {"row": one.row, "id": one.name, "given": one.given, "suggested": one.other, "quality": round(one.quality, 4)}
+            {
+                "row": one.row,
+                "id": one.name,
+                "given": one.given,
+                "suggested": one.other,
+                "quality": round(one.quality, 4),
+            }
             for one in suspects
         ],
         "diagnostic": model.diagnostic_,

@@ -126,7 +126,9 @@ def _text_chunks(path: Path, rows: int, columns: Collection[str], only: str | No
     with _text(path) as stream, _decoding(path):
         found = records(path, stream, delimiter)
         first = list(islice(found, SAMPLE_ROWS + 20))
-        top = cut_rows(path, [row for *_, row in first], [line for line, *_ in first], names=columns, delimiter=delimiter)
+        top = cut_rows(
+            path, [row for *_, row in first], [line for line, *_ in first], names=columns, delimiter=delimiter
+        )
         names, skipped = top.names, len(first) - len(top.rows)
         for name in columns:
             Table.of(path, [Column(other, "categorical", np.empty(0, object)) for other in names])[name]
@@ -142,8 +144,8 @@ def _text_chunks(path: Path, rows: int, columns: Collection[str], only: str | No
             for line, last, row in batch:
                 if len(row) != len(names) and any(cell.strip() for cell in row):
                     raise FileError(
-                        f"{place(path, line=line)}: {len(row)} cells where the header has {len(names)}; quote cells that"
-                        " hold the delimiter, and write nothing between delimiters for a missing value"
+                        f"{place(path, line=line)}: {len(row)} cells where the header has {len(names)}; quote cells"
+                        " that hold the delimiter, and write nothing between delimiters for a missing value"
                     )
                 lines.append(line - inside)
                 inside += last - line
@@ -160,7 +162,7 @@ def _text(path: Path) -> IO[str]:
     if packed:
         with gzip.open(path) as stream:
             first = stream.read(4)
-    raw: Any = gzip.open(path) if packed else path.open("rb")
+    raw: Any = gzip.open(path) if packed else path.open("rb")  # noqa: SIM115  # the wrapper closes it
     return io.TextIOWrapper(raw, encoding=encoding(first), newline="")
 
 

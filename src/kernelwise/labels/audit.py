@@ -14,10 +14,10 @@ from ..rows import is_dask
 from ..samples import balanced_folds, refuse_collections
 from ..supervision.audit import LabelAudit
 from ..supervision.verdicts import Verdicts
+from .blocks import suggested_classes
 from .checks import calibrated, found_labels, weights
 from .classifier import NoisyLabelClassifier
 from .given import join_spellings, read_labels
-from .large import suggested_classes
 from .noise_model.explanations import explain_label_noise
 from .noise_model.posterior import FLOOR
 from .verdict import diagnose, guarantee_of, range_of, transition_of

@@ -350,7 +350,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         scores = self._scores(X)
         belief = self._posterior.true_probabilities(scores)
         found, blind = (np.zeros((len(scores), len(self.classes_))) for _ in range(2))
-        blind[:, self._learned] = belief if self._recalibration is None else self._recalibration.true_probabilities(belief)
+        blind[:, self._learned] = (
+            belief if self._recalibration is None else self._recalibration.true_probabilities(belief)
+        )
         found[:] = blind
         rows = np.flatnonzero(np.isin(column, self._learned))
         given = np.searchsorted(self._learned, column[rows])

@@ -20,7 +20,15 @@ from ..checks import is_missing
 from ..tables.kinds import is_number
 from ..tables.notation import Habits, find_amounts
 
-__all__ = ["NumberGroups", "group_numbers", "join_spellings", "look_alikes", "read_labels", "replaced_spellings", "same_label"]
+__all__ = [
+    "NumberGroups",
+    "group_numbers",
+    "join_spellings",
+    "look_alikes",
+    "read_labels",
+    "replaced_spellings",
+    "same_label",
+]
 
 Array = NDArray[np.float64]
 

@@ -18,19 +18,9 @@ from ..cluster.prediction import shared_value
 from ..rows import is_dask
 from ..supervision.audit_in_blocks import LabelAuditInBlocks
 from ..supervision.verdicts import Verdicts
+from .blocks import Features, Judge, Judged, Known, count_labels, judge_rows, respelled
 from .given import read_labels
-from .large import (
-    Features,
-    Fitted,
-    Judge,
-    Judged,
-    Known,
-    count_labels,
-    fit_in_blocks,
-    join_counted,
-    judge_rows,
-    respelled,
-)
+from .large import Fitted, fit_in_blocks, join_counted
 from .sample import LabelCounts
 
 Array = NDArray[np.float64]
@@ -135,7 +125,9 @@ def audit_on_cluster(
         blocks = _partitions(engine, X, y, None)
         if replaced := join_counted(blocks):
             said = ", ".join(f"{label!r} as {other!r}" for label, other in replaced.items())
-            warnings.warn(f"labels that differ in capitals or blanks alone are taken as one class: {said}", stacklevel=3)
+            warnings.warn(
+                f"labels that differ in capitals or blanks alone are taken as one class: {said}", stacklevel=3
+            )
         fitted = fit_in_blocks(model, blocks, checked=checked, progress=progress)
         _set_arrays(model, blocks, fitted)
         lengths, classes = fitted.lengths, model.classes_
@@ -207,8 +199,8 @@ def _check_chunks(engine: Engine, X: Any) -> None:
     nbytes = rows * X.shape[1] * X.dtype.itemsize
     if limit and isinstance(X._meta, np.ndarray) and nbytes > CHUNK_SHARE * limit:
         raise ValueError(
-            f"a chunk of X has {rows} rows, {nbytes / 1e9:.3g} GB, too much for a worker with {limit / 1e9:.3g} GB; use "
-            f"X.rechunk({{0: {max(1, int(rows * CHUNK_SHARE * limit / nbytes / 4))}}}) where it is made, or larger "
+            f"a chunk of X has {rows} rows, {nbytes / 1e9:.3g} GB, too much for a worker with {limit / 1e9:.3g} GB; "
+            f"use X.rechunk({{0: {max(1, int(rows * CHUNK_SHARE * limit / nbytes / 4))}}}) where it is made, or larger "
             "workers"
         )
 
@@ -253,5 +245,6 @@ def _plain_labels(y: Any) -> NDArray[Any]:
 
 def _probabilities(X: Any, y: Any, weight: Any, start: int, known: Known, *, judge: Judge) -> tuple[Array, Array]:
     judged = judge_rows(X, y, weight, start, known, judge=judge, wide=True)
-    assert judged.probabilities is not None and judged.blind is not None
+    assert judged.probabilities is not None
+    assert judged.blind is not None
     return judged.probabilities, judged.blind

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.random import sample_without_replacement
 
-from ..checks import check_count, missing_labels
+from ..checks import check_count, is_count, missing_labels
 from ..supervision.guarantee import Guarantee
 
 Array = NDArray[np.float64]
@@ -46,9 +46,9 @@ def check_sample_size(sample_size: Any) -> int:
         if sample_size != "auto":
             raise ValueError(f'sample_size must be "auto" or a number of rows, got {sample_size!r}')
         return AUTO
-    if sample_size is not None and not isinstance(sample_size, bool) and 0 <= sample_size < SMALLEST:
+    if is_count(sample_size, 0) and sample_size < SMALLEST:
         raise ValueError(
-            f"sample_size={sample_size} is too small to learn from; give at least {SMALLEST} rows, or \"auto\""
+            f'sample_size={sample_size} is too small to learn from; give at least {SMALLEST} rows, or "auto"'
         )
     return check_count("sample_size", sample_size, least=SMALLEST)
 

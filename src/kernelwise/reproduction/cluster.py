@@ -93,9 +93,7 @@ def cluster_executor(
 
 
 @contextmanager
-def connected(
-    address: str, *, experiment: Experiment | None = None, timeout: float = CONNECT_SECONDS
-) -> Iterator[Any]:
+def connected(address: str, *, experiment: Experiment | None = None, timeout: float = CONNECT_SECONDS) -> Iterator[Any]:
     """Give a client of a Dask cluster that answers, has workers, and has the same kernelwise as this process.
 
     The parameters and the errors are those of :func:`cluster_executor`.

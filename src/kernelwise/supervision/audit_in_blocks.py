@@ -84,10 +84,8 @@ class LabelAuditInBlocks(LabelAudit):
 
     def __repr__(self) -> str:
         low, high = self.noise_interval
-        rate = f"{self.noise_rate:.3g} [{low:.3g}, {high:.3g}]"
-        return (
-            f"LabelAuditInBlocks(n_samples={self.quality.shape[0]}, noise_rate={rate}, worth_checking={self.n_doubtful})"
-        )
+        rate, n = f"{self.noise_rate:.3g} [{low:.3g}, {high:.3g}]", self.quality.shape[0]
+        return f"LabelAuditInBlocks(n_samples={n}, noise_rate={rate}, worth_checking={self.n_doubtful})"
 
 
 @dataclass(frozen=True)

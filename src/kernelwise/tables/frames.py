@@ -62,8 +62,8 @@ def as_table(
 
     A column of the dtype "category" (in polars Categorical or Enum) is categorical, whatever its values are. The
     columns of an array get ``names``, or "column 1", "column 2", ... as in a file without a header. Strings in the
-    columns ``as_written`` stay strings. Without ``guess`` all strings stay strings and all numbers numbers: so a few rows
-    of a large table are read as the others, whatever these few look like.
+    columns ``as_written`` stay strings. Without ``guess`` all strings stay strings and all numbers numbers: so a few
+    rows of a large table are read as the others, whatever these few look like.
 
     Examples
     --------

@@ -146,7 +146,6 @@ class NoisePosterior:
             total += weight * true
         return total
 
-
     def _averaged_over_two(self, score: Array, given: NDArray[np.intp] | None) -> Array:
         """Average over the settings of two classes: a label adds the logarithm of its odds to the log-odds."""
         shifts = (self.offsets[:, 1] - self.offsets[:, 0])[None]

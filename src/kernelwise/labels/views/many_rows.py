@@ -19,7 +19,7 @@ from scipy.linalg import solve_triangular
 
 from ...kernels import Kernel, Linear
 from ...kernels.additive import Interactions, gaussian_series
-from .pool import CUT, KernelScorer, ScaledScorer, Scorer, ScorePool
+from .pool import CUT, KernelScorer, ScaledScorer, ScorePool, Scorer
 
 Array = NDArray[np.float64]
 
