@@ -40,6 +40,7 @@ BENCHMARKS = (
     "noisy_pairs_scale",
     "pairs_real",
     "label_speed",
+    "label_scale",
     "run_times",
     "record_pairs",
     "checks",

@@ -11,6 +11,7 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
+from .. import files
 from ..files.errors import FileError
 from .checks import (
     CheckedOption,
@@ -23,6 +24,7 @@ from .checks import (
 from .given import read_given
 from .importance import column_importances
 from .inputs import FORMATS, Data, IdOption, IgnoreOption, KindOption, OutputOption, ReportOption, check_files, load
+from .large_labels import LargeAudit, audit_large
 from .pictures import links_of_pictures
 from .review import label_review
 from .session import Session
@@ -44,6 +46,23 @@ ImageOption = Annotated[
 EmbedOption = Annotated[
     bool, typer.Option("--embed", help="Put the pictures into the page, instead of links to their files.")
 ]
+ChunkOption = Annotated[
+    int | None,
+    typer.Option(
+        "--chunk-rows", metavar="N", min=1000, help="Read the table in chunks of N rows, even if it fits into memory."
+    ),
+]
+SampleOption = Annotated[
+    int | None,
+    typer.Option("--sample", metavar="N", help="Learn from N rows, if there are more; all rows are judged."),
+]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Let the workers of a Dask cluster read the files: tcp://host:8786, or a scheduler file.",
+    ),
+]
 LabelOption = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
 
 
@@ -61,6 +80,9 @@ def audit_labels(
     suspects: SuspectsOption = None,
     image: ImageOption = None,
     embed: EmbedOption = False,
+    chunk_rows: ChunkOption = None,
+    sample_size: SampleOption = None,
+    cluster: ClusterOption = None,
 ) -> None:
     """Which labels are probably wrong: their share, the most suspect first, and the kernels that tell.
 
@@ -68,11 +90,21 @@ def audit_labels(
     run kernelwise apply. --report writes a page for the same, to be opened in a browser. --checks plans which rows to
     check first; from what is found there follows a guarantee. --checked takes what was found, and continues. A column
     of paths of pictures is shown as pictures on the page.
+
+    DATA may also be a folder of CSV or Parquet files, or a pattern such as 'part-*.csv'. Tables that are larger than
+    memory are read in chunks, or by the workers of a cluster (--cluster); --output is then a folder, in which every
+    chunk has a file of its suspects, and most-suspect.csv lists the first of all.
     """
     from .. import plan_checks
     from ..labels.audit import audit_by
     from ..supervision.audit import open_suspects
 
+    paths = files.data_files(data)
+    if cluster is not None or chunk_rows is not None or files.is_large(paths):
+        _refuse_in_chunks({"--report": report, "--checked": checked, "--checks": checks, "--image": image})
+        asked = (paths, label, row_id, output, kind or (), ignore or (), chunk_rows, cluster, sample_size)
+        audit_large(session, LargeAudit(*asked))
+        return
     check_files(session, read=[data, *([checked] if checked else [])], write=[output, report])
     kinds = [*(kind or []), *([f"{image}=id"] if image else [])]  # the path of a picture is no feature
     loaded = load(session, data, label=label, row_id=row_id, kinds=kinds, ignore=ignore)
@@ -86,7 +118,7 @@ def audit_labels(
         )
     found = warn_of_giveaways(loaded, labels)
     verdicts = None if checked is None else _verdicts(checked, labels, loaded)
-    estimator = fit_labels(session, loaded, labels, verdicts)
+    estimator = fit_labels(session, loaded, labels, verdicts, sample_size)
     audit = audit_by(estimator, labels, verdicts)
     told = what_tells(session, estimator, loaded)
     plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
@@ -128,7 +160,17 @@ def _verdicts(path: Path, labels: NDArray[Any], loaded: Data) -> Any:
     return verdicts_of(read_corrections(path), labels, ids)
 
 
-def fit_labels(session: Session, loaded: Data, labels: NDArray[Any], checked: Any = None) -> Any:
+def _refuse_in_chunks(options: dict[str, Any]) -> None:
+    if given := [name for name, value in options.items() if value is not None]:
+        raise FileError(
+            f"{given[0]} needs the whole table in memory, and the table is read in chunks; leave {given[0]} out, and "
+            "use --output FOLDER: its most-suspect.csv can be reviewed in a spreadsheet"
+        )
+
+
+def fit_labels(
+    session: Session, loaded: Data, labels: NDArray[Any], checked: Any = None, sample_size: int | None = None
+) -> Any:
     """Fit the classifier of noisy labels to all labels but typing errors."""
     from .. import NoisyLabelClassifier
     from ..labels.audit import without_typing_errors
@@ -137,7 +179,8 @@ def fit_labels(session: Session, loaded: Data, labels: NDArray[Any], checked: An
     what = f"learning from {np.count_nonzero(labels != None)} labels"  # noqa: E711
     with session.step(what) as tell, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "column '.*' gives the label away")  # said of the columns of the table
-        model = NoisyLabelClassifier(random_state=session.seed)
+        options = {} if sample_size is None else {"sample_size": sample_size}
+        model = NoisyLabelClassifier(random_state=session.seed, **options)
         return model.fit(loaded.matrix, labels, checked=checked, progress=tell)
 
 

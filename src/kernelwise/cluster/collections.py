@@ -35,7 +35,7 @@ def working_engine() -> Iterator[Engine]:
 
     An error or an interrupt also cancels the work on the cluster.
     """
-    engine = _current_engine()
+    engine = current_engine()
     try:
         with engine.prompt():
             yield engine
@@ -44,7 +44,8 @@ def working_engine() -> Iterator[Engine]:
         raise
 
 
-def _current_engine() -> Engine:
+def current_engine() -> Engine:
+    """Return the engine of the current Dask client, or the calling process where there is no client."""
     if "distributed" not in sys.modules:
         return LocalEngine()
     from distributed import get_client

@@ -8,8 +8,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..rows import is_dask
+from .collections import current_engine
+from .engine import Engine
 
 Shape = tuple[int, ...]
+
+#: A value of more bytes is not sent to a cluster without a warning of Dask.
+LARGE_GRAPH = 2**31
 
 
 def on_blocks(
@@ -42,12 +47,30 @@ def on_blocks(
     return decorate
 
 
+def shared_value(value: Any, engine: Engine | None = None) -> Any:
+    """Return a large value as one value on the cluster, or as a delayed value where there is no cluster.
+
+    A value within the graph of every call would be sent again with every call, and Dask warns of large graphs.
+    """
+    import dask
+
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE_GRAPH}):
+        handle = (engine or current_engine()).share(value)
+    return handle if hasattr(handle, "key") else _delayed_value(handle)
+
+
+def _delayed_value(value: Any) -> Any:
+    import dask
+
+    return dask.delayed(value, pure=False, traverse=False)
+
+
 def _per_block(method: Callable[..., Any], model: Any, X: Any, columns: Shape, dtype: Any) -> Any:
     import dask
     import dask.array as da
 
     call = dask.delayed(method, pure=False)
-    shared = dask.delayed(model, pure=False, traverse=False)
+    shared = shared_value(model._for_workers()) if hasattr(model, "_for_workers") else _delayed_value(model)
     lengths = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * X.npartitions
     if hasattr(X, "chunks") and X.ndim > 1 and len(X.chunks[1]) > 1:
         X = X.rechunk({1: -1})

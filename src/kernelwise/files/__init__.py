@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from ..tables.columns import Table as Table
     from ..tables.kinds import Kind as Kind
     from ..tables.preparation import TableFeatures as TableFeatures
+    from .chunks import data_files as data_files
+    from .chunks import is_large as is_large
     from .corrected import corrected_file as corrected_file
     from .corrected import corrected_links as corrected_links
     from .errors import FileError as FileError
@@ -39,6 +41,7 @@ _HOME = {
         ".tables.columns": ["Column", "Table"],
         ".tables.kinds": ["Kind"],
         ".tables.preparation": ["TableFeatures"],
+        "chunks": ["data_files", "is_large"],
         "corrected": ["corrected_file", "corrected_links"],
         "errors": ["FileError"],
         "models": ["SavedModel", "load_model", "make_card", "read_card", "save_model"],

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -271,15 +272,16 @@ def is_header(rows: Sequence[Sequence[str]], names: Collection[str] = ()) -> boo
     return not all(cell in cells for cell, cells in zip(first, below, strict=True))
 
 
-def records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
-    """The first line, the last line, counted from 1, and the cells of every row.
+def records(path: Path, text: str | IO[str], delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
+    """The first line, the last line, counted from 1, and the cells of every row of a text or of a stream.
 
     Blank lines are left out, unless the table has a single column: there a blank line may be an empty cell.
 
     >>> list(records(Path("a.csv"), 'a,b\\n"1\\n2",3\\n', ","))
     [(1, 1, ['a', 'b']), (2, 3, ['1\\n2', '3'])]
     """
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    stream = io.StringIO(text, newline="") if isinstance(text, str) else text
+    reader = csv.reader(stream, delimiter=delimiter, strict=True)
     width = None
     with _long_cells():
         while True:

@@ -44,6 +44,15 @@ REACH = 6.0
 LONGEST_SERIES = 60.0
 
 
+def gaussian_series(span: float) -> tuple[Array, Array]:
+    """Return ``h`` and ``a`` with ``exp(-u^2 / 2) = sum_m a_m cos(h_m u)`` for all ``|u| <= span``, to 1e-8."""
+    length = span + REACH
+    frequencies = np.arange(np.ceil(REACH * length / (2 * np.pi)) + 1) * (2 * np.pi / length)
+    return frequencies, np.exp(-0.5 * frequencies**2) * np.sqrt(2 * np.pi) / length * np.where(
+        frequencies > 0, 2.0, 1.0
+    )
+
+
 def _sum_of_gaussians(S: Array, T: Array, width: float) -> Array:
     """Return ``sum_j exp(-(s_j - t_j)^2 / (2 width^2))`` for all rows of ``S`` and ``T``.
 
@@ -57,8 +66,7 @@ def _sum_of_gaussians(S: Array, T: Array, width: float) -> Array:
         for j in range(S.shape[1]):
             total += np.exp(-0.5 * ((S[:, j, None] - T[:, j]) / width) ** 2)
         return total
-    frequencies = np.arange(np.ceil(REACH * length / (2 * np.pi)) + 1) * (2 * np.pi / length)
-    shares = np.exp(-0.5 * frequencies**2) * np.sqrt(2 * np.pi) / length * np.where(frequencies > 0, 2.0, 1.0)
+    frequencies, shares = gaussian_series(length - REACH)
 
     def waves(values: Array) -> Array:
         angles = values[:, :, None] * (frequencies / width)

@@ -10,10 +10,12 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
 from ..checks import missing_labels
-from ..progress import Progress
-from ..samples import balanced_folds
+from ..progress import Progress, teller
+from ..rows import is_dask
+from ..samples import balanced_folds, refuse_collections
 from ..supervision.audit import LabelAudit
 from ..supervision.verdicts import Verdicts
+from .blocks import suggested_classes
 from .checks import calibrated, found_labels, weights
 from .classifier import NoisyLabelClassifier
 from .given import join_spellings, read_labels, typing_errors
@@ -59,7 +61,12 @@ class LabelNoiseEstimate:
 
 
 def estimate_label_noise(
-    X: Any, y: ArrayLike, *, checked: Verdicts | None = None, random_state: Any = None
+    X: Any,
+    y: ArrayLike,
+    *,
+    checked: Verdicts | None = None,
+    sample_size: int | str = "auto",
+    random_state: Any = None,
 ) -> LabelNoiseEstimate:
     """Estimate the share of wrong labels and the transition matrix; no clean labels are needed.
 
@@ -70,6 +77,8 @@ def estimate_label_noise(
         Labels of which some may be wrong.
     checked : Verdicts, optional
         What people found who checked some rows: see :func:`plan_checks`.
+    sample_size : int or "auto"
+        The number of rows to learn from, if there are more: see :class:`NoisyLabelClassifier`.
     random_state : int, RandomState or None
 
     Returns
@@ -85,7 +94,7 @@ def estimate_label_noise(
     >>> found.interval[0] < 0.3 < found.interval[1]
     True
     """
-    model = NoisyLabelClassifier(random_state=random_state).fit(X, y, checked=checked)
+    model = NoisyLabelClassifier(sample_size=sample_size, random_state=random_state).fit(X, y, checked=checked)
     return LabelNoiseEstimate(
         model.noise_rate_, model.noise_interval_, model.transition_, model.classes_, model.diagnostic_
     )
@@ -99,6 +108,7 @@ def audit_labels(
     probabilities: ArrayLike | None = None,
     pred_probs: ArrayLike | None = None,
     checked: Verdicts | None = None,
+    sample_size: int | str = "auto",
     random_state: Any = None,
     progress: Progress = None,
 ) -> LabelAudit:
@@ -121,6 +131,8 @@ def audit_labels(
         Another name for ``probabilities``, which users of cleanlab know.
     checked : Verdicts, optional
         What people found who checked some rows: see :func:`plan_checks`. They calibrate the qualities of all rows.
+    sample_size : int or "auto"
+        The number of rows to learn from, if there are more: see :class:`NoisyLabelClassifier`.
     random_state : int, RandomState or None
     progress : bool or callable, optional
         See :meth:`NoisyLabelClassifier.fit`.
@@ -128,6 +140,7 @@ def audit_labels(
     Returns
     -------
     LabelAudit
+        If X and y are Dask collections, its arrays are Dask arrays, and ``order`` has the 10,000 most suspect rows.
 
     Examples
     --------
@@ -143,6 +156,17 @@ def audit_labels(
     if pred_probs is not None and probabilities is not None:
         raise ValueError("pred_probs is another name for probabilities; give one of them")
     probabilities = pred_probs if probabilities is None else probabilities
+    model = NoisyLabelClassifier(sample_size=sample_size, random_state=random_state)
+    if is_dask(X) and (estimator is not None or probabilities is not None):
+        raise ValueError(
+            "X is a Dask collection, and estimator and probabilities are for rows in memory; leave them out, or give "
+            "X.compute()"
+        )
+    if is_dask(X):
+        from .on_cluster import audit_on_cluster
+
+        return audit_on_cluster(model, X, y, checked=checked, progress=teller(progress, "learning from labels"))
+    refuse_collections(model, y=y)
     y = join_spellings(np.asarray(read_labels(y)), warn=True)[0]
     if estimator is not None and probabilities is not None:
         raise ValueError("give estimator or probabilities, not both: probabilities already are an estimator's answer")
@@ -150,8 +174,7 @@ def audit_labels(
         learned, errors = without_typing_errors(y, checked)
         for error, usual in errors.items():
             warnings.warn(f"label {error!r} of one row is taken for a typing error of {usual!r}", stacklevel=2)
-        model = NoisyLabelClassifier(random_state=random_state).fit(X, learned, checked=checked, progress=progress)
-        return audit_by(model, y, checked)
+        return audit_by(model.fit(X, learned, checked=checked, progress=progress), y, checked)
     labels = np.asarray(y)
     if (missing := missing_labels(labels)).any():
         raise ValueError(
@@ -297,14 +320,8 @@ def _audit(
     filled = np.where(missing, np.asarray(classes[0], dtype=object), np.asarray(y, dtype=object)).tolist()
     column = np.minimum(np.searchsorted(classes, filled), len(classes) - 1)
     known = ~missing & (classes[column] == np.array(filled))
-    rows = np.arange(len(labels))
-    quality = np.where(missing, np.nan, np.where(known, found[rows, column], 0.0))
-    likely = found.argmax(axis=1)
-    others = found.copy()
-    others[rows[known], column[known]] = -1.0
-    # A label that is wrong with a chance of one half or more is not suggested again, even if no other is more probable.
-    suspect = known & (quality <= 0.5)
-    suggested = classes[np.where(suspect, others.argmax(axis=1), np.where(known, column, likely))]
+    quality = np.where(missing, np.nan, np.where(known, found[np.arange(len(labels)), column], 0.0))
+    suggested = classes[suggested_classes(found, np.where(known, column, -1), quality)]
     return LabelAudit(
         labels=labels,
         quality=quality,

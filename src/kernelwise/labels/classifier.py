@@ -1,44 +1,49 @@
 """The classifier to use when some labels are wrong and nobody knows how many."""
 
+import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..checks import missing_labels
-from ..progress import Progress, teller
+from ..cluster.prediction import on_blocks
+from ..progress import Progress, Tell, teller
+from ..rows import is_dask
 from ..samples import (
     LARGEST,
     check_magnitude,
     distinct_samples,
+    n_rows,
     power_of_two,
     read_samples,
     read_weights,
     refuse_collections,
     tidy,
 )
+from ..supervision.guarantee import Guarantee
 from ..supervision.verdicts import Verdicts
 from ..tables.frames import as_table, is_table, native_frame
 from ..tables.preparation import TableFeatures
 from .checks import calibrated, found_labels, weights
 from .giveaways import giveaways, giveaways_of_numbers, warn_of
 from .given import read_labels
+from .importances import shuffled_importances
+from .large import fit_in_memory
 from .noise_model.explanations import ExplainedNoise, explain_label_noise
+from .sample import Sample, check_sample_size
 from .verdict import diagnose, guarantee_of, range_of, transition_of
-from .views.pool import ScorePool, columns_per_class, fit_pool
+from .views.pool import CUT, ScorePool, columns_per_class, fit_pool
 
 Array = NDArray[np.float64]
 
-#: Standardised features are cut off here, so that one extreme value does not dominate a distance.
-CUT = 4.0
-#: The number of rows that are kept for feature importances; with many features fewer rows are shuffled, and these many
-#: are scored at once.
-IMPORTANCE_ROWS, IMPORTANCE_CELLS, FEWEST_ROWS, AT_ONCE = 100, 20_000, 8, 2000
+#: The number of rows that are kept for feature importances.
+IMPORTANCE_ROWS = 100
 #: Equal samples are separate rows, so that each is left out by itself: up to this number of equal samples, and up to
 #: this number of rows in all. Beyond these numbers, equal samples are one row with a larger weight.
 MOST_COPIES, MOST_ROWS = 20, 14_000
@@ -59,8 +64,12 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
+    sample_size : int or "auto"
+        With more rows than this, views and noise model are learned from a random sample of about this many rows, and
+        every other row is judged by models that did not see its label. The sample has at least 30 rows of each class,
+        and all rows that were checked. "auto" stands for 50,000 rows: see :mod:`kernelwise.labels.sample`.
     random_state : int, RandomState or None
-        For the forests and the landmarks.
+        For the sample, the forests and the landmarks.
 
     Attributes
     ----------
@@ -70,7 +79,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     noise_interval_ : tuple of two floats
         The range of this share over the explanations in ``diagnostic_["explanations"]``, for errors that do not follow
         the features. With checked rows that were drawn by a plan, the 95 % interval of :func:`guaranteed_share`, which
-        holds for all errors.
+        holds for all errors. If the model learned from a sample, the interval contains the error of the sample.
     transition_ : ndarray of shape (n_classes, n_classes)
         P(given | true): rows are true classes, columns are given classes.
     label_quality_ : ndarray of shape (n_samples,)
@@ -90,7 +99,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         on which the two views of largest weight differ), ``least_noise_rate`` (the share of wrong labels if labels near
         the boundary are doubtful because classes overlap), ``largest_noise_rate`` (the share if classes do not overlap,
         and these labels are doubtful because they are wrong) and ``boundary_errors`` (the probability of the second
-        case).
+        case). If the model learned from a sample of the rows, also ``learned_from`` (the number of its rows) and
+        ``sampling_error`` (the standard error of the share of wrong labels from so many rows, at most
+        ``1 / (2 * sqrt(learned_from))`` where the sample has the same share of every class).
 
     Notes
     -----
@@ -115,7 +126,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     (True, True)
     """
 
-    def __init__(self, *, random_state: Any = None):
+    def __init__(self, *, sample_size: int | str = "auto", random_state: Any = None):
+        self.sample_size = sample_size
         self.random_state = random_state
 
     def fit(
@@ -135,7 +147,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             A DataFrame of pandas, polars or narwhals, or an array with strings, may have columns of numbers, dates,
             categories, names and text, with missing cells. It is prepared as a file is: see
             :class:`kernelwise.tables.preparation.TableFeatures`. An array of numbers may have missing ones (NaN), too.
-            A column from which the label can be read off is named in a warning.
+            A column from which the label can be read off is named in a warning. Dask arrays and DataFrames stay on the
+            workers: see docs/cluster.md. A ``numpy.memmap`` is read block by block if it is larger than the sample.
         y : array-like of shape (n_samples,) or frame of one column
             Labels, of any type that numpy can sort. A row whose label is None or NaN is not learned from; its
             ``label_probabilities_`` are those of a prediction.
@@ -146,14 +159,41 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             true labels, and they calibrate the probabilities of all other rows.
         progress : bool or callable, optional
             True prints how much is done, and the time that is left, on the standard error after 10 seconds. A function
-            is called with the number of views that are fitted, and the number of all views.
+            is called with how much is done and how much there is to do: the number of views that are fitted and of all
+            views, or thousandths if the model learns from a sample.
 
         Returns
         -------
         self
         """
-        rng, tell = check_random_state(self.random_state), teller(progress, "learning from labels")
-        X, y, weight, labelled = self._read_training(X, y, sample_weight)
+        size, tell = check_sample_size(self.sample_size), teller(progress, "learning from labels")
+        if is_dask(X):
+            from .on_cluster import fit_on_cluster
+
+            return fit_on_cluster(self, X, y, sample_weight, checked=checked, progress=tell)
+        refuse_collections(self, y=y, sample_weight=sample_weight)
+        X, y = native_frame(np.asarray(X) if isinstance(X, list) else X), read_labels(y)
+        if n_rows(X) > size and n_rows(X) == n_rows(y):
+            weight = None if sample_weight is None else read_weights(sample_weight, X)
+            fit_in_memory(self, X, np.asarray(y), weight, checked, tell)
+            return self
+        learned = self._learn(X, y, sample_weight, checked=checked, progress=tell)
+        self._conclude(learned)
+        return self
+
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        checked: Verdicts | None,
+        progress: Tell,
+        sample: Sample | None = None,
+    ) -> "_Learned":
+        """Fit the views and the noise model, and judge the rows; ``sample`` says what they stand for."""
+        rng = check_random_state(self.random_state) if sample is None else sample.random_state
+        X, y, weight, labelled = self._read_training(X, y, sample_weight, sample is not None and sample.lacks_cells)
         counted = labelled & (weight > 0)
         found = found_labels(checked, y)
         self.classes_ = np.unique(np.array([*y[counted].tolist(), *found.values()]))
@@ -174,10 +214,12 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         Z = X[used[merged.first]]
         self._scaler = None if sp.issparse(Z) else _Standardiser.fit(Z, merged.weight)
         copies = _copies(merged.weight)
-        sample = np.repeat(np.arange(len(copies)), copies)
-        Z, given, shared = self._standardised(Z)[sample], column[merged.first][sample], (merged.weight / copies)[sample]
+        twin = np.repeat(np.arange(len(copies)), copies)
+        Z, given, shared = self._standardised(Z)[twin], column[merged.first][twin], (merged.weight / copies)[twin]
+        if sample is not None:
+            shared *= (np.bincount(merged.group, (weight * sample.stands_for)[used]) / merged.weight)[twin]
         common = None if self._scaler is None else self._scaler.common
-        pool = fit_pool(Z, learned[merged.first][sample], n_classes, shared, rng, common, tell)
+        pool = fit_pool(Z, learned[merged.first][twin], n_classes, shared, rng, common, progress)
         scores = pool.out_of_sample
         self._posterior: ExplainedNoise = explain_label_noise(scores, given, shared)
         self.kernel_names_ = [view.name for view in pool.views]
@@ -193,25 +235,37 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
                 self._posterior.label_posterior(scores, given),
             )
         )
-        equal = bool(np.ptp(weight[counted]) == 0)  # the guarantee counts rows
-        guarantee = guarantee_of(checked, np.where(counted, y.astype(object), np.array(None))) if equal else None
+        if sample is not None:
+            guarantee = sample.guarantee
+        elif np.ptp(weight[counted]) == 0:  # the guarantee counts rows
+            guarantee = guarantee_of(checked, np.where(counted, y.astype(object), np.array(None)))
+        else:
+            guarantee = None
         bounds = None if guarantee is None else (guarantee.low, guarantee.high)
         posterior, self._recalibration = calibrated(
             belief, posterior, column, known, weights(checked, len(y))[used], bounds
         )
         blind = belief if self._recalibration is None else self._recalibration.true_probabilities(belief)
         self._audit(X, y, labelled, weight, used, blind, posterior, truth)
-        self.noise_interval_ = range_of(self._posterior, self.noise_rate_, guarantee)
-        self.diagnostic_ = diagnose(
-            self._posterior, self.noise_rate_, self.noise_interval_, scores, given, len(found), guarantee
-        ) | {"disagreement": _disagreement(pool, shared)}
-        return self
+        n_learned = None if sample is None or sample.whole else float(shared.sum() ** 2 / (shared @ shared))
+        return _Learned(scores, given, len(found), guarantee, _disagreement(pool, shared), n_learned)
 
-    def _read_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array, NDArray[np.bool_]]:
+    def _conclude(self, learned: "_Learned") -> None:
+        """Set the interval and the diagnostic, once the share of wrong labels among all rows is known."""
+        rate, n_rows, guarantee = self.noise_rate_, learned.n_rows, learned.guarantee
+        error = 0.0 if n_rows is None else float(np.sqrt(rate * (1 - rate) / n_rows))
+        self.noise_interval_ = range_of(self._posterior, rate, guarantee, error)
+        self.diagnostic_ = diagnose(
+            self._posterior, rate, self.noise_interval_, learned.scores, learned.given, learned.n_checked, guarantee
+        ) | {"disagreement": learned.disagreement}
+        if n_rows is not None:
+            self.diagnostic_ |= {"learned_from": len(learned.given), "sampling_error": error}
+
+    def _read_training(
+        self, X: Any, y: Any, sample_weight: Any, lacks_cells: bool
+    ) -> tuple[Any, NDArray[Any], Array, NDArray[np.bool_]]:
         """Return samples, labels (any label where there is none), weights, and which samples have a label."""
         self._columns = None
-        refuse_collections(self, X=X, y=y, sample_weight=sample_weight)
-        X, y = native_frame(np.asarray(X) if isinstance(X, list) else X), read_labels(y)
         missing = missing_labels(y)
         if len(missing) and missing.all():
             raise ValueError("y has no label in any row; NoisyLabelClassifier needs labels of two classes or more")
@@ -219,7 +273,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             y = np.array(y, dtype=object)
             y[missing] = y[~missing][0]
             y = np.array(y.tolist())
-        if is_table(X):
+        if is_table(X) or lacks_cells:
             y = validate_data(self, y=y)
             validate_data(self, X, skip_check_array=True)  # the estimator remembers the names of the columns
             if len(y) != len(X):
@@ -286,6 +340,36 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     def _scores(self, X: Any) -> Array:
         return self._pool(self._standardised(X))
 
+    def _read_block(self, X: Any) -> Any:
+        """Return the samples of a block of the rows that are judged; nothing is guessed from the block alone."""
+        if self._columns is not None:
+            return tidy(self._columns.transform(as_table(X, self._columns.names_, guess=False)))
+        return tidy(check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", ensure_min_samples=0))
+
+    def _judged(self, X: Any, column: NDArray[np.intp]) -> tuple[Array, Array]:
+        """Return P(true) of samples with labels that no view has seen, and without them; column -1 is no label."""
+        scores = self._scores(X)
+        belief = self._posterior.true_probabilities(scores)
+        found, blind = (np.zeros((len(scores), len(self.classes_))) for _ in range(2))
+        blind[:, self._learned] = (
+            belief if self._recalibration is None else self._recalibration.true_probabilities(belief)
+        )
+        found[:] = blind
+        rows = np.flatnonzero(np.isin(column, self._learned))
+        given = np.searchsorted(self._learned, column[rows])
+        posterior = self._posterior.label_posterior(scores[rows], given)
+        if self._recalibration is not None:
+            posterior = self._recalibration.posterior(belief[rows], posterior, given)
+        found[np.ix_(rows, self._learned)] = posterior
+        return found, blind
+
+    def _for_workers(self) -> "NoisyLabelClassifier":
+        """Return a copy of the fitted model that predicts, without what has a row for every row."""
+        own = copy.copy(self)
+        for name in ("label_quality_", "label_probabilities_", "out_of_sample_probabilities_"):
+            delattr(own, name)
+        return own
+
     def _read_new(self, X: Any) -> Any:
         check_is_fitted(self)
         refuse_collections(self, X=X)
@@ -301,16 +385,19 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             )
         return read_samples(self, X, reset=False)
 
+    @on_blocks(lambda model: (len(model.classes_),))
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class being the *true* label of each sample."""
         X = self._read_new(X)
         return self._true_probabilities(self._scores(X))
 
+    @on_blocks(lambda model: () if len(model.classes_) == 2 else (len(model.classes_),))
     def decision_function(self, X: Any) -> Array:
         """Return the log-odds of ``classes_[1]`` for two classes, else a log-probability per class."""
         logs = np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
         return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
 
+    @on_blocks(lambda model: (), dtype=lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable true class of each sample."""
         chosen = self.predict_proba(X).argmax(axis=1)
@@ -326,34 +413,27 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if self._importances is None:
-            self._importances = self._shuffled_importances()
+            n_columns = self._some_rows.shape[1]
+            ends = [(j, j + 1) for j in range(n_columns)] if self._columns is None else self._columns.parts
+            self._importances = shuffled_importances(self._pool, self._some_rows, ends)
         return self._importances
-
-    def _shuffled_importances(self) -> Array:
-        given, rng = self._some_rows, np.random.RandomState(0)
-        ends = [(j, j + 1) for j in range(given.shape[1])] if self._columns is None else self._columns.parts
-        # Wide data have many features to shuffle, so fewer rows have to do.
-        rows = given[: max(FEWEST_ROWS, IMPORTANCE_CELLS // len(ends))]
-        base, rows = self._pool(rows), rows.toarray() if sp.issparse(rows) else rows
-        moved = np.zeros(len(ends))
-        varied = [j for j, (start, stop) in enumerate(ends) if np.ptp(rows[:, start:stop], axis=0).any()]
-        at_once = max(AT_ONCE // len(rows), 1)
-        for first in range(0, len(varied), at_once):
-            batch = varied[first : first + at_once]
-            shuffled = np.repeat(rows[None], len(batch), axis=0)
-            for copy, (start, stop) in zip(shuffled, (ends[j] for j in batch), strict=True):
-                copy[:, start:stop] = rng.permutation(copy[:, start:stop])
-            stacked = shuffled.reshape(-1, rows.shape[1])
-            scores = self._pool(type(given)(stacked) if sp.issparse(given) else stacked)
-            moved[batch] = np.mean((scores.reshape(len(batch), *base.shape) - base) ** 2, axis=(1, 2))
-        total = moved.sum()
-        return moved / total if total > 0 else np.full(len(moved), 1 / len(moved))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+class _Learned(NamedTuple):
+    """What the diagnostic needs of the rows that were learned from."""
+
+    scores: Array
+    given: NDArray[np.intp]
+    n_checked: int
+    guarantee: Guarantee | None
+    disagreement: float
+    n_rows: float | None  # how many equally weighted rows the sample is worth; None if it is all rows
 
 
 class _Standardiser(NamedTuple):

@@ -27,6 +27,7 @@ __all__ = [
     "join_spellings",
     "look_alikes",
     "read_labels",
+    "replaced_spellings",
     "same_label",
     "typing_errors",
 ]
@@ -106,11 +107,7 @@ def join_spellings(labels: NDArray[Any], *, warn: bool = False) -> tuple[NDArray
     labels = np.asarray(labels)
     if labels.dtype.kind not in "UO" or labels.ndim != 1:
         return labels, {}
-    counts = Counter(label for label in labels.tolist() if isinstance(label, str))
-    usual: dict[str, str] = {}
-    for label in sorted(counts, key=lambda label: (-counts[label], label)):
-        usual.setdefault(spelling(label), label)
-    replaced = {label: usual[spelling(label)] for label in counts if usual[spelling(label)] != label}
+    replaced = replaced_spellings(Counter(label for label in labels.tolist() if isinstance(label, str)))
     if not replaced:
         return labels, {}
     if warn:
@@ -118,6 +115,18 @@ def join_spellings(labels: NDArray[Any], *, warn: bool = False) -> tuple[NDArray
         warnings.warn(f"labels that differ in capitals or blanks alone are taken as one class: {said}", stacklevel=3)
     joined = [replaced.get(label, label) if isinstance(label, str) else label for label in labels.tolist()]
     return np.array(joined, dtype=object if labels.dtype == object else None), replaced
+
+
+def replaced_spellings(counts: Mapping[str, int]) -> dict[str, str]:
+    """The spellings that are not the most frequent one of their class, and the latter.
+
+    >>> replaced_spellings({"Adelie": 2, "adelie": 1, "Gentoo": 1})
+    {'adelie': 'Adelie'}
+    """
+    usual: dict[str, str] = {}
+    for label in sorted(counts, key=lambda label: (-counts[label], label)):
+        usual.setdefault(spelling(label), label)
+    return {label: usual[spelling(label)] for label in counts if usual[spelling(label)] != label}
 
 
 def look_alikes(counts: Mapping[str, int]) -> list[tuple[str, str]]:

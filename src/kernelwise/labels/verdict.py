@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
 
 from ..supervision.guarantee import Guarantee, guaranteed_share
 from ..supervision.verdicts import Verdicts, strata_of
@@ -36,10 +37,19 @@ def guarantee_of(checked: Verdicts | None, labels: Any) -> Guarantee | None:
     return guaranteed_share(labels, checked)
 
 
-def range_of(posterior: ExplainedNoise, rate: float, guarantee: Guarantee | None) -> tuple[float, float]:
-    """Return the range of the share of wrong labels: the guaranteed one, or that over the explanations."""
-    low, high = posterior.interval if guarantee is None else (guarantee.low, guarantee.high)
-    return min(low, rate), max(high, rate)
+def range_of(
+    posterior: ExplainedNoise, rate: float, guarantee: Guarantee | None, error: float = 0.0
+) -> tuple[float, float]:
+    """Return the range of the share of wrong labels: the guaranteed one, or that over the explanations.
+
+    ``error`` is the standard error of the share if the model learned from a sample of the rows; the range over the
+    explanations contains the 95 % interval of this error.
+    """
+    if guarantee is not None:
+        return min(guarantee.low, rate), max(guarantee.high, rate)
+    low, high = posterior.interval
+    margin = float(norm.ppf(0.975)) * error
+    return max(min(low, rate - margin), 0.0), min(max(high, rate + margin), 1.0)
 
 
 def diagnose(
@@ -100,12 +110,22 @@ def transition_of(probabilities: Array, given: NDArray[np.intp], weight: Array) 
     >>> transition_of(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([0, 1]), np.ones(2)).round(2).tolist()
     [[0.67, 0.33], [0.0, 1.0]]
     """
+    return conditional(joint_counts(probabilities, given, weight))
+
+
+def joint_counts(probabilities: Array, given: NDArray[np.intp], weight: Array) -> Array:
+    """Return the expected weight of the samples by true class (rows) and given class (columns)."""
     n_classes = probabilities.shape[1]
     joint = np.zeros((n_classes, n_classes))
     for label in range(n_classes):
         rows = given == label
         joint[:, label] = weight[rows] @ probabilities[rows]
-    joint += np.finfo(float).tiny * np.eye(n_classes)
+    return joint
+
+
+def conditional(joint: Array) -> Array:
+    """Return P(given | true) from the expected weights."""
+    joint = joint + np.finfo(float).tiny * np.eye(len(joint))
     return joint / joint.sum(axis=1, keepdims=True)
 
 

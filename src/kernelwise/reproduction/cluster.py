@@ -88,6 +88,16 @@ def cluster_executor(
     ...     executor.submit(pow, 2, 5).result()
     32
     """
+    with connected(address, experiment=experiment, timeout=timeout) as client:
+        yield ClusterExecutor(client, grace)
+
+
+@contextmanager
+def connected(address: str, *, experiment: Experiment | None = None, timeout: float = CONNECT_SECONDS) -> Iterator[Any]:
+    """Give a client of a Dask cluster that answers, has workers, and has the same kernelwise as this process.
+
+    The parameters and the errors are those of :func:`cluster_executor`.
+    """
     try:
         from distributed import Client
     except ImportError as error:
@@ -105,7 +115,7 @@ def cluster_executor(
             remedy = f"start some with: dask worker {scheduler} --nthreads 1"
             raise ClusterError(f"the cluster at {scheduler} has no workers; {remedy}") from error
         _check_versions(client, experiment)
-        yield ClusterExecutor(client, grace)
+        yield client
     finally:
         log.setLevel(logging.CRITICAL)  # a client that has lost its scheduler would log a traceback
         client.close(timeout=CONNECT_SECONDS)

@@ -224,6 +224,32 @@ class Table:
             return place(self.source, line=int(self.lines[row]), column=column)
         return place(f"{self.source}, row {row + 1}", column=column)
 
+    def take(self, rows: Any) -> Self:
+        """Some rows of the table, by positions or by a slice.
+
+        >>> from kernelwise.tables.columns import Column, Table
+        >>> Table.of("a.csv", [Column.of("age", ["31", "45"])]).take([1])["age"].values
+        array([45.])
+        """
+        columns = {name: replace(column, values=column.values[rows]) for name, column in self.columns.items()}
+        lines = None if self.lines is None else self.lines[rows]
+        return replace(self, columns=columns, lines=lines, block=None if self.block is None else self.block[rows])
+
+    @classmethod
+    def stacked(cls, parts: "Sequence[Table]") -> "Table":
+        """The rows of several tables with the same columns; the first table gives the source."""
+        first = parts[0]
+        for part in parts:
+            if part.names != first.names:
+                odd = next((name for name in {*part.names} ^ {*first.names}), "the order of the columns")
+                raise TableError(f"{part.source} and {first.source} have different columns: {odd}; make them equal")
+        columns = {
+            name: replace(column, values=np.concatenate([part.columns[name].values for part in parts]))
+            for name, column in first.columns.items()
+        }
+        lined = all(part.lines is not None for part in parts)
+        return replace(first, columns=columns, lines=np.concatenate([part.lines for part in parts]) if lined else None)
+
     def without(self, names: Iterable[str]) -> Self:
         """The table without some of its columns, such as the column of labels."""
         left_out = set(names)

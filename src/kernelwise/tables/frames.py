@@ -55,12 +55,15 @@ def is_table(X: Any) -> bool:
     return isinstance(X, Table) or (is_frame(X) and not hasattr(X, "sparse"))
 
 
-def as_table(X: Any, names: Sequence[str] | None = None, *, as_written: Collection[str] = ()) -> Table:
+def as_table(
+    X: Any, names: Sequence[str] | None = None, *, as_written: Collection[str] = (), guess: bool = True
+) -> Table:
     """A data frame or an array as a table.
 
     A column of the dtype "category" (in polars Categorical or Enum) is categorical, whatever its values are. The
     columns of an array get ``names``, or "column 1", "column 2", ... as in a file without a header. Strings in the
-    columns ``as_written`` stay strings.
+    columns ``as_written`` stay strings. Without ``guess`` all strings stay strings and all numbers numbers: so a few
+    rows of a large table are read as the others, whatever these few look like.
 
     Examples
     --------
@@ -81,6 +84,8 @@ def as_table(X: Any, names: Sequence[str] | None = None, *, as_written: Collecti
         names = names or [f"column {position}" for position in range(1, X.shape[1] + 1)]
     else:
         raise TypeError(f"X must be a data frame or an array of rows and columns, got {type(X).__name__}")
+    if not guess:
+        return Table.of("X", [_as_it_is(name, values) for name, (values, _) in zip(names, columns, strict=True)])
     habits = habits_of(_cells(values) for values, categorical in columns if not categorical)
     made = []
     for name, (values, categorical) in zip(names, columns, strict=True):
@@ -91,6 +96,12 @@ def as_table(X: Any, names: Sequence[str] | None = None, *, as_written: Collecti
         else:
             made.append(Column.of(name, values, habits))
     return Table.of("X", made, habits=habits)
+
+
+def _as_it_is(name: str, values: Any) -> Column:
+    if isinstance(values, np.ndarray):
+        return Column(name, "numeric", np.where(np.isfinite(values), values, np.nan))
+    return Column(name, "categorical", as_words(values))
 
 
 #: The values of a column, as numbers or as the cells of a file; and whether its type says that it is categorical.

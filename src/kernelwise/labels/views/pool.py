@@ -42,6 +42,8 @@ from .ridge import RidgeSystem
 Array = NDArray[np.float64]
 Scorer = Callable[[Any], Array]
 
+#: Standardised features are cut off here, so that one extreme value does not dominate a distance.
+CUT = 4.0
 #: Ridge penalties for kernels with unit mean diagonal.
 PENALTIES = 10.0 ** np.linspace(-2.5, 3.5, 19)
 #: How far differences of loss are trusted along a path.

@@ -1,0 +1,282 @@
+"""Tables that are larger than memory: files that are read in chunks of rows, one after the other or by many workers.
+
+A chunk is a table of the cells as they are written: what kind a column is, and how its numbers and dates are written,
+is decided once, from a sample of the rows of all chunks, and holds for all of them (:class:`ChunkFeatures`).
+"""
+
+import gzip
+import io
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from ..memory import available
+from ..tables.columns import CELLS_FOR_HABITS, Column, Table, habits_of
+from ..tables.kinds import Kind, as_numbers, as_words
+from ..tables.notation import Amounts
+from ..tables.preparation import TableFeatures
+from .delimited import GZIP, MEMORY_PER_BYTE, SAMPLE_ROWS, cut_rows, encoding, find_delimiter, records
+from .errors import FileError, place, reading_a_table
+from .limits import MAX_TEXT_BYTES, human
+from .parquet import CELL, _is_read, _reading
+from .reading import PARQUET, TEXTS, ending, existing
+
+__all__ = ["ChunkFeatures", "FilePart", "data_files", "is_large", "parts_of", "read_chunks"]
+
+#: The delimiter and the header of a text are found from so many characters.
+HEAD = 2**20
+#: Rows of a chunk, if nobody says how many.
+CHUNK_ROWS = 50_000
+#: A table is read in chunks if reading it whole would take more than this share of the memory that is available.
+SHARE = 0.5
+
+
+def data_files(data: Path) -> list[Path]:
+    """The files that a name stands for: a file, all files of one format in a folder, or all that match a pattern.
+
+    >>> data_files(Path("nowhere-*.csv"))
+    Traceback (most recent call last):
+    ...
+    kernelwise.files.errors.FileError: there is no file nowhere-*.csv
+    """
+    if data.is_dir():
+        found = sorted(path for path in data.iterdir() if ending(path) in TEXTS + PARQUET and path.is_file())
+        if not found:
+            raise FileError(f"{data} is a folder without files that can be read in chunks: .csv, .tsv, .parquet")
+    elif any(mark in str(data) for mark in "*?[") and not data.exists():
+        root = Path(data.anchor) if data.anchor else Path()
+        found = sorted(root.glob(str(data.relative_to(data.anchor)) if data.anchor else str(data)))
+    else:
+        return [existing(data)]
+    if not found:
+        raise FileError(f"there is no file {data}")
+    if len({ending(path) for path in found}) > 1:
+        raise FileError(f"{data} has files of several formats, {found[0].name} and others; name those of one format")
+    return found
+
+
+def is_large(paths: Sequence[Path]) -> bool:
+    """Whether tables should be read in chunks: several files, or a file that does not fit well into memory."""
+    if len(paths) > 1:
+        return True
+    path, suffix = paths[0], ending(paths[0])
+    left = available()
+    if suffix in TEXTS and path.is_file():
+        size = path.stat().st_size * (4 if path.suffix.lower() == ".gz" else 1)
+        return size > MAX_TEXT_BYTES or (left is not None and MEMORY_PER_BYTE * size > SHARE * left)
+    if suffix in PARQUET and left is not None:
+        metadata = _parquet(path).metadata
+        return bool(CELL * metadata.num_rows * metadata.num_columns > SHARE * left)
+    return False
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """A file, or a row group of a Parquet file: what one worker reads at a time."""
+
+    path: Path
+    group: int | None = None
+
+
+def parts_of(paths: Sequence[Path]) -> list[FilePart]:
+    """The parts of files that workers read; a text is read whole, so that many smaller files are better than one.
+
+    >>> parts_of([Path("a.csv")])
+    [FilePart(path=PosixPath('a.csv'), group=None)]
+    """
+    parts = []
+    for path in paths:
+        if ending(path) in PARQUET:
+            parts += [FilePart(path, group) for group in range(_parquet(path).num_row_groups)]
+        else:
+            parts.append(FilePart(path))
+    return parts
+
+
+def read_chunks(
+    part: FilePart, rows: int = CHUNK_ROWS, *, columns: Collection[str] = (), only: str | None = None
+) -> Iterator[Table]:
+    """The rows of a part, in tables of at most so many rows.
+
+    Parameters
+    ----------
+    part : FilePart
+    rows : int
+    columns : collection of str
+        Columns that must exist; they are read as they are written.
+    only : str, optional
+        The only column to read.
+    """
+    if ending(part.path) in PARQUET:
+        yield from _parquet_chunks(part, rows, columns, only)
+    elif ending(part.path) in TEXTS:
+        yield from _text_chunks(part.path, rows, columns, only)
+    else:
+        raise FileError(f"{part.path} cannot be read in chunks; write it as .csv or .parquet")
+
+
+def _text_chunks(path: Path, rows: int, columns: Collection[str], only: str | None) -> Iterator[Table]:
+    with _text(path) as stream:
+        head = stream.read(HEAD)
+        delimiter = find_delimiter(path, head)
+    with _text(path) as stream, _decoding(path):
+        found = records(path, stream, delimiter)
+        first = list(islice(found, SAMPLE_ROWS + 20))
+        top = cut_rows(
+            path, [row for *_, row in first], [line for line, *_ in first], names=columns, delimiter=delimiter
+        )
+        names, skipped = top.names, len(first) - len(top.rows)
+        for name in columns:
+            Table.of(path, [Column(other, "categorical", np.empty(0, object)) for other in names])[name]
+        kept = range(len(names)) if only is None else [names.index(only)]
+        inside = 0  # line ends inside of quoted cells, which a spreadsheet does not count
+        pending = iter([*first[skipped:]])
+        while True:
+            batch = list(islice(pending, rows))
+            batch += list(islice(found, rows - len(batch)))
+            if not batch:
+                return
+            lines = []
+            for line, last, row in batch:
+                if len(row) != len(names) and any(cell.strip() for cell in row):
+                    raise FileError(
+                        f"{place(path, line=line)}: {len(row)} cells where the header has {len(names)}; quote cells"
+                        " that hold the delimiter, and write nothing between delimiters for a missing value"
+                    )
+                lines.append(line - inside)
+                inside += last - line
+            cells = list(zip(*(row for *_, row in batch if len(row) == len(names)), strict=True))
+            made = [Column(names[k], "categorical", as_words(cells[k])) for k in kept]
+            lines = lines[: len(made[0].values)] if made else lines
+            yield Table.of(path, made, lines=np.array(lines, dtype=np.int64))
+
+
+def _text(path: Path) -> IO[str]:
+    with path.open("rb") as stream:
+        first = stream.read(4)
+    packed = first.startswith(GZIP)
+    if packed:
+        with gzip.open(path) as stream:
+            first = stream.read(4)
+    raw: Any = gzip.open(path) if packed else path.open("rb")  # noqa: SIM115  # the wrapper closes it
+    return io.TextIOWrapper(raw, encoding=encoding(first), newline="")
+
+
+class _decoding:
+    """Turn errors of bytes that are no text, or of a damaged archive, into a :exc:`FileError`."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, UnicodeDecodeError):
+            byte = error.object[error.start]
+            raise FileError(
+                f"{self.path}: byte {byte:#04x} is not UTF-8; save the file as UTF-8 (iconv -f latin1 -t utf-8)"
+            ) from error
+        if isinstance(error, EOFError | gzip.BadGzipFile):
+            raise FileError(f"{self.path} is packed by gzip and damaged ({error}); write it again") from error
+
+
+def _parquet(path: Path) -> Any:
+    try:
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise FileError(f"{path} needs pyarrow: pip install pyarrow, or convert the file to CSV") from error
+    with _reading(f"{path} is not a Parquet file or is damaged:"):
+        return pq.ParquetFile(path)
+
+
+def _parquet_chunks(part: FilePart, rows: int, columns: Collection[str], only: str | None) -> Iterator[Table]:
+    path, file = part.path, _parquet(part.path)
+    names = file.schema_arrow.names
+    for name in columns:
+        Table.of(path, [Column(other, "categorical", np.empty(0, object)) for other in names])[name]
+    for kind in file.schema_arrow:
+        if not _is_read(kind.type):
+            raise FileError(f"{path}, column {kind.name!r}: values of type {kind.type} are not read; leave it out")
+    groups = None if part.group is None else [part.group]
+    chosen = None if only is None else [only]
+    batches = file.iter_batches(batch_size=rows, row_groups=groups, columns=chosen)
+    with _reading(f"{path}"):
+        for batch in batches:
+            made = [_arrow_column(name, batch.column(name), name in columns) for name in batch.schema.names]
+            yield Table.of(path, made)
+
+
+def _arrow_column(name: str, values: Any, as_text: bool) -> Column:
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    if types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    kind = values.type
+    numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind)
+    if numeric and not as_text:
+        numbers = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+        return Column(name, "numeric", np.where(np.isfinite(numbers), numbers, np.nan))
+    return Column(name, "categorical", as_words(["" if cell is None else str(cell) for cell in values.to_pylist()]))
+
+
+@dataclass
+class ChunkFeatures:
+    """Features of chunks: the kinds of columns are found from a sample of the rows, and hold for all rows.
+
+    Parameters
+    ----------
+    leave_out : list of str
+        Columns that are no features.
+    kinds : mapping of str to {"numeric", "categorical", "name", "text", "date", "id"}
+        Columns whose kind is not the one that the cells suggest.
+    """
+
+    leave_out: list[str]
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    features: TableFeatures | None = None
+    sample: Table | None = None
+
+    def learn(self, rows: Table) -> Any:
+        """Find the kinds of the columns, and return the features of the sample."""
+        cells = {name: column.labels() for name, column in rows.columns.items() if column.values.dtype != float}
+        habits = habits_of(found[:CELLS_FOR_HABITS] for name, found in cells.items() if name not in self.leave_out)
+        columns = []
+        with reading_a_table(f"{rows.source}, "):
+            for name, column in rows.columns.items():
+                if name in self.leave_out:
+                    columns.append(column)
+                elif name in cells:
+                    columns.append(Column.of(name, cells[name], habits))
+                else:
+                    columns.append(Column.of_numbers(name, column.values))
+            table = Table.of(rows.source, columns, lines=rows.lines, habits=habits).retyped(self.kinds)
+            self.features = TableFeatures(self.leave_out, scaled=False).fit(table)
+            self.sample = table
+            return self.features.transform(table)
+
+    def apply(self, rows: Table) -> Any:
+        """Return the features of the rows of a chunk."""
+        assert self.features is not None
+        columns = dict(rows.columns)
+        with reading_a_table():
+            for name, kind, encoder in self.features.steps_:
+                if kind == "numeric" and encoder.notation is None and columns[name].values.dtype != float:
+                    numbers = as_numbers(columns[name].labels())
+                    numbers = rows.numbers(name, Amounts()) if numbers is None else numbers
+                    columns[name] = Column(name, "numeric", numbers)
+            return self.features.transform(replace(rows, columns=columns))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The rows of the sample stay where they are."""
+        return self.__dict__ | {"sample": None}
+
+
+def said_size(paths: Sequence[Path]) -> str:
+    """The size of all files, for people."""
+    return human(sum(path.stat().st_size for path in paths))

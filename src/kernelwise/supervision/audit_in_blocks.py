@@ -1,0 +1,100 @@
+"""An audit of labels whose rows are in the blocks of a Dask cluster."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .audit import LabelAudit
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelAuditInBlocks(LabelAudit):
+    """How wrong labels are, and which of them, for labels in Dask collections.
+
+    ``labels``, ``quality``, ``suggested`` and ``probabilities`` are Dask arrays, of which the workers hold the
+    qualities; the others are computed when they are asked for. All other fields are those of :class:`LabelAudit`.
+
+    Parameters
+    ----------
+    worst_rows, worst_quality : arrays of shape (n_listed,)
+        The most suspect rows, the most suspect first, 10,000 at most, and their qualities.
+    n_labelled, n_doubtful : int
+        The number of rows with a label, and of those that are more likely wrong than right.
+    """
+
+    worst_rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    worst_quality: Array = field(default_factory=lambda: np.zeros(0))
+    n_labelled: int = 0
+    n_doubtful: int = 0
+
+    def __post_init__(self) -> None:
+        """The blocks are as their maker says: nothing is read."""
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """Positions of the most suspect rows, the most suspect first: 10,000 at most."""
+        return self.worst_rows
+
+    def worth_checking(self, chance: float = 0.5, *, precision: float | None = None) -> int:
+        """How many labels to check: see :meth:`LabelAudit.worth_checking`.
+
+        A precision is answered from the rows in :attr:`order`; if it would hold for all of them, it is refused.
+        """
+        if precision is None and chance == 0.5:
+            return self.n_doubtful
+        listed = LabelAudit.worth_checking
+        count = listed(_Listed(self.worst_quality), chance, precision=precision)  # type: ignore[arg-type]
+        if count < len(self.worst_quality) or count == self.n_labelled:
+            return count
+        if precision is not None:
+            raise ValueError(
+                f"precision={precision} holds for more than the {len(self.worst_quality)} most suspect rows, which are "
+                "all that this process knows of; give a larger precision, or a chance"
+            )
+        return int(((1.0 - self.quality) > chance).sum().compute())
+
+    @property
+    def alternative(self) -> Any:
+        """The most probable other class of every row, as a Dask array."""
+        import dask.array as da
+
+        return da.map_blocks(
+            _alternative,
+            self.labels,
+            self.probabilities.rechunk({1: -1}),
+            self.classes,
+            dtype=self.classes.dtype,
+            drop_axis=1,
+        )
+
+    def to_frame(self) -> Any:
+        """A Dask DataFrame of label, quality and suggested label, one row per sample in the given order."""
+        import dask.dataframe as dd
+
+        columns = {"label": self.labels, "quality": self.quality, "suggested": self.suggested}
+        frames = [dd.from_dask_array(array, columns=name) for name, array in columns.items()]
+        return dd.concat([frame.to_frame() for frame in frames], axis=1)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __repr__(self) -> str:
+        low, high = self.noise_interval
+        rate, n = f"{self.noise_rate:.3g} [{low:.3g}, {high:.3g}]", self.quality.shape[0]
+        return f"LabelAuditInBlocks(n_samples={n}, noise_rate={rate}, worth_checking={self.n_doubtful})"
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """The qualities that :meth:`LabelAudit.worth_checking` looks at."""
+
+    quality: Array
+
+
+def _alternative(labels: NDArray[Any], probabilities: Array, classes: NDArray[Any]) -> NDArray[Any]:
+    others = np.where(classes == labels[:, None], -1.0, probabilities)
+    return np.asarray(classes[others.argmax(axis=1)])
