@@ -9,7 +9,7 @@ from rich.console import Console
 
 from .. import files
 from ..files.errors import FileError
-from .checks import guarantee_of_audit, open_suspects, planned_rows, print_checks
+from .checks import guarantee_of_audit, planned_rows, print_checks
 from .review import label_review
 from .session import Session
 from .show import SHOWN, percent, print_next, print_written, table
@@ -33,6 +33,7 @@ def audit_two_records(
 ) -> None:
     """Audit the answers of a file with two records in every row; ``reading`` as in :func:`files.read_two_records`."""
     from .. import audit_record_pairs, plan_checks
+    from ..supervision.audit import open_suspects
 
     with session.step(f"reading {data}"):
         given = files.read_two_records(data, **reading)
@@ -128,6 +129,8 @@ def _as_labels(audit: Any, answers: Any, verdicts: Any) -> Any:
 
 
 def _suspects(audit: Any, given: files.TwoRecords, ids: list[str], count: int) -> list[dict[str, Any]]:
+    from ..supervision.audit import open_suspects
+
     columns = {name: given.records[name].labels() for name in given.records.names}
 
     def record(position: int) -> str:

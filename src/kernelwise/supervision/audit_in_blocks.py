@@ -62,10 +62,11 @@ class LabelAuditInBlocks(LabelAudit):
         """The most probable other class of every row, as a Dask array."""
         import dask.array as da
 
+        probabilities: Any = self.probabilities
         return da.map_blocks(
             _alternative,
             self.labels,
-            self.probabilities.rechunk({1: -1}),
+            probabilities.rechunk({1: -1}),
             self.classes,
             dtype=self.classes.dtype,
             drop_axis=1,
