@@ -88,11 +88,9 @@ def _bound(rounds: Sequence[Round], n_rows: int, tail: float, side: int) -> floa
 
 def _bets(rounds: Sequence[Round], n_rows: int, wanted: float, side: int) -> tuple[Array, Array, Array, Array]:
     """Return the logarithms of the numerators, the stakes, the guessed shares of errors and the numbers of strata."""
-    n_strata = np.array([len(one.others) for one in rounds])
-    others, drawn, errors, hits = (
-        np.array([[*one[field], *[0] * (n_strata.max() - len(one.others))] for one in rounds], dtype=float)
-        for field in map(Round._fields.index, ("others", "drawn", "errors", "error"))
-    )  # a stratum without rows has no influence
+    n_strata = np.array([len(one.others) for one in rounds], dtype=np.float64)
+    others, drawn = _padded([one.others for one in rounds]), _padded([one.drawn for one in rounds])
+    errors, hits = _padded([one.errors for one in rounds]), _padded([one.error for one in rounds])
     weights, guess = others / n_rows, (errors + FIRST_GUESS) / (drawn + 1)
     variance = np.sum(weights**2 * guess * (1 - guess), axis=1)
     worst = np.max(weights * (1 - guess if side > 0 else guess), axis=1)
@@ -102,3 +100,11 @@ def _bets(rounds: Sequence[Round], n_rows: int, wanted: float, side: int) -> tup
     gains = np.sum(np.log1p(-side * stakes[:, None] * weights * (hits - guess)), axis=1)
     known = np.array([one.known for one in rounds]) / n_rows
     return gains, stakes, known + np.sum(weights * guess, axis=1), n_strata
+
+
+def _padded(values: Sequence[Sequence[int]]) -> Array:
+    """One row per round; a stratum that has no row left is filled up with zeros and has no influence."""
+    table = np.zeros((len(values), max(len(row) for row in values)))
+    for line, row in zip(table, values, strict=True):
+        line[: len(row)] = row
+    return table
