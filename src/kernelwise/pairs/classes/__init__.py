@@ -7,4 +7,5 @@ Read in this order:
 3. ``starts.py``: clusters to start from.
 4. ``search.py``: classes and rates by turns from every start, the best fit, and whether the pairs help.
 5. ``counts.py``: the number of classes, and averages over the likely numbers.
+6. ``from_sample.py``: classes of many samples, learned from some of them and judged for all.
 """
