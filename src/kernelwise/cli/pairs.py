@@ -111,7 +111,12 @@ def audit_pairs(
     if links is None and second is not None:
         raise FileError("--second needs a file of pairs: kernelwise audit pairs FIRST PAIRS --second SECOND")
     if links is None:
-        reading: dict[str, Any] = {"answer": answer, "same": same, "kinds": parse_kinds(kind or []), "ignore": ignore or ()}
+        reading: dict[str, Any] = {
+            "answer": answer,
+            "same": same,
+            "kinds": parse_kinds(kind or []),
+            "ignore": ignore or (),
+        }
         checking: dict[str, Any] = {"checked": checked, "checks": checks, "suspects": suspects}
         audit_two_records(session, nodes, output=output, report=report, **checking, **reading)
         return
