@@ -10,10 +10,12 @@ from kernelwise import (
     LinkedClustering,
     NoisyLabelClassifier,
     NoisyPairClustering,
+    PairCompleter,
     Pairs,
     audit_labels,
     audit_pairs,
     audit_record_pairs,
+    plan_labelling,
 )
 from kernelwise.files import Column, SavedModel, Table, TableFeatures, make_card
 from kernelwise.progress import News, part, teller
@@ -36,6 +38,8 @@ WORK = {
     "audit by classes": lambda told: audit_pairs(X, PAIRS, kind="classes", random_state=0, progress=told),
     "audit by links": lambda told: audit_pairs(X, LINKS, kind="links", random_state=0, progress=told),
     "audit by what fits": lambda told: audit_pairs(X, PAIRS, random_state=0, progress=told),
+    "completion": lambda told: PairCompleter("auto", random_state=0).fit(X @ X.T, pairs=PAIRS, progress=told),
+    "plan of labels": lambda told: plan_labelling(X @ X.T, 3, n_repeats=1, random_state=0, progress=told),
     "audit of records": lambda told: audit_record_pairs(NAMES, RECORDS, random_state=0, progress=told),
 }
 

@@ -43,8 +43,8 @@ def complete(
         rows = {name: row for row, name in enumerate(ids)}
         given = files.read_links(known, rows, nodes=str(similarity))
         asked = files.read_links(query, rows, nodes=str(similarity))
-    with session.step(f"completing {len(given)} known pairs"):
-        model = PairCompleter(components or "auto", random_state=session.seed).fit(matrix, pairs=given)
+    with session.step(f"completing {len(given)} known pairs") as tell:
+        model = PairCompleter(components or "auto", random_state=session.seed).fit(matrix, pairs=given, progress=tell)
         chances = model.predict_proba_pairs(asked.rows, asked.cols)
         answers = model.predict_pairs(asked.rows, asked.cols)
     lines = [
@@ -93,8 +93,10 @@ def plan(
     with session.step(f"reading {similarity}"):
         matrix, _ = files.read_similarity(similarity)
     completer = PairCompleter(components) if components else None
-    with session.step("simulating"):
-        found = plan_labelling(matrix, n_clusters, completer=completer, accuracy=accuracy, random_state=session.seed)
+    with session.step("simulating") as tell:
+        found = plan_labelling(
+            matrix, n_clusters, completer=completer, accuracy=accuracy, random_state=session.seed, progress=tell
+        )
     header = ["items to label", "share of pairs", "pairs to label", "accuracy"]
     lines = [
         [str(row["n_labelled"]), f"{row['share']:.0%}", str(row["n_pairs"]), f"{row['accuracy']:.1%}"]

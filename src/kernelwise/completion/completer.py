@@ -16,6 +16,7 @@ from ..cluster.labelled_pairs import pairs_in_memory
 from ..kernels.precomputed import is_precomputed
 from ..memory import require
 from ..pairs.noisy_clustering import NoisyPairClustering
+from ..progress import Progress, Tell, part, silent, teller
 from ..rows import for_users, in_memory, is_dask
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
@@ -34,6 +35,8 @@ Array = NDArray[np.float64]
 
 #: The largest noise rate that "auto" uses: at one half pairs carry no information, and the correction is infinite.
 MOST_NOISE = 0.45
+#: For the progress: eigenvectors, choice of their number, core; the choice takes two of the four steps.
+N_STEPS = 4
 
 
 class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -203,7 +206,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None, progress: Progress = None) -> Self:
         """Estimate the label matrix.
 
         Parameters
@@ -216,6 +219,10 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         pairs : Pairs or Dask frame, optional
             The known pairs. A frame has the columns row, col, label (+1 or -1) and perhaps weight, which are brought
             into memory.
+        progress : bool or callable, optional
+            True prints how much is done, and the time that is left, on the standard error after 10 seconds. A function
+            is called with the number of steps that are done, and the number of all steps. On a Dask cluster nothing is
+            told.
 
         Returns
         -------
@@ -233,12 +240,13 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         known = pairs_in_memory(pairs, similarity.n_samples)
         known = resolve_pairs(known, y, similarity.n_samples, random_state=rng, both_kinds=False)
         assert known is not None  # they are required
-        return self._complete(similarity, known, rng)
+        return self._complete(similarity, known, rng, teller(progress, f"completing {len(known)} known pairs"))
 
-    def _complete(self, similarity: Similarity, known: Pairs, rng: np.random.RandomState) -> Self:
+    def _complete(self, similarity: Similarity, known: Pairs, rng: np.random.RandomState, tell: Tell = silent) -> Self:
         block = known_block(known)
         counts = candidates(self.n_components, len(block.index), similarity.n_samples)
         basis = leading_basis(similarity, max(counts), normalize=self.normalize, tol=self.eigen_tol, random_state=rng)
+        tell(1, N_STEPS)
         labelled = basis.rows(block.index)
         wide = basis.leading(MOST_COORDINATES)
         classes = self._fit_classes(wide, labelled, known, rng) if self.noise_rate == "auto" else None
@@ -252,7 +260,11 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 stacklevel=3,
             )
         fitter = CoreFitter(self.method, self.noise_rate_, self.penalty, self.tol, self.max_iter, self.refine)
-        choice = choose_components(fitter, labelled, block, counts, calibrate=self.calibrate, random_state=rng)
+        choosing = part(tell, 1 / N_STEPS, 1 - 1 / N_STEPS)
+        choice = choose_components(
+            fitter, labelled, block, counts, calibrate=self.calibrate, random_state=rng, tell=choosing
+        )
+        tell(N_STEPS - 1, N_STEPS)
         count, self.component_errors_, self.calibration_ = choice
         chosen, completion = basis.leading(count), fitter.complete(block, rng)
         core = fitter.fit(labelled[:, :count], block, completion, rng)
@@ -266,6 +278,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if self.calibration_ is None:
             scores = sample_product(core.labelled_rows, core.labelled_rows, block.rows, block.cols)
             self.calibration_ = Calibration.fit(scores, block, self.noise_rate_)
+        tell(N_STEPS, N_STEPS)
         return self
 
     def pair_scores(self, rows: Any, cols: Any) -> Any:

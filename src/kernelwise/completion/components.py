@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
 from ..checks import is_count
+from ..progress import Tell, silent
 from .core_fit import CoreFitter
 from .known_block import KnownBlock
 from .matrix.observed import sample_product
@@ -82,6 +83,7 @@ def choose_components(
     *,
     calibrate: bool,
     random_state: np.random.RandomState,
+    tell: Tell = silent,
 ) -> tuple[int, dict[int, float], Calibration | None]:
     """The number of eigenvectors with the least error on pairs of held-out samples, all errors, and probabilities.
 
@@ -103,6 +105,7 @@ def choose_components(
         rows = testing[:, :count] @ fitter.fit(fitting[:, :count], rest, completion, random_state).root
         scores[count] = sample_product(rows, rows, held.rows, held.cols)
         errors[count] = float(np.average((scores[count] - truth) ** 2, weights=held.weights))
+        tell(len(errors), len(counts))
         if errors[count] > WORSE * min(errors.values()):
             break  # the cost grows with the square of the number of eigenvectors
     best = min(errors, key=errors.__getitem__)

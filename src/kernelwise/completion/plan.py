@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from ..checks import check_count
 from ..metrics import coherence
+from ..progress import Progress, teller
 from ..spectral import assign_clusters
 from ..spectral.embedding import unit_rows
 from ..supervision import Pairs
@@ -95,6 +96,7 @@ def plan_labelling(
     shares: Sequence[float] = (0.02, 0.05, 0.1, 0.2, 0.5),
     n_repeats: int = 3,
     random_state: Any = None,
+    progress: Progress = None,
 ) -> LabellingPlan:
     """Answer "how many examples and pairs should I label?" by the paper's theorems and by simulation.
 
@@ -121,6 +123,9 @@ def plan_labelling(
     n_repeats : int, default=3
         Number of simulations to average for every row.
     random_state : int, RandomState or None, default=None
+    progress : bool or callable, optional
+        True prints how much is done, and the time that is left, on the standard error after 10 seconds. A function is
+        called with the number of steps that are done, and the number of all steps.
 
     Returns
     -------
@@ -156,13 +161,15 @@ def plan_labelling(
     fitter = CoreFitter(settings.method, noise_rate, *limits)
     simulation = _Simulation(basis, planted, fitter, rng)
     theory = _Theory(basis, planted)
-    rows = []
+    rows, tell = [], teller(progress, "simulating")
+    work = [m * share for m in sizes for share in shares]  # a simulation takes the longer, the more pairs are known
     for m in sizes:
         for share in shares:
             n_pairs = max(1, round(share * m * (m - 1) / 2))
             reached = float(np.mean([simulation.accuracy(m, n_pairs) for _ in range(n_repeats)]))
             found = {"n_labelled": m, "share": share, "n_pairs": n_pairs, "accuracy": reached}
             rows.append(found | {"reached": reached >= accuracy} | theory.row(m, n_pairs))
+            tell(round(1000 * sum(work[: len(rows)]) / sum(work)), 1000)
     enough = [row for row in rows if row["reached"]]
     best = min(enough, key=lambda row: (row["n_pairs"], row["n_labelled"])) if enough else None
     uncovered = theory.uncovered / len(planted)
