@@ -112,9 +112,9 @@ def _print_model(console: Console, written: list[str], card: dict[str, Any]) -> 
         console.print(note, markup=False)
     noise, diagnostic = card["noise"], card["diagnostic"]
     console.print(headline(card["data"]["rows"], noise["rate"], noise["interval"], diagnostic))
+    console.print(diagnostic["claim"])
     if not diagnostic["reliable"]:
         console.print(diagnostic["reason"])
-    console.print(diagnostic["claim"])
     accuracy = card["accuracy"]
     low, high = accuracy["interval"]
     console.print(
