@@ -126,8 +126,8 @@ def _print_model(console: Console, written: list[str], card: dict[str, Any]) -> 
     if diagnostic["reliable"]:
         share = f"about {accuracy['true']:.1%} ({share})"
     console.print(
-        f"Some given labels are wrong. Of the true labels, the model should predict {share}, if wrong labels do not follow "
-        "a rule in the features.\n"
+        f"Some given labels are wrong. Of the true labels, the model should predict {share}, if wrong labels do not "
+        "follow a rule in the features.\n"
     )
     print_columns(console, card["data"]["columns"])
     print_what_tells(console, card)
