@@ -143,7 +143,7 @@ def test_a_typo_is_the_first_suspect_and_a_row_without_a_label_is_predicted(peop
     assert status == 0
     assert "159 rows, 3 classes" in out
     assert "Rows without a label" in out
-    assert "errors that do not follow the features" in out
+    assert "Errors that follow a rule in the features are not counted" in out
 
 
 def test_the_seed_decides_the_result(people, call):

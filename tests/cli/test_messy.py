@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from functools import partial
 
 import numpy as np
@@ -132,6 +133,9 @@ def test_classify_says_its_accuracy_and_predictions_have_ids_and_all_probabiliti
     assert (status, err) == (0, "")
     assert "On rows that it did not learn from, the model agrees with" in out
     assert "at 95 % confidence" in out
+    low, high = re.search(r"the model should predict .*between ([\d.]+)% and ([\d.]+)%", " ".join(out.split())).groups()
+    agree = re.search(r"agrees with ([\d.]+)% of the given labels", " ".join(out.split()))[1]
+    assert 0 <= float(low) <= float(agree) <= float(high) <= 100
     status, _, err = call("predict", "m.skops", "birds.csv", "-o", "predicted.csv", "-q")
     assert (status, err) == (0, "")
     for name, columns in {

@@ -83,7 +83,7 @@ def print_checks(console: Console, result: dict[str, Any], what: str) -> None:
         if bound["found"]:
             console.print(f"If you correct the {bound['found']} {one} found so far, {left}.")
     elif not result["diagnostic"]["reliable"] and not result["plan"]:
-        console.print(f"To plan such checks: --checks {FEW_DOZEN}.")
+        console.print(f"To plan these checks, add --checks {FEW_DOZEN}.")
     if planned := result["plan"]:
         shown = ", ".join(one["id"] for one in planned[:SHOWN])
         console.print(

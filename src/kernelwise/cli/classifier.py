@@ -112,9 +112,9 @@ def _print_model(console: Console, written: list[str], card: dict[str, Any]) -> 
         console.print(note, markup=False)
     noise, diagnostic = card["noise"], card["diagnostic"]
     console.print(headline(card["data"]["rows"], noise["rate"], noise["interval"], diagnostic))
+    console.print(diagnostic["claim"])
     if not diagnostic["reliable"]:
         console.print(diagnostic["reason"])
-    console.print(diagnostic["claim"])
     accuracy = card["accuracy"]
     low, high = accuracy["interval"]
     console.print(
@@ -122,10 +122,12 @@ def _print_model(console: Console, written: list[str], card: dict[str, Any]) -> 
         f"({low:.1%} to {high:.1%} at 95 % confidence)."
     )
     low, high = accuracy["true_interval"]
-    expected = f"about {accuracy['true']:.1%}, and " if diagnostic["reliable"] else ""
+    share = f"between {low:.1%} and {high:.1%}"
+    if diagnostic["reliable"]:
+        share = f"about {accuracy['true']:.1%} ({share})"
     console.print(
-        f"Some given labels are wrong. Of the true labels, the model is right about {expected}between {low:.1%} and "
-        f"{high:.1%}, if wrong labels do not follow a rule in the features.\n"
+        f"Some given labels are wrong. Of the true labels, the model should predict {share}, if wrong labels do not "
+        "follow a rule in the features.\n"
     )
     print_columns(console, card["data"]["columns"])
     print_what_tells(console, card)

@@ -265,9 +265,9 @@ def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None
     for note in result["notes"]:
         console.print(note, markup=False)
     console.print(headline(rows, result["noise_rate"], result["noise_interval"], result["diagnostic"]))
+    console.print(result["diagnostic"]["claim"])
     if not result["guarantee"] and not result["diagnostic"]["reliable"]:
         console.print(result["diagnostic"]["reason"])
-    console.print(result["diagnostic"]["claim"])
     print_checks(console, result, "rows")
     worth = result["worth_checking"]
     if worth:
