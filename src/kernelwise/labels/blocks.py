@@ -232,7 +232,7 @@ class Summary:
             name: sum(getattr(part, name) for part in parts)
             for name in ("weight", "wrong", "joint", "n_labelled", "n_doubtful", "n_wrong")
         }
-        return Summary(rows=rows[order], quality=quality[order], **sums)  # type: ignore[arg-type]
+        return Summary(rows=rows[order], quality=quality[order], **sums)
 
 
 @dataclass(frozen=True)
