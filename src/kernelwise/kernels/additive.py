@@ -42,6 +42,8 @@ class Laplace(Kernel):
 REACH = 6.0
 #: Values that are spread over more widths than this need too many terms, and the sum is computed as it stands.
 LONGEST_SERIES = 60.0
+#: For so few rows of ``T`` the sum is quicker than the terms of the series of all rows of ``S``.
+FEW = 16
 
 
 def gaussian_series(span: float) -> tuple[Array, Array]:
@@ -61,7 +63,7 @@ def _sum_of_gaussians(S: Array, T: Array, width: float) -> Array:
     """
     low, high = min(S.min(initial=0.0), T.min(initial=0.0)), max(S.max(initial=0.0), T.max(initial=0.0))
     length = (high - low) / width + REACH
-    if not length <= LONGEST_SERIES:
+    if not length <= LONGEST_SERIES or len(T) <= FEW:
         total = np.zeros((len(S), len(T)))
         for j in range(S.shape[1]):
             total += np.exp(-0.5 * ((S[:, j, None] - T[:, j]) / width) ** 2)

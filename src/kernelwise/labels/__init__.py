@@ -9,4 +9,6 @@ in this order:
 3. ``noise_model/``: from scores and given labels to noise rates, and to the chance that each label is wrong.
 4. ``verdict.py``: what may be said of the share of wrong labels, and why.
 5. ``audit.py``: :func:`audit_labels` and :func:`estimate_label_noise`, for users who want no classifier.
+6. ``sample.py``, ``blocks.py``, ``large.py``: more rows than are learned from; ``on_cluster.py``: rows on a Dask
+   cluster.
 """

@@ -62,15 +62,9 @@ class LabelAuditInBlocks(LabelAudit):
         """The most probable other class of every row, as a Dask array."""
         import dask.array as da
 
-        probabilities: Any = self.probabilities
-        return da.map_blocks(
-            _alternative,
-            self.labels,
-            probabilities.rechunk({1: -1}),
-            self.classes,
-            dtype=self.classes.dtype,
-            drop_axis=1,
-        )
+        lazily: Any = da.blockwise
+        parts = (self.labels, "i", self.probabilities, "ij", self.classes, None)
+        return lazily(_alternative, "i", *parts, dtype=self.classes.dtype, concatenate=True)
 
     def to_frame(self) -> Any:
         """A Dask DataFrame of label, quality and suggested label, one row per sample in the given order."""
@@ -79,6 +73,25 @@ class LabelAuditInBlocks(LabelAudit):
         columns = {"label": self.labels, "quality": self.quality, "suggested": self.suggested}
         frames = [dd.from_dask_array(array, columns=name) for name, array in columns.items()]
         return dd.concat([frame.to_frame() for frame in frames], axis=1)
+
+    def compute(self) -> LabelAudit:
+        """The same audit with all arrays in the memory of this process, for plans of checks and for the review page."""
+        import dask
+
+        lazy: Any = dask.compute
+        labels, quality, suggested, chances = lazy(self.labels, self.quality, self.suggested, self.probabilities)
+        return LabelAudit(
+            labels=labels,
+            quality=quality,
+            suggested=suggested,
+            probabilities=chances,
+            classes=self.classes,
+            noise_rate=self.noise_rate,
+            noise_interval=self.noise_interval,
+            transition=self.transition,
+            diagnostic=self.diagnostic,
+            checked=self.checked,
+        )
 
     def __eq__(self, other: object) -> bool:
         return self is other
