@@ -23,7 +23,7 @@ from ..labels.sample import LabelCounts
 from .importance import column_importances
 from .inputs import LEFT_OUT, parse_kinds
 from .session import Session
-from .show import SHOWN, print_columns, print_written, table
+from .show import CHANCE, SHOWN, print_columns, print_written, table, wrong_chance
 
 __all__ = ["LargeAudit", "audit_large"]
 
@@ -317,13 +317,16 @@ def _print(result: dict[str, Any], asked: LargeAudit, console: Console) -> None:
             f"rows is {diagnostic['sampling_error']:.2%}."
         )
     console.print(diagnostic["claim"])
+    if not diagnostic["reliable"]:
+        console.print(diagnostic["reason"])
+    likely = f"; about {round(result['expected_wrong'])} of these should be wrong" if diagnostic["reliable"] else ""
     console.print(
-        f"Worth checking: {result['worth_checking']} rows whose label is more likely wrong than right; "
-        f"about {round(result['expected_wrong'])} of these should be wrong.\n"
+        f"Worth checking: {result['worth_checking']} rows whose label is more likely wrong than right{likely}.\n"
     )
     name = asked.row_id or "row"
-    lines = [[one["id"], one["given"], one["suggested"], f"{one['quality']:.1%}"] for one in result["suspects"]]
-    console.print(table("Most suspect", [name, "given", "if wrong", "chance it is right"], lines[:SHOWN]))
+    first = result["suspects"][:SHOWN]
+    lines = [[one["id"], one["given"], one["suggested"], wrong_chance(one["quality"])] for one in first]
+    console.print(table("Most suspect", [name, "given", "if wrong", CHANCE], lines))
     print_columns(console, result["data"]["columns"])
     print_what_tells(console, result)
     print_written(console, result["written"])

@@ -12,12 +12,15 @@ from ..files.errors import FileError
 from .checks import guarantee_of_audit, planned_rows, print_checks
 from .review import label_review
 from .session import Session
-from .show import SHOWN, percent, print_next, print_written, table
+from .show import CHANCE, SHOWN, percent, print_next, print_written, table, wrong_chance
 
 __all__ = ["audit_two_records"]
 
-#: So many characters of a record are shown.
-WIDTH = 40
+#: So many characters of a record are listed, and at least so many are shown on a narrow terminal.
+WIDTH, FEWEST = 200, 16
+#: The characters that the line number and the gaps between the columns take on a terminal.
+BESIDE = 16
+ENDS = ("first", "second")
 
 
 def audit_two_records(
@@ -66,13 +69,17 @@ def audit_two_records(
     def text(console: Console) -> None:
         compared = ", ".join(f"{name} ({left} and {right})" for name, left, right in given.columns)
         console.print(f"{data}: {len(given.pairs)} pairs of records, compared by {compared}.", markup=False)
-        console.print(f"Answers that look wrong: about {percent(audit.noise_rate, audit.noise_interval)}.")
+        low, high = audit.noise_interval
+        about = f"about {percent(audit.noise_rate, (low, high))}" if pairs.diagnostic["reliable"] else None
+        console.print(f"Answers that look wrong: {about or f'{low:.1%} to {high:.1%}'}.")
         console.print(pairs.diagnostic["reason"])
         print_checks(console, result, "lines")
         console.print(f"Worth checking: {worth} answers more likely wrong than right.\n")
-        header = ["line", "first record", "second record", given.answer, "chance it is right"]
+        header = ["line", "first record", "second record", given.answer, CHANCE]
+        widest = max(len(word) for word in [given.answer, *given.answers.tolist()])
+        room = max((console.width - len(CHANCE) - widest - BESIDE) // 2, FEWEST)
         rows = [
-            [one["line"], one["first"], one["second"], one["given"], f"{one['quality']:.1%}"]
+            [one["line"], *(_cut(one[end], room) for end in ENDS), one["given"], wrong_chance(one["quality"])]
             for one in result["suspects"][:SHOWN]
         ]
         console.print(table("Most suspect", header, rows))
@@ -134,8 +141,7 @@ def _suspects(audit: Any, given: files.TwoRecords, ids: list[str], count: int) -
     columns = {name: given.records[name].labels() for name in given.records.names}
 
     def record(position: int) -> str:
-        whole = " | ".join(cells[position] for cells in columns.values() if cells[position])
-        return whole if len(whole) <= WIDTH else whole[: WIDTH - 1] + "…"
+        return _cut(" | ".join(cells[position] for cells in columns.values() if cells[position]), WIDTH)
 
     return [
         {
@@ -149,6 +155,10 @@ def _suspects(audit: Any, given: files.TwoRecords, ids: list[str], count: int) -
         }
         for row in open_suspects(audit)[:count]
     ]
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _page(session: Session, given: files.TwoRecords, ids: list[str], audit: Any, plan: Any) -> str:

@@ -281,9 +281,8 @@ def _verdict(wrong: Interval, precision: Interval, separability: float) -> dict[
     """
     remedy = "Checking a few dozen pairs, drawn at random from each kind, would settle it."
     shown = (
-        f"the share of wrong answers, without errors that follow the records, is between {wrong[0]:.1%} and "
-        f"{wrong[1]:.1%}, and of the pairs given as the same between {precision[0]:.1%} and {precision[1]:.1%} are "
-        "right."
+        f"between {wrong[0]:.1%} and {wrong[1]:.1%} of the answers are wrong, without errors that follow a rule in the "
+        f"records. Of the pairs given as the same, between {precision[0]:.1%} and {precision[1]:.1%} are right."
     )
     if separability < WEAK_SCORES:
         reason = (
