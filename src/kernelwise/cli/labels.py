@@ -93,7 +93,7 @@ def audit_labels(
 
     DATA may also be a folder of CSV or Parquet files, or a pattern such as 'part-*.csv'. Tables that are larger than
     memory are read in chunks, or by the workers of a cluster (--cluster); --output is then a folder, in which every
-    chunk has a file of its suspects, and most-suspect.csv lists the first of all.
+    chunk has a file of its suspects, and most-suspect.csv lists the first of all. The page shows the first 200.
     """
     from .. import plan_checks
     from ..labels.audit import audit_by
@@ -101,8 +101,8 @@ def audit_labels(
 
     paths = files.data_files(data)
     if cluster is not None or chunk_rows is not None or files.is_large(paths):
-        _refuse_in_chunks({"--report": report, "--checked": checked, "--checks": checks, "--image": image})
-        asked = (paths, label, row_id, output, kind or (), ignore or (), chunk_rows, cluster, sample_size)
+        _refuse_in_chunks({"--checked": checked, "--checks": checks, "--image": image})
+        asked = (paths, label, row_id, output, kind or (), ignore or (), chunk_rows, cluster, sample_size, report)
         audit_large(session, LargeAudit(*asked))
         return
     check_files(session, read=[data, *([checked] if checked else [])], write=[output, report])

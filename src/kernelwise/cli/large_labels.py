@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from ..labels.large import fit_in_blocks, join_counted
 from ..labels.sample import LabelCounts
 from .importance import column_importances
 from .inputs import LEFT_OUT, parse_kinds
+from .large_page import PAGE_ROWS, large_page
 from .session import Session
 from .show import CHANCE, SHOWN, print_columns, print_written, table, wrong_chance
 
@@ -49,6 +50,7 @@ class LargeAudit:
     chunk_rows: int | None = None
     cluster: str | None = None
     sample_size: int | None = None
+    report: Path | None = None
 
     @property
     def named(self) -> list[str]:
@@ -63,16 +65,22 @@ class LargeAudit:
 
 @dataclass(frozen=True)
 class Suspect:
-    """A row whose label is more likely wrong than right, or one of the first of its block."""
+    """A row whose label is more likely wrong than right, or one of the first of its block.
+
+    For a page, the first of each block have the position of their class, their chances, and their cells.
+    """
 
     quality: float
     row: int
     name: str
     given: str
     other: str
+    column: int = -1
+    chances: tuple[float, ...] = ()
+    cells: tuple[str, ...] = ()
 
-    def cells(self, label: str) -> list[str]:
-        """The row of a file of suspects, as the review and kernelwise apply know it."""
+    def line(self, label: str) -> list[str]:
+        """The line of a file of suspects, as the review and kernelwise apply know it."""
         return [str(self.row), self.name, label, self.given, self.other, "skip", f"{self.quality:.4f}"]
 
 
@@ -87,12 +95,15 @@ def audit_large(session: Session, asked: LargeAudit) -> None:
     """Audit the labels of files in chunks, write the suspects of each chunk, and show the first."""
     from .. import NoisyLabelClassifier
 
+    if asked.report is not None:
+        files.check_output(asked.report, force=session.force)
     folder = _folder(session, asked.output)
     kinds: Any = parse_kinds(asked.kinds)
     features = _WatchedFeatures([*asked.named, *asked.ignore], kinds, label=asked.label)
     options = {} if asked.sample_size is None else {"sample_size": asked.sample_size}
     model = NoisyLabelClassifier(random_state=session.seed, **options)
-    writing = Writing(folder, asked.label, asked.row_id, len(asked.paths) > 1)
+    hidden = None if asked.report is None else [*asked.named, *asked.ignore]
+    writing = Writing(folder, asked.label, asked.row_id, len(asked.paths) > 1, hidden)
     with _blocks(asked, features) as blocks:
         with session.step(f"counting the labels in {asked.source}"):
             counts = LabelCounts.total(blocks.count())
@@ -110,9 +121,13 @@ def audit_large(session: Session, asked: LargeAudit) -> None:
             suspects: list[Suspect] = blocks.total(_suspects, _most_suspect, fitted.handles)
     written = []
     if folder is not None:
-        lines = [HEADER, *(one.cells(asked.label) for one in suspects)]
+        lines = [HEADER, *(one.line(asked.label) for one in suspects)]
         written = [str(files.write_file(folder / MOST_SUSPECT, _csv(lines), force=session.force)), str(folder)]
     result = _result(session, asked, model, features, fitted.summary, suspects) | {"notes": notes, "written": written}
+    if asked.report is not None:
+        with session.step("making the review page"):
+            page = large_page(asked, model, features, fitted.summary, suspects, result["columns"])
+        written.append(str(files.write_file(asked.report, page.encode(), force=session.force)))
     session.show(result, partial(_print, result, asked))
 
 
@@ -179,6 +194,20 @@ class Writing:
     label: str
     row_id: str | None
     several: bool
+    #: Columns that are not on the page; None without a page.
+    hidden: Sequence[str] | None = None
+
+    def with_cells(
+        self, chunk: Any, rows: NDArray[np.intp], suspects: list[Suspect], given: NDArray[np.intp], chances: Any
+    ) -> list[Suspect]:
+        """The suspects, of which the first have what a page shows of them."""
+        if self.hidden is None:
+            return suspects
+        shown = chunk.take(rows[:PAGE_ROWS]).without(self.hidden)
+        cells = zip(*(shown[name].labels() for name in shown.names), strict=True)
+        parts = zip(suspects, given.tolist(), chances.tolist(), cells, strict=False)
+        told = [replace(one, column=code, chances=tuple(likely), cells=own) for one, code, likely, own in parts]
+        return [*told, *suspects[len(told) :]]
 
     def names(self, chunk: Any, rows: NDArray[np.intp], start: int) -> list[str]:
         """The names of some rows: their ids, or where they are in their file."""
@@ -197,7 +226,8 @@ def judge_and_write(X: Any, y: Any, weight: Any, start: int, known: Any, *, judg
     ranked = np.argsort(quality, kind="stable")  # rows without a label are last
     ranked = ranked[: np.count_nonzero(~np.isnan(quality))]
     rows = ranked[: max(np.count_nonzero(quality < 0.5), SHOWN)]
-    others = np.where(classes == np.asarray(y)[rows][:, None], -1.0, judged.probabilities[rows])
+    chances, own_class = judged.probabilities[rows], classes == np.asarray(y)[rows][:, None]
+    others = np.where(own_class, -1.0, chances)
     written = X[writing.label].labels()
     given = [written[row] for row in rows]
     listed = [
@@ -207,9 +237,10 @@ def judge_and_write(X: Any, y: Any, weight: Any, start: int, known: Any, *, judg
         )
     ]
     if writing.folder is not None:
-        doubtful = [one.cells(writing.label) for one in listed if one.quality < 0.5]
+        doubtful = [one.line(writing.label) for one in listed if one.quality < 0.5]
         files.write_file(writing.folder / f"part-{start:012d}.csv", _csv([HEADER, *doubtful]), force=True)
-    return JudgedRows(quality, judged.suggested, judged.summary, suspects=tuple(listed[:MOST]))
+    listed = writing.with_cells(X, rows, listed[:MOST], own_class.argmax(axis=1), chances)
+    return JudgedRows(quality, judged.suggested, judged.summary, suspects=tuple(listed))
 
 
 def _suspects(judged: JudgedRows) -> list[Suspect]:

@@ -15,8 +15,8 @@ function buildCharts() {
   $("charts").append(
     ...[
       columns && chart("Which columns matter", mattering[columns.by], columnBars(columns.bars)),
-      chart(`How suspect the ${what} are`, chances.threshold === null ? "None is worth checking." : "The coloured bars are worth checking.", histogram(chances)),
-      chart("Given against suggested", "Pick a cell to list its rows.", confusionTable()),
+      chances && chart(`How suspect the ${what} are`, chances.threshold === null ? "None is worth checking." : "The coloured bars are worth checking.", histogram(chances)),
+      report.figures.confusions.length > 0 && chart("Given against suggested", "Pick a cell to list its rows.", confusionTable()),
     ].filter(Boolean),
   );
   if (inside.length) $("charts").after(el("details", { class: "inside" }, el("summary", {}, "Inside the model: kernels and convergence"), el("div", { class: "charts" }, inside)));
