@@ -1,5 +1,6 @@
 """The audit of labels on a real Dask cluster of two worker processes."""
 
+import json
 import time
 
 import dask
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from command_line import names, run_here
 from dask_cluster import kill_worker, local_cluster
 from kernelwise import NoisyLabelClassifier, Verdicts, audit_labels, estimate_label_noise
 
@@ -113,6 +115,21 @@ def test_a_worker_that_is_killed_changes_nothing(data, in_memory):
         model.fit(slow, da.from_array(y, chunks=100), progress=kill)
         assert killed
         assert_same(model, in_memory)
+
+
+def test_workers_read_files_and_write_suspects(data, client, tmp_path, capsys):
+    X, y = data
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(label=y)
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=500)
+    audit = ("audit", "labels", tmp_path / "rows.parquet", "--label", "label", "--sample", SIZE, "--json", "--quiet")
+    address = client.scheduler.address
+    there = run_here(capsys, *audit, "--cluster", address, "-o", tmp_path / "there")
+    here = run_here(capsys, *audit, "--chunk-rows", 1000, "-o", tmp_path / "here")
+    assert there[0] == here[0] == 0, there[2] + here[2]
+    there, here = json.loads(there[1]), json.loads(here[1])
+    assert there["noise_rate"] == pytest.approx(here["noise_rate"], abs=1e-9)
+    assert [one["row"] for one in there["suspects"]] == [one["row"] for one in here["suspects"]]
+    assert names(tmp_path / "there") == ["most-suspect.csv", *(f"part-{start:012d}.csv" for start in (0, 500, 1000))]
 
 
 def slowly(block):

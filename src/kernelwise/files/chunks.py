@@ -120,7 +120,7 @@ def read_chunks(
 
 
 def _text_chunks(path: Path, rows: int, columns: Collection[str], only: str | None) -> Iterator[Table]:
-    with _text(path) as stream:
+    with _text(path) as stream, _decoding(path):
         head = stream.read(HEAD)
         delimiter = find_delimiter(path, head)
     with _text(path) as stream, _decoding(path):
