@@ -106,7 +106,7 @@ def test_it_survives_a_pickle_and_a_clone(moons, fitted):
     X, _, _ = moons
     copy = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(copy.predict_proba(X[:9]), fitted.predict_proba(X[:9]))
-    assert clone(fitted).get_params() == {"random_state": 0}
+    assert clone(fitted).get_params() == {"sample_size": "auto", "random_state": 0}
 
 
 def test_the_feature_that_decides_is_the_important_one(rng):

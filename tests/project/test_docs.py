@@ -23,7 +23,7 @@ SLOW = {"docs/command-line.md", "docs/cluster.md", "docs/tutorials/links.md", "d
 #: The page whose commands are run, beside its code, in the order of the page.
 GUIDE = "docs/command-line.md"
 
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 INDENTED = re.compile(r"^ {4}(?:\$ )?(kernelwise .*)$", flags=re.MULTILINE)
 COMMAND = re.compile(r"^(?:\$ )?(kernelwise .*)$", flags=re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -218,7 +218,7 @@ def read_links(
                     f"{place(path, line=rows[position][0])}: {word!r} must be 1 (same) or -1 (different), or one of two"
                     " words; links have no other weight"
                 )
-    elif (twice := _listed_twice(ends)).any():
+    elif not isinstance(ids, TwoTables) and (twice := _listed_twice(ends)).any():
         warnings.warn(f"{path} lists every link in both directions; each link counts once", stacklevel=2)
         ends, labels = ends[~twice], labels[~twice]
     return Pairs(ends[:, 0], ends[:, 1], labels, n_samples=len(ids))

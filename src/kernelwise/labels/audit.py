@@ -225,7 +225,7 @@ def without_typing_errors(y: NDArray[Any], checked: Verdicts | None = None) -> t
     >>> labels[:2].tolist(), errors
     ([None, 'Adelie'], {'Adelei': 'Adelie'})
     """
-    seen = set() if checked is None else set(y[list(checked.found())].tolist())
+    seen = set(y[list(found_labels(checked, y))].tolist())
     errors = {error: usual for error, usual in typing_errors(y).items() if error not in seen}
     return (np.where(np.isin(y, list(errors)), np.array(None), y) if errors else y), errors
 
