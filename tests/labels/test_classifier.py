@@ -248,7 +248,7 @@ def test_kernels_of_more_samples_have_fewer_landmarks(monkeypatch, rng, n, most)
 
 
 def test_a_feature_that_was_constant_says_nothing_however_large_it_becomes(rng):
-    from kernelwise.labels.classifier import CUT, _Standardiser
+    from kernelwise.labels.standardiser import CUT, _Standardiser
 
     X = np.column_stack([np.full(20, 1e-300), 1e-300 * rng.normal(size=20)])
     scaled = _Standardiser.fit(X, np.ones(20))(np.array([[1e200, 1e200], [-1e200, -1e200]]))

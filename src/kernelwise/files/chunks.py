@@ -21,7 +21,7 @@ from ..tables.notation import Amounts
 from ..tables.preparation import TableFeatures
 from .delimited import GZIP, MEMORY_PER_BYTE, SAMPLE_ROWS, cut_rows, encoding, find_delimiter, records
 from .errors import FileError, place, reading_a_table
-from .limits import MAX_TEXT_BYTES, human
+from .limits import MAX_TEXT_BYTES
 from .parquet import CELL, _is_read, _reading
 from .reading import PARQUET, TEXTS, ending, existing
 
@@ -275,8 +275,3 @@ class ChunkFeatures:
     def __getstate__(self) -> dict[str, Any]:
         """The rows of the sample stay where they are."""
         return self.__dict__ | {"sample": None}
-
-
-def said_size(paths: Sequence[Path]) -> str:
-    """The size of all files, for people."""
-    return human(sum(path.stat().st_size for path in paths))

@@ -77,6 +77,7 @@ TRUSTED = frozenset(
         "kernelwise.kernels.specs": "Cosine Gaussian Linear Polynomial UnitDiagonal",
         "kernelwise.labels.checks": "Recalibration",
         "kernelwise.labels.classifier": "NoisyLabelClassifier _Standardiser",
+        "kernelwise.labels.standardiser": "_Standardiser",
         "kernelwise.labels.noise_model.explanations": "ExplainedNoise",
         "kernelwise.labels.noise_model.fading_errors": "FadingErrors",
         "kernelwise.labels.noise_model.posterior": "NoisePosterior",

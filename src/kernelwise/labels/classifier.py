@@ -16,11 +16,9 @@ from ..cluster.prediction import on_blocks
 from ..progress import Progress, Tell, teller
 from ..rows import is_dask
 from ..samples import (
-    LARGEST,
     check_magnitude,
     distinct_samples,
     n_rows,
-    power_of_two,
     read_samples,
     read_weights,
     refuse_collections,
@@ -37,8 +35,9 @@ from .importances import shuffled_importances
 from .large import fit_in_memory
 from .noise_model.explanations import ExplainedNoise, explain_label_noise
 from .sample import Sample, check_sample_size
+from .standardiser import _Standardiser
 from .verdict import diagnose, guarantee_of, range_of, transition_of
-from .views.pool import CUT, ScorePool, columns_per_class, fit_pool
+from .views.pool import ScorePool, columns_per_class, fit_pool
 
 Array = NDArray[np.float64]
 
@@ -47,8 +46,6 @@ IMPORTANCE_ROWS = 100
 #: Equal samples are separate rows, so that each is left out by itself: up to this number of equal samples, and up to
 #: this number of rows in all. Beyond these numbers, equal samples are one row with a larger weight.
 MOST_COPIES, MOST_ROWS = 20, 14_000
-#: Columns whose spreads differ by less than this factor share a scale whatever is done.
-SAME_SPREAD = 1.1
 NO_LABEL = np.array(None)
 
 
@@ -434,38 +431,6 @@ class _Learned(NamedTuple):
     guarantee: Guarantee | None
     disagreement: float
     n_rows: float | None  # how many equally weighted rows the sample is worth; None if it is all rows
-
-
-class _Standardiser(NamedTuple):
-    """Features with zero mean and unit spread, cut off at :data:`CUT`; constant features become zero."""
-
-    unit: Array  # powers of two near the largest magnitudes: the units of mean and spread
-    mean: Array
-    spread: Array
-
-    @classmethod
-    def fit(cls, X: Array, weight: Array) -> "_Standardiser":
-        unit, weight = power_of_two(np.abs(X).max(axis=0)), weight / power_of_two(weight.max())
-        Z = X / unit
-        mean = weight @ Z / weight.sum()
-        spread = np.sqrt(weight @ (Z - mean) ** 2 / weight.sum())
-        constant = spread <= 1e-12 * np.maximum(np.abs(mean), np.finfo(float).tiny)
-        return cls(unit, mean, np.where(constant, np.inf, spread))
-
-    @property
-    def common(self) -> Array | None:
-        """Multiples of the columns after which all columns have one scale, or None where they have it already."""
-        varied = np.isfinite(self.spread)
-        logs = np.where(varied, np.log(self.unit) + np.log(np.where(varied, self.spread, 1.0)), -np.inf)
-        if varied.sum() < 2 or np.ptp(logs[varied]) < np.log(SAME_SPREAD):
-            return None
-        relative = np.exp(logs - logs[varied].max())
-        return relative / np.sqrt(np.mean(relative[varied] ** 2))
-
-    def __call__(self, X: Array) -> Array:
-        with np.errstate(over="ignore"):  # new samples may be beyond all bounds of the training data
-            Z = np.clip(X / self.unit, -LARGEST, LARGEST)
-            return np.clip((Z - self.mean) / self.spread, -CUT, CUT)
 
 
 def _copies(weight: Array) -> NDArray[np.intp]:
