@@ -198,6 +198,10 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         if self.n_clusters != "auto" and self.n_clusters > n_samples:
             raise ValueError(f"n_clusters={self.n_clusters} is more than the {n_samples} samples of X")
+        if self.n_clusters != "auto" and self.n_clusters > self._most_learned_from:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than sample_size={self.sample_size}; give a larger one"
+            )
         self.pairs_ = resolve_pairs(pairs, y, n_samples, random_state=rng, required=False, both_kinds=False)
         used = Pairs([], [], [], n_samples=n_samples) if self.pairs_ is None else with_both_kinds(self.pairs_, rng)
         labels, index = PairEvidence.of_pairs(used)
