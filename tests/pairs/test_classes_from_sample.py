@@ -157,3 +157,8 @@ def test_bad_sample_sizes_are_refused(rng, size):
     X, _ = blobs(rng, 50)
     with pytest.raises((TypeError, ValueError), match="sample_size must be"):
         NoisyPairClustering(3, sample_size=size).fit(X)
+
+
+def test_more_clusters_than_the_sample_has_rows_are_refused(rng):
+    with pytest.raises(ValueError, match="n_clusters=30 is more than sample_size=20; give a larger"):
+        NoisyPairClustering(30, sample_size=20).fit(rng.normal(size=(50, 2)))
