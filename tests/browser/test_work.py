@@ -76,7 +76,7 @@ def test_what_was_accepted_in_bulk_is_no_check_of_a_plan_made_later(page):
     page.run("dispatchEvent(new Event('pagehide'))")  # saves at once
     page.open(label_report(audit, plan=plan_checks(audit, 30, random_state=0)))
     assert page.text("#progress-text").startswith("0 of 30")
-    assert "30 planned rows will tell" in page.text("#guarantee")
+    assert "Check these 30 rows" in page.text("#guarantee")
     page.press("w")  # a look at the row is a check
     assert page.text("#progress-text").startswith("1 of 30")
     assert "With 95" in page.text("#guarantee")

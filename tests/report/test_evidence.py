@@ -148,3 +148,17 @@ def test_texts_without_words_have_no_evidence():
     said = WordEvidence.of_texts(np.array(["!", "?", None], dtype=object), Trusted(np.array([0, 1, 0]), 2))
     assert said.marked(0, 0, 1) == []
     assert said.typical() == [[], []]
+
+
+def test_a_column_that_tells_nothing_does_not_seem_to_tell(rng):
+    """Even if qualities follow the column a little, as they do by chance."""
+    label, gender = np.repeat(["no", "yes"], 60), np.tile(["f", "m"], 60)
+    quality = 0.9 + 0.01 * np.where(label == "no", gender == "f", gender == "m")
+    found = np.where(
+        (label == "no")[:, None], np.column_stack([quality, 1 - quality]), np.column_stack([1 - quality, quality])
+    )
+    audit = LabelAudit(label, quality, label, found, np.array(["no", "yes"]), 0.1, (0.0, 0.2), np.eye(2))
+    X = pd.DataFrame({"gender": gender, "tenure": np.where(label == "no", 40, 8) + rng.integers(-7, 8, 120)})
+    report = label_report(audit, X=X)
+    assert [report["columns"][at]["name"] for at, _ in report["figures"]["columns"]["bars"]] == ["tenure"]
+    assert max(abs(one["telling"][0]) for one in report["details"]) < 0.1

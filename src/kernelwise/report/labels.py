@@ -206,9 +206,15 @@ def _near(
 
 
 def _trusted(audit: LabelAudit) -> Trusted:
+    """The rows from which the page learns what is typical of a class: all rows whose label is probably right.
+
+    The best half of a class would not do. The least effect of a column on the qualities, even by chance, decides which
+    rows these are, and then the column seems to tell the classes apart.
+    """
     codes = np.full(len(audit.labels), -1, dtype=np.intp)
     for code, label in enumerate(audit.classes):
-        codes[trusted_rows(audit, label)] = code
+        likely = np.flatnonzero((audit.labels == label) & (audit.quality > 0.5))
+        codes[likely if len(likely) else trusted_rows(audit, label)] = code
     return Trusted(codes, len(audit.classes))
 
 
