@@ -65,7 +65,7 @@ def test_chunks_of_all_formats_give_one_answer(frame, call, tmp_path):
 def test_what_cannot_be_done_in_chunks_is_refused_in_a_sentence(frame, call, tmp_path):
     frame[:50].to_csv("rows.csv", index=False)
     chunks = ("audit", "labels", "rows.csv", "--label", "label", "--chunk-rows", 1000)
-    refused(call(*chunks, "--report", "page.html"), "--report needs the whole table in memory")
+    refused(call(*chunks, "--checks", 5), "--checks needs the whole table in memory")
     refused(call("audit", "labels", "rows.csv", "--label", "lable", "--chunk-rows", 1000), "has no column 'lable'")
     refused(call("audit", "labels", "none-*.csv", "--label", "label"), "there is no file none-*.csv")
     refused(call(*chunks, "--cluster", "tcp://127.0.0.1:1"), "there is no Dask scheduler at 'tcp://127.0.0.1:1'")

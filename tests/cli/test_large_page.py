@@ -1,4 +1,4 @@
-"""Tables that are larger than memory: read in chunks, with the suspects of every chunk and a page."""
+"""The page of labels in tables that are larger than memory, and the suspects of every chunk."""
 
 import csv
 import json
