@@ -248,8 +248,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         basis = leading_basis(similarity, max(counts), normalize=self.normalize, tol=self.eigen_tol, random_state=rng)
         tell(1, N_STEPS)
         labelled = basis.rows(block.index)
-        wide = basis.leading(MOST_COORDINATES)
-        classes = self._fit_classes(wide, labelled, known, rng) if self.noise_rate == "auto" else None
+        classes = self._fit_classes(basis, labelled, known, rng) if self.noise_rate == "auto" else None
         self.noise_rate_ = self._noise(classes)
         exact = self.method != "direct" and not (self.penalty or self.noise_rate_)
         if exact and is_contradictory(block):  # said before the work, which can take long for such pairs
@@ -273,7 +272,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if classes is not None and in_memory(basis.vectors):
             core_factor = partial(_core_factor, fitter, chosen, rng)
             if classes_predict_better(classes, known, core_factor, rng):
-                self._answer_by_classes(classes, wide)
+                self._answer_by_classes(classes, basis.leading(MOST_COORDINATES))
         warn_of_doubtful_core(core, self.coherence_)
         if self.calibration_ is None:
             scores = sample_product(core.labelled_rows, core.labelled_rows, block.rows, block.cols)
@@ -352,9 +351,8 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """The model of classes in the coordinates of the basis; on a cluster, of the labelled samples alone."""
         rows = basis.vectors
         if not in_memory(rows):  # samples without known pairs change nothing but the number of samples
-            rows = labelled[:, : len(basis.values)]
-            known = known.restrict(np.unique(np.concatenate([known.rows, known.cols])))
-        return fit_classes(rows * basis.scales, known, rng)
+            rows, known = labelled, known.restrict(np.unique(np.concatenate([known.rows, known.cols])))
+        return fit_classes((rows * basis.scales)[:, :MOST_COORDINATES], known, rng)
 
     def _noise(self, classes: NoisyPairClustering | None) -> float:
         """The share of wrong pairs among the known pairs: as given, or as the model of classes expects."""
