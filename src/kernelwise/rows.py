@@ -49,9 +49,12 @@ def persist(array: Any) -> Any:
     return array.persist() if hasattr(array, "persist") else array
 
 
-def persist_all(first: Any, *others: Any) -> tuple[Any, ...]:
-    """Return several arrays over the same samples with their expressions evaluated in one pass."""
-    return first.persist_with(*others) if hasattr(first, "persist_with") else (first, *others)
+def keep(array: Any) -> Any:
+    """Return an array that is used more than once, such that the pass of the first sum that needs it evaluates it.
+
+    One pass over the blocks is then enough for the array and for the sum; :func:`persist` makes a pass of its own.
+    """
+    return array.keep() if hasattr(array, "keep") else array
 
 
 def compute(*sums: Any) -> tuple[Any, ...]:

@@ -18,7 +18,19 @@ from numpy.typing import NDArray
 
 from ..rows import by_rows
 from .engine import Engine, Handle
-from .expressions import BY_ROWS, Expression, Leaf, Node, Whole, evaluate_all, evaluate_one, evaluate_sums, portable
+from .expressions import (
+    BY_ROWS,
+    Awaited,
+    Expression,
+    Leaf,
+    Node,
+    Pass,
+    Portable,
+    Whole,
+    evaluate_one,
+    evaluate_pass,
+    evaluate_sums,
+)
 
 Array = NDArray[np.float64]
 
@@ -60,14 +72,28 @@ class DelayedSum(NDArrayOperatorsMixin):
 
 
 def find(pending: Sequence[DelayedSum]) -> None:
-    """Compute several sums in one pass over the blocks."""
+    """Compute several sums in one pass over the blocks, with the awaited arrays that the sums are made of."""
     if not pending:
         return
-    roots, leaves = portable([one.expression for one in pending])
+    engine, work = pending[0].engine, Portable([one.expression for one in pending])
     merge = partial(_merged, rules=[one.rule for one in pending])
-    values = pending[0].engine.total(evaluate_sums, leaves, merge, roots=roots, merging=merge)
+    if work.awaited:
+        handles = tuple(engine.map(evaluate_pass, work.leaves, rows=work.kept, sums=work.roots, merging=merge))
+        for item, array in enumerate(work.awaited):
+            array.settle(handles, item)
+        values = engine.total(_sums, [handles], merge)
+    else:
+        values = engine.total(evaluate_sums, work.leaves, merge, roots=work.roots, merging=merge)
     for one, value in zip(pending, values, strict=True):
         one._value = value
+
+
+def _sums(found: Pass) -> list[Any]:
+    return found.sums
+
+
+def _array(found: Pass, *, item: int) -> Any:
+    return found.arrays[item]
 
 
 def _merged(parts: Sequence[Sequence[Any]], *, rules: Sequence[Callable[[Any, Any], Any]]) -> list[Any]:
@@ -107,7 +133,7 @@ class BlockArray(NDArrayOperatorsMixin):
     @cached_property
     def empty(self) -> Any:
         """The array without its rows, which tells the type and the trailing shape."""
-        if isinstance(self.expression, Leaf):
+        if isinstance(self.expression, Leaf | Awaited):
             return self.expression.empty
         return evaluate_one(roots=[self.expression])
 
@@ -141,7 +167,7 @@ class BlockArray(NDArrayOperatorsMixin):
         assert isinstance(leaf, Leaf)
         if leaf.item is None:
             return leaf.handles
-        return tuple(self.engine.map(operator.itemgetter(leaf.item), [leaf.handles]))
+        return tuple(self.engine.map(_array, [leaf.handles], item=leaf.item))
 
     def map_rows(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> "BlockArray":
         """Return the array of the blocks ``function(block, *arguments, **options)``, which has one row for each row.
@@ -164,19 +190,29 @@ class BlockArray(NDArrayOperatorsMixin):
         """Evaluate the expression and keep the blocks on the workers."""
         if isinstance(self.expression, Leaf):
             return self
-        roots, leaves = portable([self.expression])
-        handles = self.engine.map(evaluate_one, leaves, roots=roots)
+        if isinstance(self.expression, Awaited):
+            if self.expression.leaf is None:
+                self._settle_awaited()
+            assert self.expression.leaf is not None
+            return BlockArray(self.engine, self.lengths, self.expression.leaf)
+        self._settle_awaited()
+        work = Portable([self.expression])
+        handles = self.engine.map(evaluate_one, work.leaves, roots=work.roots)
         return BlockArray.of(self.engine, self.lengths, handles, self.empty)
 
-    def persist_with(self, *others: "BlockArray") -> "tuple[BlockArray, ...]":
-        """Evaluate this expression and others over the same samples in one pass, and keep all blocks on the workers."""
-        arrays = (self, *others)
-        roots, leaves = portable([array.expression for array in arrays])
-        handles = tuple(self.engine.map(evaluate_all, leaves, roots=roots))
-        return tuple(
-            BlockArray(self.engine, array.lengths, Leaf(handles, array.empty, item))
-            for item, array in enumerate(arrays)
-        )
+    def _settle_awaited(self) -> None:
+        """Evaluate the awaited arrays that this array is made of."""
+        work = Portable([self.expression])
+        if work.awaited:
+            handles = tuple(self.engine.map(evaluate_pass, work.leaves, rows=work.kept))
+            for item, array in enumerate(work.awaited):
+                array.settle(handles, item)
+
+    def keep(self) -> "BlockArray":
+        """Return the array such that the first pass which needs the array also keeps its blocks on the workers."""
+        if isinstance(self.expression, Leaf | Awaited):
+            return self
+        return BlockArray(self.engine, self.lengths, Awaited(self.expression, self.empty))
 
     def select_rows(self) -> "BlockSelection":
         """Return the samples at which this mask holds."""

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
-from ..rows import compute, persist, persist_all
+from ..rows import compute, keep, persist
 from .cones import ConePoint, Scaling
 from .reduced_system import ConeProgram, ReducedInverse
 
@@ -174,7 +174,9 @@ class _State:
     def moved(self, d: "_Direction", step: float) -> "_State | None":
         """Return the state after a step, or None where rounding has taken the state out of the interior."""
         x = self.point
-        alpha, lower, upper = persist_all(x.alpha + step * d.alpha, x.lower + step * d.lower, x.upper + step * d.upper)
+        alpha, lower, upper = (
+            keep(now + step * change) for now, change in ((x.alpha, d.alpha), (x.lower, d.lower), (x.upper, d.upper))
+        )
         z = x.z + d.z.scaled(step)
         point = Iterate(alpha, x.t + step * d.t, lower, upper, x.eta + step * d.eta, x.bias + step * d.bias, z)
         state = _State(self.program, point)
@@ -235,10 +237,8 @@ class _NewtonSystem:
         if program.balance is not None:
             columns.append(program.balance)
             corner.append(0.0)
-        sides, diagonal = persist_all(
-            np.stack([*columns, self._pushes(self.affine) + images[:, 1]], axis=1),
-            x.lower / x.alpha + x.upper / state.room,
-        )
+        sides = keep(np.stack([*columns, self._pushes(self.affine) + images[:, 1]], axis=1))
+        diagonal = keep(x.lower / x.alpha + x.upper / state.room)
         self.border, self.corner = sides[:, :-1], np.diag(corner)
         self.inverse = ReducedInverse(program, diagonal, self.scaling, first=sides)
         solved = self.inverse.solve(sides, against=self.border, ahead=self._first_change)
@@ -254,7 +254,7 @@ class _NewtonSystem:
     def corrector(self, centering: float) -> _Direction:
         """Return the direction to a point of the central path, corrected for the error of linearising."""
         sides = self._sides(centering=centering, correction=self.predictor)
-        top = persist(self._pushes(sides) + self.state.program.B.T @ self._pulls(sides))
+        top = keep(self._pushes(sides) + self.state.program.B.T @ self._pulls(sides))
         solved = self.inverse.solve(top, against=self.border, ahead=partial(self._change, sides))
         return self._direction(sides, *solved)
 
@@ -308,9 +308,9 @@ class _NewtonSystem:
             bottom.append(-state.unbalanced)
         rest = np.linalg.solve(self.schur, np.array(bottom) - products)
         move = solved - self.solved_border @ rest
-        alpha, lower, upper = persist_all(
-            move, (sides.lower - x.lower * move) / x.alpha, (sides.upper + x.upper * move) / state.room
-        )
+        alpha = keep(move)
+        lower = keep((sides.lower - x.lower * alpha) / x.alpha)
+        upper = keep((sides.upper + x.upper * alpha) / state.room)
         ratios = np.maximum(
             np.maximum(-alpha / x.alpha, alpha / state.room), np.maximum(-lower / x.lower, -upper / x.upper)
         )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from ..rows import by_rows, compute, in_memory, persist, reduce_rows
+from ..rows import by_rows, compute, in_memory, keep, reduce_rows
 from .cones import Cones, Scaling
 
 Array = NDArray[np.float64]
@@ -65,11 +65,15 @@ def weighted_gram(B: Any, weight: Any) -> Any:
 
 @by_rows
 def _gram_of_rows(rows: Array, weight: Array) -> Array:
-    gram = np.zeros((rows.shape[1], rows.shape[1]))
+    n, rank = rows.shape
+    gram = np.zeros((rank, rank))
     root = np.sqrt(weight)
-    for start in range(0, len(rows), SAMPLES_AT_ONCE):  # pieces that stay in the cache, and no second copy of B
+    # Pieces stay in the cache, and there is no second copy of B. All pieces are written to the same memory: workers of
+    # Dask give memory back at once, and to ask for it again takes as long as the product.
+    memory = np.empty((rank, min(n, SAMPLES_AT_ONCE)))
+    for start in range(0, n, SAMPLES_AT_ONCE):
         piece = slice(start, start + SAMPLES_AT_ONCE)
-        half = rows[piece].T * root[piece]
+        half = np.multiply(rows[piece].T, root[piece], out=memory[:, : min(n - start, SAMPLES_AT_ONCE)])
         gram += half @ half.T
     return gram
 
@@ -130,7 +134,7 @@ class ReducedInverse:
             return _found(ahead, self._apply(right, None), against)
         known = right is self.first and not self.program.few_samples
         pulled, size = self.first_sums if known else compute(*self._sums(right))
-        solution = persist(self._apply(right, pulled))
+        solution = keep(self._apply(right, pulled))
         for step in range(REFINEMENTS):
             image, products = compute(self.B @ solution, against.T @ solution)
             residual = right - self._multiply(solution, image)
@@ -138,7 +142,7 @@ class ReducedInverse:
             left, pulled, *found = compute((residual * residual).sum(), self._pulled(residual), *sums)
             if left <= RESIDUAL**2 * size:
                 return made, found
-            solution = persist(solution + self._apply(residual, pulled))
+            solution = keep(solution + self._apply(residual, pulled))
             if step == 0 and left <= RESIDUAL * size:
                 break  # the second step leaves as small a part of the residual as the first left of the right-hand side
         return _found(ahead, solution, against)
