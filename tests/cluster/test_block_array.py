@@ -1,6 +1,10 @@
 """Arrays in blocks answer as NumPy arrays do, and solvers that run on them find what they find in memory."""
 
 import gc
+import os
+import platform
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -212,3 +216,33 @@ def test_what_was_evaluated_is_let_go_at_once():
         assert seen() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no such setting")
+def test_a_worker_keeps_freed_memory():
+    """Under the setting that Dask gives to its workers, arrays are not asked for from the system again and again."""
+    code = """
+import resource
+import numpy as np
+from kernelwise.cluster.expressions import keep_freed_memory
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(50):
+        np.ones(2**17)  # 1 MB, that is 256 pages
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+first = faults()
+keep_freed_memory()
+print(first, faults())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "MALLOC_TRIM_THRESHOLD_": "65536"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    before, after = map(int, done.stdout.split())
+    assert before > 50 * 256 * 0.9
+    assert after < 0.1 * before
