@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from kernelwise import NoisyLabelClassifier, NoisyPairClustering, Pairs
+from kernelwise import NoisyLabelClassifier, NoisyPairClustering, Pairs, flip_labels
 from kernelwise.cluster.block_array import BlockArray
 from kernelwise.cluster.collections import BLOCKS_PER_THREAD as BLOCKS
 from kernelwise.cluster.engine import FAN_IN, ClusterEngine
@@ -32,8 +32,10 @@ PASSES = 30
 RANK = 300
 #: Rows of the prediction; 10 to 1,000 workers with one thread.
 ROWS, WORKERS = 100_000_000, (10, 100, 1_000)
-#: Columns and classes of the samples that are judged; the classifiers are fitted to this many rows.
+#: Columns and classes of the samples that are judged; the pair model is fitted to this many rows.
 COLUMNS, CLASSES, FITTED = 20, 3, 4000
+#: Labels are learned from this many rows, and these two numbers of rows are judged.
+LEARNED, JUDGED = 6000, (20_000, 60_000)
 #: Tasks per block of a judgement of all samples: read, check, judge, and put the rows in pairs back.
 JUDGING_TASKS = 4
 #: Links: steps of smoothing, sums over all blocks of the decomposition and of k-means, columns, and links per document.
@@ -46,7 +48,7 @@ def run() -> list[dict[str, Any]]:
     """Measure the coefficients with one thread, and predict."""
     with threadpool_limits(1):
         multiply, stream = arithmetic()
-        by_labels, by_pairs = judging_seconds()
+        by_labels, by_pairs = label_judging_seconds(), pair_judging_seconds()
         message, link = propagation_seconds(), link_seconds()
     task, trip = scheduling()
     rows = [
@@ -56,8 +58,8 @@ def run() -> list[dict[str, Any]]:
         record("a sum that the client waits for", 1e3 * trip, "ms"),
     ]
     rows += [
-        record("NoisyLabelClassifier judges a million rows of 20 columns", 1e6 * by_labels, "s"),
-        record("NoisyPairClustering judges a million rows of 20 columns", 1e6 * by_pairs, "s"),
+        record("NoisyLabelClassifier judges a million rows of 20 columns and 3 classes", 1e6 * by_labels, "s"),
+        record("NoisyPairClustering judges a million rows of 20 columns and 3 classes", 1e6 * by_pairs, "s"),
         record("belief propagation over a million pairs of 8 classes", 8e6 * message, "s"),
         record("a step over ten million links of 50 columns", 1e7 * link, "s"),
     ]
@@ -92,16 +94,26 @@ def linked(n: int, workers: int, seconds: float, *, task: float, trip: float) ->
     return {"arithmetic": work, "rows moved": moved, "scheduler": scheduler, "all": work + moved + scheduler}
 
 
-def judging_seconds() -> tuple[float, float]:
-    """Return the seconds by which each classifier judges a row, after a fit to a sample."""
-    rng = np.random.default_rng(0)
-    y = rng.integers(CLASSES, size=FITTED)
-    X = rng.normal(size=(CLASSES, COLUMNS))[y] + rng.normal(size=(FITTED, COLUMNS))
+def label_judging_seconds() -> float:
+    """Return the seconds by which a row is judged that was not learned from: what more such rows add to a fit."""
+    X, y = _classes(max(JUDGED) + LEARNED)
+    model = NoisyLabelClassifier(sample_size=LEARNED, random_state=0)
+    fewer, more = (processor_seconds(partial(model.fit, X[: LEARNED + n], y[: LEARNED + n]), 1) for n in JUDGED)
+    return (more - fewer) / (JUDGED[1] - JUDGED[0])
+
+
+def pair_judging_seconds() -> float:
+    """Return the seconds by which the pair model judges a row, after a fit to a sample."""
+    X, y = _classes(FITTED)
     pairs = Pairs.from_labels(y, n_pairs=3 * FITTED, random_state=0).flip(0.2, random_state=0)
-    labelled = NoisyLabelClassifier(random_state=0).fit(X, np.where(rng.random(FITTED) < 0.15, (y + 1) % CLASSES, y))
     paired = NoisyPairClustering(CLASSES, random_state=0).fit(X, pairs=pairs)
-    first, second = (processor_seconds(partial(model.predict_proba, X)) / FITTED for model in (labelled, paired))
-    return first, second
+    return processor_seconds(partial(paired.predict_proba, X)) / FITTED
+
+
+def _classes(n: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(CLASSES, size=n)
+    return rng.normal(size=(CLASSES, COLUMNS))[y] + rng.normal(size=(n, COLUMNS)), flip_labels(y, 0.15, random_state=0)
 
 
 def propagation_seconds(n_pairs: int = 250_000, n_classes: int = 8) -> float:
