@@ -2,7 +2,7 @@
 
 Some answers depend on the last digits of the linear algebra: which tree splits where, or where a search of k-means
 ends. The libraries compute differently on processors of different kinds, so that such a case has a second file,
-``NAME.KIND.json``, for every other kind of processor that it was run on.
+``NAME.KIND.json``, for every other kind of processor that it was run on. The answers of any of these files are right.
 """
 
 import json
@@ -35,6 +35,11 @@ def read(name):
         if path.exists():
             return json.loads(path.read_text(encoding="utf-8"))
     return {}
+
+
+def read_all(name):
+    """The stored outputs of a case on processors of every kind."""
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob(f"{name}.*json"))]
 
 
 def write(name, outputs, *, kind=None):

@@ -5,7 +5,7 @@ import sklearn
 from sklearn.utils.fixes import parse_version
 
 from golden.cases import CASES, WITH_TREES
-from golden.stored import FOLDER, TOLERANCE, difference, plain, read
+from golden.stored import FOLDER, TOLERANCE, difference, plain, read_all
 
 OTHER_TREES = parse_version(sklearn.__version__) < parse_version("1.9")
 
@@ -14,10 +14,14 @@ OTHER_TREES = parse_version(sklearn.__version__) < parse_version("1.9")
 def test_answers_are_those_that_are_stored(name):
     if OTHER_TREES and name in WITH_TREES:
         pytest.skip("before version 1.9, scikit-learn grew other trees with the same seed")
-    stored, found = read(name), plain(CASES[name]())
-    assert found.keys() == stored.keys()
-    changed = {key: (stored[key], found[key]) for key in stored if not difference(stored[key], found[key]) <= TOLERANCE}
-    assert not changed, "on purpose: python tests/golden/renew.py; on another kind of processor: with --processor"
+    found = plain(CASES[name]())
+    changes = []
+    for stored in read_all(name):
+        assert found.keys() == stored.keys()
+        pairs = {key: (stored[key], found[key]) for key in stored}
+        changes.append({key: pair for key, pair in pairs.items() if not difference(*pair) <= TOLERANCE})
+    fewest = min(changes, key=len)
+    assert not fewest, "on purpose: python tests/golden/renew.py; on another kind of processor: with --processor"
 
 
 def test_every_stored_file_has_a_case():
