@@ -106,6 +106,56 @@ def test_plan_check_continue_apply(mails, capsys):
     assert all(row["decision"] == "correct" and row["draw"] == "" for row in kept)
 
 
+def test_classify_learns_from_checks_and_guarantees_the_accuracy(mails, capsys):
+    folder, truth = mails
+    call = partial(run_here, capsys)
+    status, _, err = call("audit", "labels", "mails.csv", "--label", "kind", "--checks", 24, "-o", "review.csv")
+    assert status == 0, err
+    fill_in(folder / "review.csv", truth)
+    asked = ("classify", "mails.csv", "--label", "kind", "--checked", "review.csv", "--model", "mails.skops")
+    status, out, err = call(*asked, "-o", "predicted.csv", "--json")
+    assert status == 0, err
+    accuracy = json.loads(out)["card"]["accuracy"]
+    right = np.mean([line["predicted kind"] == truth[row] for row, line in enumerate(table(folder / "predicted.csv"))])
+    low, high = accuracy["true_interval"]
+    assert accuracy["guaranteed"]
+    assert low <= right <= high < 1.0 or right == high == 1.0
+    status, out, _ = call(*asked, "--force")
+    assert "With 95 % confidence, the model predicts between" in " ".join(out.split())
+
+
+def test_a_typing_error_in_a_corrected_label_is_refused(mails, capsys):
+    folder, _ = mails
+    call = partial(run_here, capsys)
+    call("audit", "labels", "mails.csv", "--label", "kind", "-o", "review.csv")
+    first = table(folder / "review.csv")[0]
+    header = "row,id,column,given,corrected,decision"
+    wrong = f"{first['row']},{first['id']},kind,{first['given']},spm,wrong"
+    (folder / "typo.csv").write_text(f"{header}\n{wrong}\n")
+    refused(call("apply", "mails.csv", "typo.csv"), "'spm', a label that no row of the data has; write 'spam'")
+    assert not (folder / "mails-corrected.csv").exists()
+    refused(call("audit", "labels", "mails.csv", "--label", "kind", "--checked", "typo.csv"), "is corrected to 'spm'")
+
+
+def test_checks_without_draws_are_said_to_guarantee_nothing(mails, capsys):
+    folder, truth = mails
+    call = partial(run_here, capsys)
+    call("audit", "labels", "mails.csv", "--label", "kind", "--checks", 24, "-o", "review.csv")
+    fill_in(folder / "review.csv", truth)
+    lines = [
+        [row[name] for name in ("row", "id", "column", "given", "corrected", "decision")]
+        for row in table(folder / "review.csv")
+    ]
+    (folder / "short.csv").write_text(
+        "\n".join(",".join(line) for line in [["row", "id", "column", "given", "corrected", "decision"], *lines])
+    )
+    status, out, err = call("audit", "labels", "mails.csv", "--label", "kind", "--checked", "short.csv")
+    assert status == 0, err
+    assert "The 24 checked rows were not drawn at random, so they guarantee nothing about the others." in " ".join(
+        out.split()
+    )
+
+
 def test_verdicts_of_another_version_are_refused(mails, capsys):
     folder, _ = mails
     audit = partial(run_here, capsys, "audit", "labels", "mails.csv", "--label", "kind", "--checked", "found.csv")

@@ -269,3 +269,11 @@ def test_samples_are_given_as_often_as_their_weight_says_within_bounds(n, weight
     assert _copies(np.full(n, weight)).sum() == rows
     assert _copies(np.full(5000, weight)).sum() <= MOST_ROWS
     assert _copies(np.full(100_000, weight)).sum() == 100_000
+
+
+def test_one_column_of_texts_is_refused_with_the_remedy():
+    pd = pytest.importorskip("pandas", reason="a column of a DataFrame is a Series")
+    texts = ["buy now", "see you"] * 20
+    for column in (pd.Series(texts), texts, np.array(texts)):
+        with pytest.raises(ValueError, match=r"one column of texts.*frame\[\['text'\]\]"):
+            NoisyLabelClassifier().fit(column, [0, 1] * 20)

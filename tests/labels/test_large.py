@@ -173,3 +173,12 @@ def test_what_cannot_be_learned_from_is_refused(data):
     uneven = Chunks(lambda only: iter([(X[:100], y[:90], None), (X[100:], y[90:], None)]))
     with pytest.raises(ValueError, match="a block of X has 100 rows, and the same block of y has 90 labels"):
         fit_in_blocks(NoisyLabelClassifier(sample_size=500), uneven)
+
+
+def test_a_sample_that_is_larger_than_the_table_is_all_rows(data):
+    X, y = data[0][:600], data[1][:600]
+    model = NoisyLabelClassifier(sample_size=5000, random_state=0)
+    found = fit_in_blocks(model, slices(X, y, None, 250))
+    assert [len(known.places) for _, known in found.arguments] == [250, 250, 100]
+    whole = NoisyLabelClassifier(random_state=0).fit(X, y)
+    assert model.noise_rate_ == pytest.approx(whole.noise_rate_, abs=0.05)

@@ -136,3 +136,11 @@ def test_what_was_accepted_in_bulk_is_applied_but_is_no_verdict(tmp_path):
     with pytest.warns(UserWarning, match="1 decision was accepted in bulk, so that nobody looked"):
         assert verdicts_of(corrections, ["a", "a", "b"]).found() == {1: "b"}
     assert verdicts_of(corrections, ["a", "a", "b"], in_bulk=True).found() == {0: "b", 1: "b"}
+
+
+def test_a_typing_error_in_a_corrected_label_is_refused_and_a_new_label_is_not():
+    labels = ["spam"] * 20 + ["ham"] * 20
+    with pytest.raises(CorrectionsError, match=r"row 3 is corrected to 'hm'.*write 'ham'"):
+        verdicts_of([Correction(3, given="spam", corrected="hm", decision="wrong")], labels)
+    found = verdicts_of([Correction(3, given="spam", corrected="advice", decision="wrong")], labels)
+    assert found.found() == {3: "advice"}

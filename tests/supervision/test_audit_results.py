@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwise import LabelAudit, PairAudit, PairNoise, Pairs
+from kernelwise import LabelAudit, PairAudit, PairNoise, Pairs, Verdicts
 
 QUALITIES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
@@ -155,3 +155,9 @@ def test_repr_tells_rate_interval_and_count():
 def test_what_cannot_be_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_what_was_checked_is_not_worth_checking_again():
+    audit = label_audit([0.9, 0.1, 0.2], checked=Verdicts([1], ["a"]))
+    assert audit.worth_checking() == 1
+    assert audit.worth_checking(precision=0.5) == 1

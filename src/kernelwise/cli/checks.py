@@ -82,8 +82,10 @@ def print_checks(console: Console, result: dict[str, Any], what: str) -> None:
         one = kind.removesuffix("s") if bound["found"] == 1 else kind
         if bound["found"]:
             console.print(f"If you correct the {bound['found']} {one} found so far, {left}.")
-    elif not result["diagnostic"]["reliable"] and not result["plan"]:
-        console.print(f"To plan these checks, add --checks {FEW_DOZEN}.")
+    elif not result["plan"]:
+        sure = result["diagnostic"]["reliable"]
+        aim = "For a range that holds whatever the errors follow" if sure else "To plan these checks"
+        console.print(f"{aim}, add --checks {FEW_DOZEN}.")
     if planned := result["plan"]:
         shown = ", ".join(one["id"] for one in planned[:SHOWN])
         console.print(

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from .. import files
+from .checks import CheckedOption
 from .given import read_given
 from .inputs import FORMATS, IdOption, IgnoreOption, KindOption, OutputOption, check_files, load, named_rows
-from .labels import LabelOption, fit_labels, headline, print_what_tells, warn_of_giveaways, what_tells
+from .labels import LabelOption, fit_labels, headline, print_what_tells, read_verdicts, warn_of_giveaways, what_tells
 from .session import Session
 from .show import csv_text, print_columns, print_list, print_written
 
@@ -28,24 +29,28 @@ def classify(
     output: OutputOption = None,
     kind: KindOption = None,
     ignore: IgnoreOption = None,
+    checked: CheckedOption = None,
 ) -> None:
     """Learn a classifier from labels that may be wrong, and save it with a card that says how it was made.
 
-    --output writes the probabilities of all labels for every row, each by models that did not learn from the row.
+    --checked takes what was found by planned checks of the same table (audit labels --checks): checked rows are
+    learned from with their true labels, and the accuracy is guaranteed. --output writes the probabilities of all
+    labels for every row, each by models that did not learn from the row.
     """
     from ..labels.accuracy import out_of_sample_accuracy
 
-    check_files(session, read=[train], write=[model, output])
+    check_files(session, read=[train, *([checked] if checked else [])], write=[model, output])
     loaded = load(session, train, label=label, row_id=row_id, kinds=kind, ignore=ignore)
     given = read_given(loaded, label, kind or ())
     warn_of_giveaways(loaded, given.labels)
-    estimator = fit_labels(session, loaded, given.labels)
+    verdicts = None if checked is None else read_verdicts(checked, given.labels, loaded)
+    estimator = fit_labels(session, loaded, given.labels, verdicts)
     card = files.make_card(
         data={"sha256": files.file_hash(train), **loaded.report()},
         label=label,
         classes=estimator.classes_,
         noise={"rate": estimator.noise_rate_, "interval": estimator.noise_interval_},
-        accuracy=out_of_sample_accuracy(estimator, given.labels)._asdict(),
+        accuracy=out_of_sample_accuracy(estimator, given.labels, verdicts)._asdict(),
         notes=given.notes,
         diagnostic=estimator.diagnostic_,
         certificate=None,  # of several kinds of views there is no one objective
@@ -123,12 +128,18 @@ def _print_model(console: Console, written: list[str], card: dict[str, Any]) -> 
     )
     low, high = accuracy["true_interval"]
     share = f"between {low:.1%} and {high:.1%}"
-    if diagnostic["reliable"]:
-        share = f"about {accuracy['true']:.1%} ({share})"
-    console.print(
-        f"Some given labels are wrong. Of the true labels, the model should predict {share}, if wrong labels do not "
-        "follow a rule in the features.\n"
-    )
+    if accuracy["guaranteed"]:
+        console.print(
+            f"With 95 % confidence, the model predicts {share} of the true labels of such rows. This follows from the "
+            "rows that were drawn at random and checked.\n"
+        )
+    else:
+        if diagnostic["reliable"]:
+            share = f"about {accuracy['true']:.1%} ({share})"
+        console.print(
+            f"Some given labels are wrong. Of the true labels, the model should predict {share}, if wrong labels do "
+            "not follow a rule in the features.\n"
+        )
     print_columns(console, card["data"]["columns"])
     print_what_tells(console, card)
     print_written(console, written)

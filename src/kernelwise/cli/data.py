@@ -4,6 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 
@@ -48,9 +49,10 @@ def apply(
         column = label or next((correction.column for correction in made if correction.column), "")
         if not column:
             raise FileError(f"{corrections} does not name the column of the labels; use --label COLUMN")
-        _check_given(data, column, {correction.row: correction.given for correction in made})
+        labels = _check_given(data, column, {correction.row: correction.given for correction in made})
         rows = {one.row: one for one in decided}
         changes = {row: one.corrected for row, one in rows.items() if one.changes}
+        _check_corrected(corrections, labels, changes)
         content = files.corrected_file(data, column, changes)
     files.write_file(target, content, force=session.force)
     if verified is not None:
@@ -115,8 +117,8 @@ def _beside(data: Path) -> Path:
     return data.with_name(f"{data.name.removesuffix(endings)}-corrected{endings}")
 
 
-def _check_given(data: Path, column: str, given: dict[int, str]) -> None:
-    """Refuse corrections that were made for labels which are not those of the data."""
+def _check_given(data: Path, column: str, given: dict[int, str]) -> list[str | None]:
+    """Refuse corrections that were made for labels which are not those of the data, and return the labels."""
     from ..labels.given import same_label
 
     table = files.read_table(data, as_written=[column])
@@ -130,4 +132,18 @@ def _check_given(data: Path, column: str, given: dict[int, str]) -> None:
             raise FileError(
                 f"{table.where(row, column)}: the label is {labels[row]!r}, but the correction was made for {label!r};"
                 " these corrections are of other data, or were applied already"
+            )
+    return list(labels)
+
+
+def _check_corrected(corrections: Path, labels: list[str | None], changes: dict[int, str]) -> None:
+    """Refuse corrected labels that no row has and that look like typing errors."""
+    from ..labels.given import meant_label, spelling
+
+    known = {spelling(label) for label in labels if label is not None}
+    for row, label in changes.items():
+        if spelling(label) not in known and (meant := meant_label(label, np.array(labels, dtype=object))):
+            raise FileError(
+                f"{corrections}: row {row} is corrected to {label!r}, a label that no row of the data has; write "
+                f"{meant!r}, if this is a typing error"
             )

@@ -117,7 +117,7 @@ def audit_labels(
             f" or make a column of classes, or say --kind {label}=categorical"
         )
     found = warn_of_giveaways(loaded, labels)
-    verdicts = None if checked is None else _verdicts(checked, labels, loaded)
+    verdicts = None if checked is None else read_verdicts(checked, labels, loaded)
     estimator = fit_labels(session, loaded, labels, verdicts, sample_size)
     audit = audit_by(estimator, labels, verdicts)
     told = what_tells(session, estimator, loaded)
@@ -140,6 +140,7 @@ def audit_labels(
         "suspects": _suspects(audit, loaded),
         "without_label": _without_label(audit, loaded),
         "guarantee": guarantee_of_audit(audit),
+        "checked": 0 if verdicts is None else len(verdicts.found()),
         "plan": planned_rows(plan, loaded.ids),
         "diagnostic": estimator.diagnostic_,
         **told,
@@ -153,7 +154,8 @@ def audit_labels(
     session.show(result, text)
 
 
-def _verdicts(path: Path, labels: NDArray[Any], loaded: Data) -> Any:
+def read_verdicts(path: Path, labels: NDArray[Any], loaded: Data) -> Any:
+    """Read what people found who checked some rows of the table."""
     from ..report import read_corrections, verdicts_of
 
     ids = loaded.ids if loaded.has_ids else None
@@ -266,7 +268,7 @@ def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None
         console.print(note, markup=False)
     console.print(headline(rows, result["noise_rate"], result["noise_interval"], result["diagnostic"]))
     console.print(result["diagnostic"]["claim"])
-    if not result["guarantee"] and not result["diagnostic"]["reliable"]:
+    if not result["guarantee"] and (result["checked"] or not result["diagnostic"]["reliable"]):
         console.print(result["diagnostic"]["reason"])
     print_checks(console, result, "rows")
     worth = result["worth_checking"]

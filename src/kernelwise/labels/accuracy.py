@@ -6,6 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
+from ..supervision.verdicts import Verdicts
+from .verdict import guarantee_of
+
 __all__ = ["Accuracy", "out_of_sample_accuracy"]
 
 
@@ -14,13 +17,15 @@ class Accuracy(NamedTuple):
 
     ``given`` counts agreement with the given labels, and ``interval`` is its 95 % interval (Wilson's). Given labels are
     partly wrong, so ``true`` is what the noise model expects for the true labels. ``true_interval`` needs less: it
-    follows from ``interval`` and the range of the share of wrong labels, if wrong labels do not follow the features.
+    follows from ``interval`` and the range of the share of wrong labels, if wrong labels do not follow the features. If
+    it is ``guaranteed``, it follows from the rows that were drawn at random and checked, whatever the errors follow.
     """
 
     given: float
     interval: tuple[float, float]
     true: float
     true_interval: tuple[float, float]
+    guaranteed: bool = False
 
 
 def true_accuracy(given: float, wrong: float, n_classes: int) -> float:
@@ -38,8 +43,10 @@ def true_accuracy(given: float, wrong: float, n_classes: int) -> float:
     return float(np.clip((given - chance) / (1 - wrong - chance), 0.0, 1.0).round(12))
 
 
-def out_of_sample_accuracy(model: Any, y: NDArray[Any]) -> Accuracy:
+def out_of_sample_accuracy(model: Any, y: NDArray[Any], checked: Verdicts | None = None) -> Accuracy:
     """Return the accuracy of a fitted :class:`NoisyLabelClassifier` on the rows that have a label.
+
+    ``checked`` is what people found who checked some rows.
 
     Examples
     --------
@@ -59,10 +66,21 @@ def out_of_sample_accuracy(model: Any, y: NDArray[Any]) -> Accuracy:
     agree = model.classes_[predicted] == y[rows]
     interval = binomtest(int(agree.sum()), len(rows)).proportion_ci(method="wilson")
     true = float(model.label_probabilities_[rows, predicted].mean())
-    ends = [
-        true_accuracy(given, wrong, len(model.classes_))
-        for given, wrong in zip((interval.low, interval.high), model.noise_interval_, strict=True)
-    ]
+    predictions = np.full(len(y), None, dtype=object)
+    predictions[rows] = model.classes_[predicted]
+    bound = guarantee_of(checked, predictions)
+    if bound is not None:
+        ends = [1 - bound.high, 1 - bound.low]
+        true = min(max(true, ends[0]), ends[1])
+    else:
+        ends = [
+            true_accuracy(given, wrong, len(model.classes_))
+            for given, wrong in zip((interval.low, interval.high), model.noise_interval_, strict=True)
+        ]
     return Accuracy(
-        float(agree.mean()), (float(interval.low), float(interval.high)), true, (min(*ends, true), max(*ends, true))
+        float(agree.mean()),
+        (float(interval.low), float(interval.high)),
+        true,
+        (min(*ends, true), max(*ends, true)),
+        bound is not None,
     )

@@ -170,6 +170,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             return fit_on_cluster(self, X, y, sample_weight, checked=checked, progress=tell)
         refuse_collections(self, y=y, sample_weight=sample_weight)
         X, y = native_frame(np.asarray(X) if isinstance(X, list) else X), read_labels(y)
+        _refuse_single_column(X)
         if n_rows(X) > size and n_rows(X) == n_rows(y):
             weight = None if sample_weight is None else read_weights(sample_weight, X)
             fit_in_memory(self, X, np.asarray(y), weight, checked, tell)
@@ -431,6 +432,15 @@ class _Learned(NamedTuple):
     guarantee: Guarantee | None
     disagreement: float
     n_rows: float | None  # how many equally weighted rows the sample is worth; None if it is all rows
+
+
+def _refuse_single_column(X: Any) -> None:
+    """Say how to give one column of texts, which is a natural mistake."""
+    if getattr(X, "ndim", 2) == 1 and getattr(getattr(X, "dtype", None), "kind", "O") in "OUST":
+        raise ValueError(
+            "X is one column of texts, and must be a table with a row for each label; give frame[['text']] instead of "
+            "frame['text'], or numpy.array(texts)[:, None] for a list"
+        )
 
 
 def _copies(weight: Array) -> NDArray[np.intp]:

@@ -26,6 +26,7 @@ __all__ = [
     "group_numbers",
     "join_spellings",
     "look_alikes",
+    "meant_label",
     "read_labels",
     "replaced_spellings",
     "same_label",
@@ -161,6 +162,15 @@ def typing_errors(labels: NDArray[Any]) -> dict[str, str]:
             meant.setdefault(rare, []).append(usual)
     errors = {rare: usual[0] for rare, usual in meant.items() if len(usual) == 1}
     return errors if len(counts) - len(errors) >= 2 else {}
+
+
+def meant_label(label: str, labels: NDArray[Any]) -> str | None:
+    """The frequent label that was probably meant by a label that no row has, if the two differ by one slip of a finger.
+
+    >>> meant_label("spm", np.array(["spam"] * 20 + ["ham"] * 20)), meant_label("eggs", np.array(["spam", "ham"]))
+    ('spam', None)
+    """
+    return typing_errors(np.array([*np.asarray(labels, dtype=object).tolist(), label], dtype=object)).get(label)
 
 
 def _one_slip(one: str, other: str) -> bool:

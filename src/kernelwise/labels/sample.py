@@ -132,7 +132,7 @@ def draw_positions(
     drawn = {}
     for label in sorted(classes, key=lambda label: (str(type(label)), label)):
         count = classes[label]
-        wanted = max(int(np.ceil(size * count / total)), min(count, FEWEST))
+        wanted = min(count, max(int(np.ceil(size * count / total)), FEWEST))
         # A reservoir keeps the drawn positions alone; other methods permute all positions.
         method = "reservoir_sampling"
         drawn[label] = np.sort(sample_without_replacement(count, wanted, method=method, random_state=random_state))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..files import FileError, write_file
-from ..labels.given import same_label
+from ..labels.given import meant_label, same_label
 from ..supervision import Verdicts
 
 DECISIONS = ("correct", "wrong", "unclear", "skip")
@@ -282,6 +282,11 @@ def verdicts_of(
             continue
         name = one.given if one.decision == "correct" else one.corrected
         name = name if name in known else folded.get(name.casefold(), name)
+        if name not in known and one.decision == "wrong" and (meant := meant_label(name, labels)):
+            raise CorrectionsError(
+                f"row {one.row} is corrected to {name!r}, a label that no row of the data has; write {meant!r}, if it "
+                "is a typing error"
+            )
         made.append((one, None if one.decision == "unclear" else _as_label(name, known, labels.dtype)))
     if n_unseen:
         rows, they = ("1 decision was", "it is") if n_unseen == 1 else (f"{n_unseen} decisions were", "they are")

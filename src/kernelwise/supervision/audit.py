@@ -25,9 +25,10 @@ ROUNDING = 1e-12
 
 
 class _Suspects:
-    """The methods that need nothing but the qualities."""
+    """The methods that need the qualities and what was checked."""
 
     quality: Array
+    checked: Verdicts | None
 
     @property
     def order(self) -> NDArray[np.intp]:
@@ -35,7 +36,7 @@ class _Suspects:
         return np.argsort(self.quality, kind="stable")
 
     def worth_checking(self, chance: float = 0.5, *, precision: float | None = None) -> int:
-        r"""How many labels or pairs to check: those that are wrong with more than this chance.
+        r"""How many labels or pairs to check: those that nobody has checked yet, wrong with more than this chance.
 
         Parameters
         ----------
@@ -45,7 +46,7 @@ class _Suspects:
             Above 0 and at most 1. Instead of a chance for every one, a fraction of all checks: the largest k with
             :math:`\frac1k \sum_{i \le k} (1 - q_i) \ge` ``precision``, over the k most suspect.
         """
-        return count_worth_checking(self.quality, chance, precision=precision)
+        return count_worth_checking(self.quality[open_suspects(self)], chance, precision=precision)
 
     def _keep(self, **values: Any) -> None:
         for name, value in values.items():
@@ -75,7 +76,7 @@ def count_worth_checking(quality: Array, chance: float = 0.5, *, precision: floa
     return int(np.count_nonzero(means >= precision - ROUNDING))
 
 
-def open_suspects(audit: "LabelAudit | PairAudit") -> NDArray[np.intp]:
+def open_suspects(audit: _Suspects) -> NDArray[np.intp]:
     """What nobody has checked yet, the most suspect first; rows without a label are left out."""
     checked = [] if audit.checked is None else list(audit.checked.found())
     return audit.order[~np.isin(audit.order, checked) & ~np.isnan(audit.quality[audit.order])]

@@ -63,7 +63,7 @@ FLOOR = 1e-4
 GAIN = 2.0
 #: Up to ``EXACT`` samples kernels are factored to rounding; up to ``MANY`` samples with ``RANK_SOME`` landmarks, and
 #: for more samples with ``RANK_MANY``.
-EXACT, MANY, RANK_SOME, RANK_MANY = 1000, 5000, 500, 300
+EXACT, MANY, RANK_SOME, RANK_MANY = 1000, 5000, 500, 600
 #: Sparse samples have no good landmarks. Up to these many samples, the Gaussian and the linear kernel are decomposed
 #: whole (logistic regression sees linear effects of any number of samples).
 EXACT_GAUSSIAN, EXACT_LINEAR = 5000, 2500
