@@ -2,6 +2,7 @@
 
 import csv
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -144,3 +145,21 @@ def test_a_typing_error_in_a_corrected_label_is_refused_and_a_new_label_is_not()
         verdicts_of([Correction(3, given="spam", corrected="hm", decision="wrong")], labels)
     found = verdicts_of([Correction(3, given="spam", corrected="advice", decision="wrong")], labels)
     assert found.found() == {3: "advice"}
+
+
+def test_picked_rows_of_a_plan_are_noticed():
+    labels = ["spam"] * 20 + ["ham"] * 20
+
+    def decided(*draws):
+        return [
+            Correction(
+                row, given="spam", corrected="spam", decision="correct", chance="0.1", draw=draw, drawn_from="40"
+            )
+            for row, draw in enumerate(draws)
+        ]
+
+    with pytest.warns(UserWarning, match="2 planned rows were left out.*only if no one picked"):
+        verdicts_of(decided("1a1", "1a4"), labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        verdicts_of(decided("1a1", "1a2"), labels)

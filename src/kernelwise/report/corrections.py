@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..files import FileError, write_file
 from ..labels.given import meant_label, same_label
 from ..supervision import Verdicts
+from ..supervision.verdicts import left_out_draws
 
 DECISIONS = ("correct", "wrong", "unclear", "skip")
 #: A cell that a spreadsheet would take for a formula, perhaps behind apostrophes that :func:`neutralise` has added.
@@ -293,7 +294,7 @@ def verdicts_of(
         warnings.warn(f"{rows} accepted in bulk, so that nobody looked at the rows: {they} no check", stacklevel=2)
     chances = [_number(one, "chance", float) or np.nan for one, _ in made]
     try:
-        return Verdicts(
+        verdicts = Verdicts(
             np.array([one.row for one, _ in made], dtype=np.int64),
             [label for _, label in made],
             chance=chances,
@@ -302,6 +303,14 @@ def verdicts_of(
         )
     except ValueError as error:
         raise CorrectionsError(str(error)) from None
+    if n_left_out := left_out_draws(verdicts):
+        rows = "1 planned row was" if n_left_out == 1 else f"{n_left_out} planned rows were"
+        warnings.warn(
+            f"{rows} left out, though rows that come later in the plan were checked. The guarantee holds only if no one "
+            "picked rows; check what was left out, too",
+            stacklevel=2,
+        )
+    return verdicts
 
 
 def _number(one: Correction, name: str, kind: type) -> Any:

@@ -225,6 +225,16 @@ def strata_of(verdicts: Verdicts) -> dict[int, list[DrawnStratum]]:
     return batches
 
 
+def left_out_draws(verdicts: Verdicts) -> int:
+    """The number of planned rows without a verdict, though a later draw from the same rows has one.
+
+    >>> left_out_draws(Verdicts([4, 7], ["ham", "spam"], chance=[0.2, 0.2], draw=["1a1", "1a4"], drawn_from=[20, 20]))
+    2
+    """
+    strata = [one for plan in strata_of(verdicts).values() for one in plan]
+    return sum(max(one.rows) - len(one.rows) for one in strata)
+
+
 def _majority(counts: Counter[Any]) -> Any:
     if not counts:
         return None
