@@ -306,8 +306,8 @@ def verdicts_of(
     if n_left_out := left_out_draws(verdicts):
         rows = "1 planned row was" if n_left_out == 1 else f"{n_left_out} planned rows were"
         warnings.warn(
-            f"{rows} left out, though rows that come later in the plan were checked. The guarantee holds only if no one "
-            "picked rows; check what was left out, too",
+            f"{rows} left out, though rows that come later in the plan were checked. The guarantee holds only if no "
+            "one picked rows; check what was left out, too",
             stacklevel=2,
         )
     return verdicts
