@@ -47,9 +47,9 @@ def drawn_batches(checked: Verdicts, errors: Errors, n_rows: int, *, unclear: bo
         elif unseen:
             raise ValueError(
                 f"plan {number} was drawn when {n_others} of {n_rows} labels were known, but the verdicts tell of "
-                f"{len(before)} before it; rows of the plan were picked instead of checked in their order, verdicts are "
-                "missing, plans were mixed up, or the data have changed. Give the verdicts of all plans, for the labels "
-                "as they were when the plan was drawn"
+                f"{len(before)} before it; rows of the plan were picked instead of checked in their order, verdicts "
+                "are missing, plans were mixed up, or the data have changed. Give the verdicts of all plans, for the "
+                "labels as they were when the plan was drawn"
             )
         batches.append(Batch(_count(errors, before, unclear), counted))
     if not batches:
