@@ -31,14 +31,17 @@ SHOWN = 10
 #: The heading of a column of chances. Files hold the chance that a label is right, as ``quality``.
 CHANCE = "chance it is wrong"
 
+#: A label is never said to be wrong with a larger chance than this leaves: no finite number of checks shows more.
+CERTAIN = 0.001
+
 
 def wrong_chance(quality: float) -> str:
     """The chance that a label is wrong, which people are shown.
 
-    >>> wrong_chance(0.077)
-    '92.3%'
+    >>> wrong_chance(0.077), wrong_chance(0.0002)
+    ('92.3%', '>99.9%')
     """
-    return f"{1 - quality:.1%}"
+    return f"{1 - quality:.1%}" if quality >= CERTAIN else f">{1 - CERTAIN:.1%}"
 
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> RichTable:
