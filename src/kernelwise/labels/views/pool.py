@@ -34,7 +34,7 @@ from ...kernels.landmarks import LandmarkMap
 from ...progress import Tell, silent
 from ...samples import balanced_folds
 from ..softmax import SoftmaxCurve, fit_softmax
-from .diverse_kernels import diverse_kernels, text_kernel
+from .diverse_kernels import MANY_COLUMNS, diverse_kernels, text_kernel
 from .forest import SHRINKAGES, ShrunkenForest
 from .logistic import N_FOLDS, logistic_path
 from .ridge import RidgeSystem
@@ -62,8 +62,9 @@ FLOOR = 1e-4
 #: The common scale of all columns is used if a linear view gains this much log-likelihood by it.
 GAIN = 2.0
 #: Up to ``EXACT`` samples kernels are factored to rounding; up to ``MANY`` samples with ``RANK_SOME`` landmarks, and
-#: for more samples with ``RANK_MANY``.
-EXACT, MANY, RANK_SOME, RANK_MANY = 1000, 5000, 500, 600
+#: for more samples with ``RANK_MANY``, or with ``RANK_WIDE`` where there are many columns: more landmarks gain nothing
+#: there, and there are often many classes, which take time.
+EXACT, MANY, RANK_SOME, RANK_MANY, RANK_WIDE = 1000, 5000, 500, 600, 300
 #: Sparse samples have no good landmarks. Up to these many samples, the Gaussian and the linear kernel are decomposed
 #: whole (logistic regression sees linear effects of any number of samples).
 EXACT_GAUSSIAN, EXACT_LINEAR = 5000, 2500
@@ -288,7 +289,8 @@ class _Fitting:
 
     def kernel(self, kernel: Kernel, columns: Array | None) -> View:
         X, n = self.scaled(columns), self.X.shape[0]
-        rank = None if n <= EXACT else RANK_SOME if n <= MANY else RANK_MANY
+        rank_many = RANK_WIDE if X.shape[1] > MANY_COLUMNS else RANK_MANY
+        rank = None if n <= EXACT else RANK_SOME if n <= MANY else rank_many
         bank = FactorBank.build(
             X, [kernel], tol=FACTOR_TOL, max_rank=rank, center=True, scale=True, random_state=self.random_state
         )
