@@ -117,8 +117,7 @@ def _as_labels(audit: Any, answers: Any, verdicts: Any) -> Any:
     rows = np.arange(len(answers))
     found[rows, column], found[rows, 1 - column] = audit.quality, 1 - audit.quality
     rate = float(np.mean(1 - audit.quality))
-    ranges = [ends for name, ends in audit.diagnostic["explanations"].items() if name != "errors follow the features"]
-    low, high = min(rate, *(ends[0] for ends in ranges)), max(rate, *(ends[1] for ends in ranges))
+    low, high = audit.diagnostic["wrong_interval"]
     if (guarantee := guarantee_of(verdicts, answers)) is not None:
         low, high = guarantee.low, guarantee.high
     return LabelAudit(
