@@ -15,8 +15,11 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("rich")
 
+from rich.console import Console
+
 from command_line import names, refused, run_here, spawn
 from kernelwise import Pairs
+from kernelwise.cli.show import print_suspects
 from kernelwise.datasets import make_block_similarity
 
 
@@ -210,6 +213,13 @@ def test_audit_pairs_review_apply(folder, call, rng):
     status, _, err = call("apply", "links.csv", "review.csv", "-o", "fixed.csv")
     assert status == 0, err
     assert (folder / "fixed.csv").read_text() == links
+
+
+def test_where_no_pair_is_likely_wrong_the_most_suspect_are_listed(capsys):
+    print_suspects(Console(width=120), ("pair", "pairs"), 0, ["id", "and"], [["n0", "n1"]])
+    out = capsys.readouterr().out
+    assert out.startswith("No pair is more likely wrong than right; the most suspect pairs come first in the list.\n")
+    assert "id  and\nn0  n1" in out
 
 
 @pytest.mark.parametrize(
