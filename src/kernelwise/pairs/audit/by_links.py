@@ -5,6 +5,7 @@ within a class and across classes. Where the features do not tell the communitie
 may be something else than classes, and nothing is known of the share of wrong links.
 """
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,11 @@ N_LANDMARKS = 300
 LARGEST_DEVIATION = 4.0
 #: Numbers of classes that are tried.
 CLASS_COUNTS = (2, 3, 4, 5, 6, 8, 10, 14)
-#: For the progress: the share of the time of judging in which clusters are found for every fold.
-VIEWED = 0.7
+#: For the progress: the share of the time of fitting before the first model of classes, and the share of the time of
+#: judging in which clusters are found for every fold.
+EMBEDDED, VIEWED = 0.05, 0.6
+#: For the progress: a model of k classes takes as long as k steps and so many more, which every model takes.
+STEPS_OF_ANY = 3
 #: Links follow more than classes if similarity improves the prediction of the labels by at least this fraction of the
 #: improvement by classes, and the log-likelihood by at least this much, which is beyond chance.
 FOLLOWS_MORE, BEYOND_CHANCE = 0.05, 5.0
@@ -115,14 +119,37 @@ def link_fits(
     factors = pair_factors(core_embedding(rows, pairs, fold_of), pairs)
     starts = [factors, smoothed_embedding(rows, pairs)]
     fits: list[ClassFit] = []
-    for step, count in enumerate(CLASS_COUNTS, start=1):
+    ends = EMBEDDED + (1.0 - EMBEDDED) * _shares(np.repeat(CLASS_COUNTS, len(starts)) + STEPS_OF_ANY)
+    tell_fit = [part(tell, *between) for between in itertools.pairwise(ends.tolist())]
+    part(tell, 0.0, EMBEDDED)(1, 1)
+    for count in CLASS_COUNTS:
         clusters = [nearest_clusters(start[:, : 2 * count], count, rng) for start in starts]
-        fits += [fit_classes(graph, pairs.labels, start, features, rng) for start in clusters]
-        tell(sum(CLASS_COUNTS[:step]), sum(CLASS_COUNTS))  # a model of twice as many classes takes twice as long
+        for start in clusters:
+            fits.append(fit_classes(graph, pairs.labels, start, features, rng, tell_fit[len(fits)]))
         # Stop when three numbers of classes above the best number predict the labels worse.
         if 6 * count > pairs.n_samples or len({fit.n_classes for fit in fits if fit.n_classes > best_count(fits)}) > 2:
             break
     return fits
+
+
+def _shares(times: NDArray[np.int64]) -> Array:
+    """The shares of all time at which pieces of work begin, and at last 1.
+
+    >>> _shares(np.array([1, 3])).tolist()
+    [0.0, 0.25, 1.0]
+    """
+    return np.append(0, np.cumsum(times)) / times.sum()
+
+
+def fitting_share(n_pairs: int) -> float:
+    """For the progress: the share of the time of an audit of links in which models of classes are fitted.
+
+    Models take time in proportion to the pairs. Clusters are found in a sample, which takes as long for many rows.
+
+    >>> round(fitting_share(10_000), 2), round(fitting_share(100_000), 2)
+    (0.48, 0.8)
+    """
+    return 1.0 / (1.16 + 9_000 / n_pairs)
 
 
 def are_links(fit: ClassFit, rows: Array, hubs: Array, pairs: Pairs) -> bool:
