@@ -43,6 +43,8 @@ N_LANDMARKS = 300
 LARGEST_DEVIATION = 4.0
 #: Numbers of classes that are tried.
 CLASS_COUNTS = (2, 3, 4, 5, 6, 8, 10, 14)
+#: Why little is known of links, in the words that users read.
+OTHER_REASONS = "The pairs are links, and links are also made for other reasons than a common class."
 #: For the progress: the share of the time of fitting before the first model of classes, and the share of the time of
 #: judging in which clusters are found for every fold.
 EMBEDDED, VIEWED = 0.05, 0.6
@@ -80,20 +82,20 @@ def judge_links(
     wrong = 1.0 - precisions(by_clusters.same, pairs)[0]
     if told >= LEAST_TOLD and wrong <= MOST_WRONG:
         reason = (
-            "The pairs are links, which follow more than classes. The features tell "
-            f"{told:.0%} of the communities that the links form, so that communities are taken for classes."
+            f"{OTHER_REASONS} The links form groups, and the features tell {told:.0%} of what distinguishes these "
+            "groups: so the groups are taken for classes."
         )
     else:
         low = np.array([0.0, low[1]])
         reason = (
-            f"The links form communities of which the features tell {told:.0%}, and {wrong:.0%} of the links cross the "
-            "communities. These communities may be something else than classes, so that nothing is known of the share "
-            "of wrong links."
+            f"{OTHER_REASONS} The links form groups, but the features tell {told:.0%} of what distinguishes these "
+            f"groups, and {wrong:.0%} of the links join two different groups: so the groups may be something else than "
+            "classes."
         )
     width = max(float(top - bottom) for bottom, top in zip(low, high, strict=True))
     reliable = bool(width <= WIDE_INTERVAL)
     if not reliable:
-        reason += f" {REMEDY}"
+        reason += f" The exact share of wrong links cannot be known from the links alone. {REMEDY}"
     diagnostic = {"kind": "links", "reliable": reliable, "reason": reason}
     return by_clusters._replace(low=tuple(low), high=tuple(high), diagnostic=diagnostic | {"told_by_features": told})
 
