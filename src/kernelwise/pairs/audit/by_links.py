@@ -48,6 +48,8 @@ OTHER_REASONS = "The pairs are links, and links are also made for other reasons 
 #: For the progress: the share of the time of fitting before the first model of classes, and the share of the time of
 #: judging in which clusters are found for every fold.
 EMBEDDED, VIEWED = 0.05, 0.6
+#: For the progress: the share of the time in which these models are fitted if the pairs are then judged by classes.
+FITTED_BEFORE_CLASSES = 0.25
 #: For the progress: a model of k classes takes as long as k steps and so many more, which every model takes.
 STEPS_OF_ANY = 3
 #: Links follow more than classes if similarity improves the prediction of the labels by at least this fraction of the
@@ -143,15 +145,16 @@ def _shares(times: NDArray[np.int64]) -> Array:
     return np.append(0, np.cumsum(times)) / times.sum()
 
 
-def fitting_share(n_pairs: int) -> float:
-    """For the progress: the share of the time of an audit of links in which models of classes are fitted.
+def fitting_share(n_pairs: int, links: bool) -> float:
+    """For the progress: the share of the time of an audit in which :func:`link_fits` fits models of classes.
 
-    Models take time in proportion to the pairs. Clusters are found in a sample, which takes as long for many rows.
+    Models take time in proportion to the pairs. Where the pairs are links, clusters are then found in a sample, which
+    takes as long for many rows. Other pairs are probably judged by classes, which takes longer than the models.
 
-    >>> round(fitting_share(10_000), 2), round(fitting_share(100_000), 2)
+    >>> round(fitting_share(10_000, links=True), 2), round(fitting_share(100_000, links=True), 2)
     (0.48, 0.8)
     """
-    return 1.0 / (1.16 + 9_000 / n_pairs)
+    return 1.0 / (1.16 + 9_000 / n_pairs) if links else FITTED_BEFORE_CLASSES
 
 
 def are_links(fit: ClassFit, rows: Array, hubs: Array, pairs: Pairs) -> bool:

@@ -139,7 +139,7 @@ def audit_pairs(
         judged = judge_by_classes(samples, metric, learned, rng, found.truth, tell)
         return _summary(judged, given, learned, index, found)
     rows, fold_of = link_rows(samples, metric, rng), link_folds(learned, n_folds, rng)
-    fitted = fitting_share(len(learned))
+    fitted = fitting_share(len(learned), links=kind == "links" or bool((given.labels > 0).all()))
     fits = link_fits(rows, learned, fold_of, rng, part(tell, 0.0, fitted))
     rest = part(tell, fitted, 1.0)
     if kind == "auto" and not are_links(likely_fits(fits)[0], rows, activity(learned, fold_of), learned):
