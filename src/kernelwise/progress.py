@@ -13,6 +13,8 @@ Progress = Tell | bool | None
 
 #: The first line appears after so many seconds, the next one after twice as many ...
 NEWS_SECONDS = 10.0
+#: ... until lines are so many seconds apart: who waits longer without news thinks that the work hangs.
+LONGEST_SILENCE = 30.0
 #: Shares of the work are told in so many steps.
 FINE = 1000
 
@@ -20,7 +22,7 @@ FINE = 1000
 class News:
     """Says on the standard error how much of some work is done, and how long the rest will take.
 
-    The lines become rarer: after 10 seconds, after 20, after 40 ... So short work is silent.
+    The lines come after 10 seconds, after 20, after 40, and then every 30 seconds. So short work is silent.
     """
 
     def __init__(self, what: str):
@@ -31,7 +33,7 @@ class News:
         if passed >= self.next and 0 < done < total:
             left = passed * (total - done) / done
             print(f"{self.what}: {done / total:.0%} done, about {left:.0f} s left", file=sys.stderr)
-            self.next = 2 * passed
+            self.next = passed + min(passed, LONGEST_SILENCE)
 
 
 def silent(done: int, total: int) -> None:

@@ -159,6 +159,15 @@ def test_records_stand_side_by_side_with_their_differences(page):
     assert not page.texts("#card .graph")  # nothing else is linked to these two
 
 
+def test_words_that_both_records_have_are_not_underlined(page):
+    names = ["Black Remote (Sony) - RM_, new", "sony remote, black: RM old"]
+    pairs = Pairs([0], [1], [1], n_samples=2)
+    audit = PairAudit(pairs, np.array([0.1]), -pairs.labels, PairNoise(0.5, 0.8, 0.8), {}, {"kind": "records"})
+    page.open(pair_report(audit, X=pd.DataFrame({"name": names})))
+    assert page.texts("#card .ends .sign") == ["≠"]
+    assert page.texts("#card .ends tbody mark") == ["new", "old"]
+
+
 def test_pictures_are_shown_and_a_lost_one_is_named(page, tmp_path):
     audit = make_labels(40, labels=("a", "b"))
     names = [f"picture {row}.png" for row in range(40)]

@@ -15,8 +15,11 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("rich")
 
+from rich.console import Console
+
 from command_line import names, refused, run_here, spawn
 from kernelwise import Pairs
+from kernelwise.cli.show import print_suspects
 from kernelwise.datasets import make_block_similarity
 
 
@@ -212,6 +215,13 @@ def test_audit_pairs_review_apply(folder, call, rng):
     assert (folder / "fixed.csv").read_text() == links
 
 
+def test_where_no_pair_is_likely_wrong_the_most_suspect_are_listed(capsys):
+    print_suspects(Console(width=120), ("pair", "pairs"), 0, ["id", "and"], [["n0", "n1"]])
+    out = capsys.readouterr().out
+    assert out.startswith("No pair is more likely wrong than right; the most suspect pairs come first in the list.\n")
+    assert "id  and\nn0  n1" in out
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -338,6 +348,56 @@ def test_apply_takes_wrong_links_out(folder, call):
     status, _, err = call("apply", "links.csv", "corrections.csv", "-o", "fixed.csv")
     assert status == 0, err
     assert (folder / "fixed.csv").read_text() == "from,to\nb,c\n"
+
+
+PAIRS_DECIDED = "row,id,other_id,given,corrected,decision\n0,a,b,1,'-1,wrong\n1,b,c,1,'-1,skip\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("name,note,price\nx,a,3\ny,b,4\n", "data.csv has no pair a - b; these corrections are of other data"),
+        ("id,name,note,price\na,x,b,3\nb,y,c,4\n", "data.csv has no pair a - b"),
+        ("from,to\nb,a\nc,d\n", "data.csv has no pair b - c"),
+        ("from,to\nb,c\n", "data.csv has no pair a - b"),  # applied already
+        ("a,b,different\nb,c,same\n", "data.csv: the pair a - b is given as different, but the correction was made"),
+        ("u,v,answer\na,b,same\nb,c,kept apart\n", "the pair b - c is given as different"),
+    ],
+)
+def test_corrections_of_pairs_of_other_data_are_refused(folder, call, content, message):
+    (folder / "data.csv").write_text(content)
+    (folder / "corrections.csv").write_text(PAIRS_DECIDED)
+    refused(call("apply", "data.csv", "corrections.csv"), message)
+    assert names(folder) == ["corrections.csv", "data.csv"]
+
+
+@pytest.mark.parametrize(
+    ("content", "corrected"),
+    [
+        ("from,to\nb,a\na,b\nb,c\n", "from,to\nb,c\n"),  # a link in both directions
+        ("a,b,Same\nb,c,same\nc,d,no\n", "a,b,no\nb,c,same\nc,d,no\n"),
+        ("u,v,answer\na,b,hit\nb,c,hit\nc,d,miss\n", "u,v,answer\na,b,miss\nb,c,hit\nc,d,miss\n"),
+        ("u,v,answer\na,b,same\nb,c,same\n", "u,v,answer\na,b,-1\nb,c,same\n"),  # "answer" is no answer
+    ],
+)
+def test_pairs_that_are_said_to_be_corrected_are_corrected(folder, call, content, corrected):
+    (folder / "data.csv").write_text(content)
+    (folder / "corrections.csv").write_text(PAIRS_DECIDED)
+    status, out, err = call("apply", "data.csv", "corrections.csv")
+    assert status == 0, err
+    assert "data-corrected.csv: 1 corrected, of 1 reviewed." in out
+    assert (folder / "data-corrected.csv").read_text() == corrected
+
+
+def test_a_pair_that_was_answered_twice_gets_the_right_answer_where_it_is_wrong(folder, call):
+    (folder / "answers.csv").write_text('a,b,same\n"a",b,different\n')
+    (folder / "corrections.csv").write_text(
+        "row,id,other_id,given,corrected,decision\n0,a,b,1,'-1,wrong\n1,a,b,'-1,'-1,correct\n"
+    )
+    status, out, err = call("apply", "answers.csv", "corrections.csv")
+    assert status == 0, err
+    assert "1 corrected, of 2 reviewed." in out
+    assert (folder / "answers-corrected.csv").read_text() == 'a,b,different\n"a",b,different\n'
 
 
 @pytest.mark.parametrize(

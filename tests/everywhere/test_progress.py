@@ -18,6 +18,7 @@ from kernelwise import (
     plan_labelling,
 )
 from kernelwise.files import Column, SavedModel, Table, TableFeatures, make_card
+from kernelwise.pairs.audit.by_links import fitting_share
 from kernelwise.progress import News, part, teller
 
 Y = np.repeat([0, 1, 2], 20)
@@ -71,8 +72,29 @@ def test_news_are_a_share_and_a_time_after_ten_seconds(capsys):
     news(2, 4)
     assert not capsys.readouterr().err  # the next line comes after twice the time
     news.started -= 60
+    news(2, 4)
+    assert capsys.readouterr().err
+    news.started -= 31
+    news(3, 4)
+    assert capsys.readouterr().err  # and then every 30 seconds
+    news.started -= 60
     news(4, 4)
     assert not capsys.readouterr().err  # what is done needs no news
+
+
+def test_an_audit_of_links_tells_often():
+    shares = []
+    WORK["audit by links"](lambda done, total: shares.append(done / total))
+    fitting = [share for share in shares if share <= fitting_share(2 * len(LINKS), links=True)]
+    assert len(fitting) > 50
+    assert np.diff([0.0, *shares]).max() < 0.5  # models of many classes are left out where more classes predict worse
+
+
+def test_an_audit_by_classes_takes_most_of_the_time_after_the_models_of_links():
+    shares = []
+    WORK["audit by what fits"](lambda done, total: shares.append(done / total))
+    first_quarter = [share for share in shares if 0.05 < share < 0.25]
+    assert len(first_quarter) > 50  # the many steps of the models
 
 
 def test_parts_tile_the_work():

@@ -421,3 +421,5 @@ def test_wrong_links_are_left_out_or_relabelled(tmp_path):
     assert corrected_links(put(tmp_path, "l.edges", "# x\nb a\nb c\n"), wrong) == b"# x\nb c\n"
     three = put(tmp_path, "l.csv", "u,v,same\na,b,1\nc,b,0\na,c,1\n")
     assert corrected_links(three, wrong) == b"u,v,same\na,b,0\nc,b,1\na,c,1\n"  # in the words of the file
+    with pytest.raises(FileError, match=r"l\.csv has no pair a - x; the corrections are of other data"):
+        corrected_links(three, {frozenset({"x", "a"}): False})

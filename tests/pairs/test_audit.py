@@ -174,6 +174,8 @@ def test_interval_is_wide_where_links_follow_more_than_classes(rng):
     audit = audited(X, Pairs.from_graph(edges, n_samples=n, random_state=0), random_state=0)
     low, high = audit.intervals["precision_negative"]
     assert high - low > 0.15
+    assert "links are also made for other reasons" in audit.diagnostic["reason"]
+    assert "the exact share of wrong links cannot be known from the links alone" in audit.diagnostic["reason"].lower()
 
 
 def test_links_alone_are_audited_against_drawn_non_links(rng):

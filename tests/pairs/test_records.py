@@ -269,6 +269,9 @@ def test_wrong_answers_come_first_and_rates_lie_in_their_intervals(register, ten
     for name, values in right.items():
         low, high = audit.intervals[name]
         assert low <= values.mean() <= high, name
+    low, high = audit.diagnostic["wrong_interval"]
+    assert low <= wrong.mean() <= high
+    assert f"etween {low:.1%} and {high:.1%} of the answers are wrong" in audit.diagnostic["reason"]
     assert audit.noise.precision_positive == pytest.approx(audit.quality[positive].mean())
     assert audit.noise.precision_negative == pytest.approx(audit.quality[~positive].mean())
 

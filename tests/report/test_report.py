@@ -289,6 +289,18 @@ class TestPage:
         assert "The links form communities." in page
         assert "should be wrong" not in re.search(r'<p class="lead">.*</p>', page)[0]
 
+    def test_where_no_pair_is_likely_wrong_the_page_says_how_to_read_the_list(self, rng):
+        audit = replace(pair_audit(rng), quality=np.full(len(pair_audit(rng).pairs), 0.9))
+        said = "No single pair is more likely wrong than right; the list begins with the most suspect."
+        assert said in render(pair_report(audit))
+
+    def test_the_headline_of_records_has_the_range_of_all_answers(self, rng):
+        ends = {"precision_positive": (0.0, 0.9), "precision_negative": (0.5, 1.0)}
+        verdict = {"reliable": False, "reason": "Nobody can tell.", "wrong_interval": (0.1, 0.2)}
+        audit = replace(pair_audit(rng), intervals=ends, diagnostic=verdict)
+        low, high = whole_numbers((0.1, 0.2), n := len(audit.pairs))
+        assert f"<h1>Between {low} and {high} of {n} pairs look wrong</h1>" in render(pair_report(audit))
+
     def test_rows_that_were_checked_are_no_suspects(self, rng):
         audit = label_audit(rng)
         first = audit.order[:5]

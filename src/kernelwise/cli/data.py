@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
@@ -13,6 +13,9 @@ from ..files.errors import FileError
 from .inputs import OutputOption, check_files
 from .session import Session
 from .show import SHOWN
+
+if TYPE_CHECKING:
+    from ..report import Correction
 
 __all__ = ["apply", "merge"]
 
@@ -42,16 +45,19 @@ def apply(
     made = read_corrections(corrections)
     decided = [correction for correction in made if correction.decision in ("correct", "wrong")]
     if any(correction.other_id for correction in made):
-        links = {frozenset({one.id, one.other_id}): one for one in decided}  # the last word on a link counts
-        changes: dict[Any, Any] = {ends: one.corrected == "1" for ends, one in links.items() if one.changes}
-        content = files.corrected_links(data, changes)
+        _check_given_links(data, made)
+        # A pair may stand in the file several times: the last word on it counts for all.
+        right = {_ends(one): one.given if one.decision == "correct" else one.corrected for one in decided}
+        changed = [one for one in decided if one.given != right[_ends(one)]]
+        content = files.corrected_links(data, {_ends(one): right[_ends(one)] == "1" for one in changed})
     else:
         column = label or next((correction.column for correction in made if correction.column), "")
         if not column:
             raise FileError(f"{corrections} does not name the column of the labels; use --label COLUMN")
         labels = _check_given(data, column, {correction.row: correction.given for correction in made})
         rows = {one.row: one for one in decided}
-        changes = {row: one.corrected for row, one in rows.items() if one.changes}
+        changed = [one for one in rows.values() if one.changes]
+        changes = {one.row: one.corrected for one in changed}
         _check_corrected(corrections, labels, changes)
         content = files.corrected_file(data, column, changes)
     files.write_file(target, content, force=session.force)
@@ -62,8 +68,8 @@ def apply(
             for row, name, other, column, label in sorted(kept)
         ]
         write_corrections(facts, verified, force=session.force)
-    result = {"file": str(target), "reviewed": len(decided), "changed": len(changes)}
-    said = f"{target}: {len(changes)} corrected, of {len(decided)} reviewed."
+    result = {"file": str(target), "reviewed": len(decided), "changed": len(changed)}
+    said = f"{target}: {len(changed)} corrected, of {len(decided)} reviewed."
     session.show(result, lambda console: console.print(said, markup=False))
 
 
@@ -115,6 +121,27 @@ def _beside(data: Path) -> Path:
         raise FileError("the data come from the standard input, so that the copy has no name; use --output FILE")
     endings = "".join(data.suffixes[-2:]) if data.suffix.lower() == ".gz" else data.suffix
     return data.with_name(f"{data.name.removesuffix(endings)}-corrected{endings}")
+
+
+def _ends(correction: "Correction") -> frozenset[str]:
+    return frozenset({correction.id, correction.other_id})
+
+
+def _check_given_links(data: Path, made: "list[Correction]") -> None:
+    """Refuse corrections of pairs that are not in the file, or that have another answer there."""
+    from ..files.corrected import link_answers
+
+    answers = link_answers(data)
+    words = {True: "same", False: "different"}
+    for one in made:
+        pair, given = f"{one.id} - {one.other_id}", one.given == "1"
+        if (found := answers.get(_ends(one))) is None:
+            raise FileError(f"{data} has no pair {pair}; these corrections are of other data, or were applied already")
+        if None not in found and given not in found:
+            raise FileError(
+                f"{data}: the pair {pair} is given as {words[not given]}, but the correction was made for "
+                f"{words[given]}; these corrections are of other data, or were applied already"
+            )
 
 
 def _check_given(data: Path, column: str, given: dict[int, str]) -> list[str | None]:

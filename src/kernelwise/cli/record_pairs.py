@@ -12,7 +12,7 @@ from ..files.errors import FileError
 from .checks import guarantee_of_audit, planned_rows, print_checks
 from .review import label_review
 from .session import Session
-from .show import CHANCE, SHOWN, percent, print_next, print_written, table, wrong_chance
+from .show import CHANCE, SHOWN, percent, print_next, print_suspects, print_written, wrong_chance
 
 __all__ = ["audit_two_records"]
 
@@ -74,7 +74,6 @@ def audit_two_records(
         console.print(f"Answers that look wrong: {about or f'{low:.1%} to {high:.1%}'}.")
         console.print(pairs.diagnostic["reason"])
         print_checks(console, result, "lines")
-        console.print(f"Worth checking: {worth} answers more likely wrong than right.\n")
         header = ["line", "first record", "second record", given.answer, CHANCE]
         widest = max(len(word) for word in [given.answer, *given.answers.tolist()])
         room = max((console.width - len(CHANCE) - widest - BESIDE) // 2, FEWEST)
@@ -82,7 +81,7 @@ def audit_two_records(
             [one["line"], *(_cut(one[end], room) for end in ENDS), one["given"], wrong_chance(one["quality"])]
             for one in result["suspects"][:SHOWN]
         ]
-        console.print(table("Most suspect", header, rows))
+        print_suspects(console, ("answer", "answers"), worth, header, rows)
         print_written(console, written)
         print_next(console, data, output, report, planned=plan is not None)
 
@@ -117,8 +116,7 @@ def _as_labels(audit: Any, answers: Any, verdicts: Any) -> Any:
     rows = np.arange(len(answers))
     found[rows, column], found[rows, 1 - column] = audit.quality, 1 - audit.quality
     rate = float(np.mean(1 - audit.quality))
-    ranges = [ends for name, ends in audit.diagnostic["explanations"].items() if name != "errors follow the features"]
-    low, high = min(rate, *(ends[0] for ends in ranges)), max(rate, *(ends[1] for ends in ranges))
+    low, high = audit.diagnostic["wrong_interval"]
     if (guarantee := guarantee_of(verdicts, answers)) is not None:
         low, high = guarantee.low, guarantee.high
     return LabelAudit(

@@ -76,13 +76,12 @@ def print_written(console: Console, paths: Sequence[str]) -> None:
 def print_suspects(
     console: Console, what: tuple[str, str], worth_checking: int, header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> None:
-    """Print the first suspects, and how many are worth checking; ``what`` are two nouns, as in ("label", "rows")."""
+    """Print the first suspects, and how many are worth checking; ``what`` are two nouns, as in ("label", "labels")."""
     one, several = what
-    if not worth_checking:
-        console.print(f"No {one} is more likely wrong than right.")
-        return
     noun = one if worth_checking == 1 else several
-    console.print(f"Worth checking: {worth_checking} {noun} more likely wrong than right.\n")
+    found = f"Worth checking: {worth_checking} {noun} more likely wrong than right."
+    none = f"No {one} is more likely wrong than right; the most suspect {several} come first in the list."
+    console.print(f"{found if worth_checking else none}\n")
     console.print(table("Most suspect", header, rows[:SHOWN]))
 
 

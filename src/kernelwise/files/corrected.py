@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import arrays_in
-from .delimited import csv_line, cut, decode, encoding, read_bytes, records
+from .delimited import csv_line, cut, decode, encoding, is_header, read_bytes, records
 from .errors import FileError, choices, explain
 from .parquet import load_parquet
 from .reading import (
@@ -25,10 +25,11 @@ from .reading import (
     existing,
     link_delimiter,
     link_records,
+    meanings,
 )
 from .spreadsheet import corrected_workbook
 
-__all__ = ["corrected_file", "corrected_links"]
+__all__ = ["corrected_file", "corrected_links", "link_answers"]
 
 
 def corrected_file(path: str | Path, column: str, corrections: Mapping[int, str]) -> bytes:
@@ -80,6 +81,7 @@ def corrected_links(path: str | Path, corrections: Mapping[frozenset[str], bool]
     path : path
         A text file that :func:`read_links` reads.
     corrections : mapping of sets of two ids to bool
+        A pair that is not in the file is a :exc:`FileError`.
 
     Examples
     --------
@@ -92,30 +94,84 @@ def corrected_links(path: str | Path, corrections: Mapping[frozenset[str], bool]
     ...     corrected_links(path, {frozenset({"c", "b"}): False})
     b'from,to\na,b\n'
     """
+    path, content, delimiter = _text_of_links(path)
+    replaced: dict[int, list[str] | None] = {}
+    rows = list(link_records(path, content, delimiter))
+    words = _answer_words([cells for _, _, cells in rows])
+    found: set[frozenset[str]] = set()
+    for first, _, cells in rows:
+        found.add(_pair(cells))
+        same = corrections.get(_pair(cells))
+        if same is not None and len(cells) == 3:
+            given = cells[2].strip()
+            answer = _answer(same, given, words)
+            if answer != given:
+                replaced[first] = [*cells[:2], answer]
+        elif same is False:
+            replaced[first] = None
+    if other := [pair for pair in corrections if pair not in found]:
+        raise FileError(f"{path} has no pair {' - '.join(sorted(other[0]))}; the corrections are of other data")
+    return _rewritten(path, rows, replaced, delimiter or " ")
+
+
+def link_answers(path: str | Path) -> dict[frozenset[str], set[bool | None]]:
+    """What a file of links says of every pair: same (True), different (False), or a word that may mean either (None).
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "answers.csv"
+    ...     _ = path.write_text("1,2,duplicate\\n2,3,kept apart\\n")
+    ...     answers = link_answers(path)
+    >>> answers[frozenset({"1", "2"})], answers[frozenset({"3", "2"})]
+    ({True}, {False})
+    """
+    path, content, delimiter = _text_of_links(path)
+    rows = [[cell.strip() for cell in cells] for _, _, cells in link_records(path, content, delimiter)]
+    words = {word.casefold() for word in _answer_words(rows)}
+    # The audit was told the meaning of two unusual words by --same, which the file does not hold.
+    meaning = meanings(words, str(path)) if words & (SAME | DIFFERENT) else {}
+    answers: dict[frozenset[str], set[bool | None]] = {}
+    for cells in rows:
+        sign = meaning.get(cells[2].casefold()) if len(cells) == 3 else 1
+        answers.setdefault(_pair(cells), set()).add(None if sign is None else sign > 0)
+    return answers
+
+
+def _text_of_links(path: str | Path) -> tuple[Path, str, str | None]:
+    """The path and the text of a file of links, and the character between its cells."""
     path = existing(path)
     if ending(path) not in (*TEXTS, *EDGES):
         raise FileError(f"{path} cannot be corrected: links are corrected in text files only; write them as CSV")
     content = decode(path, read_bytes(path))
-    delimiter = link_delimiter(path, content)
-    replaced: dict[int, list[str] | None] = {}
-    words = Counter(cells[2].strip() for _, _, cells in link_records(path, content, delimiter) if len(cells) == 3)
-    for first, _, cells in link_records(path, content, delimiter):
-        same = corrections.get(frozenset(cell.strip() for cell in cells[:2]))
-        if same is not None and len(cells) == 3:
-            replaced[first] = [*cells[:2], _answer(same, cells[2].strip(), words)]
-        elif same is False:
-            replaced[first] = None
-    return _rewritten(path, link_records(path, content, delimiter), replaced, delimiter or " ")
+    return path, content, link_delimiter(path, content)
+
+
+def _pair(cells: list[str]) -> frozenset[str]:
+    """The two ids of a link, in whatever order."""
+    return frozenset(cell.strip() for cell in cells[:2])
+
+
+def _answer_words(rows: list[list[str]]) -> Counter[str]:
+    """How often each answer occurs; a first row of names, none of which occurs below it, has no answer."""
+    words = Counter(cells[2].strip() for cells in rows if len(cells) == 3)
+    if words and len(rows[0]) == 3 and is_header(rows):
+        named = _pair(rows[0])
+        if words[rows[0][2].strip()] == 1 and not any(named & _pair(cells) for cells in rows[1:]):
+            del words[rows[0][2].strip()]
+    return words
 
 
 def _answer(same: bool, given: str, words: Mapping[str, int]) -> str:
     """The answer "same" or "different" in the words of the file; of two words that mean nothing, the other one."""
     known = {word: word.casefold() in SAME for word in words if word.casefold() in SAME | DIFFERENT}
     fitting = [word for word, means_same in known.items() if means_same == same]
+    if given in fitting:
+        return given
     if fitting:
         return max(fitting, key=words.__getitem__)
     others = [word for word in words if word != given and word not in known]
-    return others[0] if len(others) == 1 and len(words) <= 3 else ("1" if same else "-1")
+    return others[0] if len(others) == 1 else ("1" if same else "-1")
 
 
 def _corrected_text(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:

@@ -105,7 +105,9 @@ def headlines(report: dict[str, Any]) -> tuple[str, str, str]:
     if not reliable:
         basis = [*(basis if kind == "pairs" else []), verdict["reason"]]  # the reason holds the range of labels
     likely = round(summary["expected_wrong"])
-    advice = "No label is more likely wrong than right." if kind == "labels" else "None is worth a check."
+    advice = "No label is more likely wrong than right."
+    if kind == "pairs":
+        advice = "No single pair is more likely wrong than right; the list begins with the most suspect."
     if summary["to_check"] == 1:
         advice = f"One of the {kind} is worth checking."
     elif summary["to_check"]:

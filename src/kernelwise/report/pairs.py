@@ -140,6 +140,9 @@ def wrong_shares(audit: PairAudit) -> dict[str, WrongShare]:
 def wrong_range(audit: PairAudit) -> Interval | None:
     """The range of the share of wrong pairs: guaranteed by checks, or else over pairs of both kinds; None if unknown.
 
+    Where the audit has a range of its own, it is narrower than that of the two kinds: both ends of the latter assume
+    that the errors of both kinds are as many, or as few, as they can be at once.
+
     >>> from kernelwise import PairNoise, Pairs
     >>> pairs = Pairs([0, 0], [1, 2], [1, 1], n_samples=3)
     >>> noise = PairNoise(0.5, 0.75, 0.8)
@@ -149,6 +152,9 @@ def wrong_range(audit: PairAudit) -> Interval | None:
     if audit.checked is not None and strata_of(audit.checked):
         guarantee = guaranteed_share(audit, audit.checked)
         return guarantee.low, guarantee.high
+    if "wrong_interval" in audit.diagnostic:
+        low, high = audit.diagnostic["wrong_interval"]
+        return float(low), float(high)
     counts, _, intervals = zip(*wrong_shares(audit).values(), strict=True)
     known = [interval for interval in intervals if interval is not None]
     if len(known) < len(intervals):

@@ -5,6 +5,7 @@ within a class and across classes. Where the features do not tell the communitie
 may be something else than classes, and nothing is known of the share of wrong links.
 """
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,15 @@ N_LANDMARKS = 300
 LARGEST_DEVIATION = 4.0
 #: Numbers of classes that are tried.
 CLASS_COUNTS = (2, 3, 4, 5, 6, 8, 10, 14)
-#: For the progress: the share of the time of judging in which clusters are found for every fold.
-VIEWED = 0.7
+#: Why little is known of links, in the words that users read.
+OTHER_REASONS = "The pairs are links, and links are also made for other reasons than a common class."
+#: For the progress: the share of the time of fitting before the first model of classes, and the share of the time of
+#: judging in which clusters are found for every fold.
+EMBEDDED, VIEWED = 0.05, 0.6
+#: For the progress: the share of the time in which these models are fitted if the pairs are then judged by classes.
+FITTED_BEFORE_CLASSES = 0.25
+#: For the progress: a model of k classes takes as long as k steps and so many more, which every model takes.
+STEPS_OF_ANY = 3
 #: Links follow more than classes if similarity improves the prediction of the labels by at least this fraction of the
 #: improvement by classes, and the log-likelihood by at least this much, which is beyond chance.
 FOLLOWS_MORE, BEYOND_CHANCE = 0.05, 5.0
@@ -76,20 +84,20 @@ def judge_links(
     wrong = 1.0 - precisions(by_clusters.same, pairs)[0]
     if told >= LEAST_TOLD and wrong <= MOST_WRONG:
         reason = (
-            "The pairs are links, which follow more than classes. The features tell "
-            f"{told:.0%} of the communities that the links form, so that communities are taken for classes."
+            f"{OTHER_REASONS} The links form groups, and the features tell {told:.0%} of what distinguishes these "
+            "groups: so the groups are taken for classes."
         )
     else:
         low = np.array([0.0, low[1]])
         reason = (
-            f"The links form communities of which the features tell {told:.0%}, and {wrong:.0%} of the links cross the "
-            "communities. These communities may be something else than classes, so that nothing is known of the share "
-            "of wrong links."
+            f"{OTHER_REASONS} The links form groups, but the features tell {told:.0%} of what distinguishes these "
+            f"groups, and {wrong:.0%} of the links join two different groups: so the groups may be something else than "
+            "classes."
         )
     width = max(float(top - bottom) for bottom, top in zip(low, high, strict=True))
     reliable = bool(width <= WIDE_INTERVAL)
     if not reliable:
-        reason += f" {REMEDY}"
+        reason += f" The exact share of wrong links cannot be known from the links alone. {REMEDY}"
     diagnostic = {"kind": "links", "reliable": reliable, "reason": reason}
     return by_clusters._replace(low=tuple(low), high=tuple(high), diagnostic=diagnostic | {"told_by_features": told})
 
@@ -115,14 +123,38 @@ def link_fits(
     factors = pair_factors(core_embedding(rows, pairs, fold_of), pairs)
     starts = [factors, smoothed_embedding(rows, pairs)]
     fits: list[ClassFit] = []
-    for step, count in enumerate(CLASS_COUNTS, start=1):
+    ends = EMBEDDED + (1.0 - EMBEDDED) * _shares(np.repeat(CLASS_COUNTS, len(starts)) + STEPS_OF_ANY)
+    tell_fit = [part(tell, *between) for between in itertools.pairwise(ends.tolist())]
+    part(tell, 0.0, EMBEDDED)(1, 1)
+    for count in CLASS_COUNTS:
         clusters = [nearest_clusters(start[:, : 2 * count], count, rng) for start in starts]
-        fits += [fit_classes(graph, pairs.labels, start, features, rng) for start in clusters]
-        tell(sum(CLASS_COUNTS[:step]), sum(CLASS_COUNTS))  # a model of twice as many classes takes twice as long
+        for start in clusters:
+            fits.append(fit_classes(graph, pairs.labels, start, features, rng, tell_fit[len(fits)]))
         # Stop when three numbers of classes above the best number predict the labels worse.
         if 6 * count > pairs.n_samples or len({fit.n_classes for fit in fits if fit.n_classes > best_count(fits)}) > 2:
             break
     return fits
+
+
+def _shares(times: NDArray[np.int64]) -> Array:
+    """The shares of all time at which pieces of work begin, and at last 1.
+
+    >>> _shares(np.array([1, 3])).tolist()
+    [0.0, 0.25, 1.0]
+    """
+    return np.append(0, np.cumsum(times)) / times.sum()
+
+
+def fitting_share(n_pairs: int, links: bool) -> float:
+    """For the progress: the share of the time of an audit in which :func:`link_fits` fits models of classes.
+
+    Models take time in proportion to the pairs. Where the pairs are links, clusters are then found in a sample, which
+    takes as long for many rows. Other pairs are probably judged by classes, which takes longer than the models.
+
+    >>> round(fitting_share(10_000, links=True), 2), round(fitting_share(100_000, links=True), 2)
+    (0.48, 0.8)
+    """
+    return 1.0 / (1.16 + 9_000 / n_pairs) if links else FITTED_BEFORE_CLASSES
 
 
 def are_links(fit: ClassFit, rows: Array, hubs: Array, pairs: Pairs) -> bool:

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import logit, softmax
 from sklearn.linear_model import LogisticRegression
 
+from ...progress import Tell, part, silent
 from ...supervision import Pairs
 from ...supervision.graph import pair_keys
 
@@ -145,14 +146,17 @@ def fit_classes(
     clusters: NDArray[np.intp],
     features: Array | None,
     rng: np.random.RandomState,
+    tell: Tell = silent,
 ) -> ClassFit:
     """Learn classes and rates by turns, starting from ``clusters``; ``labels`` are the labels of all pairs."""
     n_classes = int(clusters.max()) + 1
     classes = START_TRUST * np.eye(n_classes)[clusters] + (1.0 - START_TRUST) / n_classes
     beliefs = Beliefs(classes, graph.start_rates(), np.empty(0))
-    for n_steps in [N_STEPS] * N_ROUNDS + [N_LAST_STEPS]:
+    rounds = [N_STEPS] * N_ROUNDS + [N_LAST_STEPS]
+    for done, n_steps in enumerate(rounds):
         prior = np.log(_predicted(features, beliefs.classes, rng))
-        beliefs = propagate(graph, prior, beliefs, n_steps)
+        before, after = (sum(rounds[:end]) / sum(rounds) for end in (done, done + 1))
+        beliefs = propagate(graph, prior, beliefs, n_steps, part(tell, before, after))
     apart, positive, negative = beliefs.apart, *beliefs.rates
     same = with_labels(apart, graph.odds(beliefs.rates))
     chances = [apart * rate.same + (1.0 - apart) * rate.other for rate in (positive, negative)]
@@ -161,16 +165,17 @@ def fit_classes(
     return ClassFit(n_classes, same[graph.index], logit(apart)[graph.index], log_chance, beliefs.classes)
 
 
-def propagate(graph: PairGraph, prior: Array, beliefs: Beliefs, n_steps: int) -> Beliefs:
+def propagate(graph: PairGraph, prior: Array, beliefs: Beliefs, n_steps: int, tell: Tell = silent) -> Beliefs:
     """Damped steps of messages, with the rates learned on the way."""
     classes, rates, apart = beliefs
     messages = classes[graph.sources]
-    for _ in range(n_steps):
+    for step in range(n_steps):
         sent, logs = send(graph, prior + graph.absences(rates, classes), graph.odds(rates), messages)
         change = float(np.abs(sent - messages).mean())
         messages, classes = 0.5 * (messages + sent), softmax(logs, axis=1)
         apart = graph.together(messages)
         rates = graph.fit_rates(with_labels(apart, graph.odds(rates)), classes)
+        tell(step + 1, n_steps)
         if change < 1e-4:
             break
     return Beliefs(classes, rates, apart)

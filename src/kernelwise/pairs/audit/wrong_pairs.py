@@ -19,7 +19,7 @@ from ..one_kind import with_both_kinds
 from ..records.audit import audit_record_pairs
 from ..records.recognition import looks_like_records
 from .by_classes import judge_by_classes
-from .by_links import are_links, judge_links, link_fits, link_folds, link_rows
+from .by_links import are_links, fitting_share, judge_links, link_fits, link_folds, link_rows
 from .hidden_classes import likely_fits
 from .judgement import Judgement, precisions
 from .views import activity
@@ -30,8 +30,6 @@ Array = NDArray[np.float64]
 
 #: The least number of pairs.
 LEAST_PAIRS = 10
-#: For the progress: the share of the time in which models of links are fitted.
-LINKS_FITTED = 0.5
 KINDS = ("auto", "classes", "links", "records")
 
 
@@ -141,8 +139,9 @@ def audit_pairs(
         judged = judge_by_classes(samples, metric, learned, rng, found.truth, tell)
         return _summary(judged, given, learned, index, found)
     rows, fold_of = link_rows(samples, metric, rng), link_folds(learned, n_folds, rng)
-    fits = link_fits(rows, learned, fold_of, rng, part(tell, 0.0, LINKS_FITTED))
-    rest = part(tell, LINKS_FITTED, 1.0)
+    fitted = fitting_share(len(learned), links=kind == "links" or bool((given.labels > 0).all()))
+    fits = link_fits(rows, learned, fold_of, rng, part(tell, 0.0, fitted))
+    rest = part(tell, fitted, 1.0)
     if kind == "auto" and not are_links(likely_fits(fits)[0], rows, activity(learned, fold_of), learned):
         judged = judge_by_classes(samples, metric, learned, rng, found.truth, rest)
         return _summary(judged, given, learned, index, found)

@@ -103,9 +103,10 @@ def audit_record_pairs(
     PairAudit
         ``quality`` of every answer, ``order``, ``suggested`` labels, ``noise`` (a :class:`PairNoise`), ``intervals``,
         and ``diagnostic``: ``kind`` ("records"), ``reliable`` and ``reason`` (whether the figures are an answer, in
-        words), ``separability`` (how well the features tell the given labels apart; 0.5 is chance),
-        ``n_triangles`` (the number of triples of records whose three pairs are all given) and ``n_differing`` (the
-        number of pairs with both answers).
+        words), ``wrong_interval`` (the range of the share of wrong answers of both kinds together),
+        ``separability`` (how well the features tell the given labels apart; 0.5 is chance), ``n_triangles`` (the number
+        of triples of records whose three pairs are all given) and ``n_differing`` (the number of pairs with both
+        answers).
 
     Notes
     -----
@@ -263,6 +264,7 @@ def _summary(
     rate = 1.0 - float(np.average(quality, weights=pairs.weights))
     interval = min(noise.interval[0], rate), max(noise.interval[1], rate)
     diagnostic = diagnose(noise, rate, interval, answers.scores, answers.label) | {"kind": "records"} | counts
+    diagnostic["wrong_interval"] = interval
     diagnostic |= _verdict(interval, (low[1], high[1]), diagnostic["separability"])
     return PairAudit(
         pairs,

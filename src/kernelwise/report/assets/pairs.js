@@ -1,6 +1,5 @@
 // The evidence about a pair: the two records side by side, the words of both ends, and the links around them.
 
-const mostTokens = 400; // of a cell that is compared word by word in order; of a longer one only which words occur
 const recordPattern = /(&#?[\p{L}\p{N}]+;|\p{N}+(?:[.,]\p{N}+)+|[\p{L}\p{N}_]+)/u; // words, and numbers as a whole
 
 function pairEvidence(index) {
@@ -46,7 +45,7 @@ function endsTable(names, [left, right]) {
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Feature"), el("td", {}), head)), el("tbody", {}, rows));
   return [
     el("h3", {}, "The two side by side"),
-    el("p", { class: "legend quiet" }, `${unequal} of ${plural(compared.length, "feature")} ${unequal === 1 ? "differs" : "differ"}. What only one of the two has is `, el("mark", { class: "own-part" }, "underlined"), "; ≠ differs, = is the same, ∅ is missing."),
+    el("p", { class: "legend quiet" }, `${unequal} of ${plural(compared.length, "feature")} ${unequal === 1 ? "differs" : "differ"}. A word that only one of the two has is `, el("mark", { class: "own-part" }, "underlined"), "; ≠ differs, = is the same, ∅ is missing."),
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Features of both ends" }, table),
   ];
 }
@@ -61,30 +60,11 @@ function compareCells(left, right) {
   return { sign: "≠", said: "differs", cells: ownParts(first, second) };
 }
 
-/** The parts of two texts: words that are not in the longest common run of words are each text's own. */
+/** The parts of two texts: a word is a text's own if the other text does not have it anywhere, in whatever case. */
 function ownParts(first, second) {
   const [left, right] = [first, second].map((text) => text.split(recordPattern));
-  const plain = (token) => token.toLowerCase();
-  const [ours, theirs] = [left, right].map((tokens) => tokens.filter((_, place) => place % 2).map(plain));
-  const shared = ours.length <= mostTokens && theirs.length <= mostTokens ? commonRun(ours, theirs) : [new Set(theirs), new Set(ours)].map((other, k) => [ours, theirs][k].map((word) => other.has(word)));
-  return [left, right].map((tokens, k) => tokens.map((token, place) => [token, place % 2 === 1 && !shared[k][(place - 1) / 2]]).filter(([token]) => token));
-}
-
-/** Of two lists of words, which belong to their longest common subsequence. */
-function commonRun(ours, theirs) {
-  const width = theirs.length + 1;
-  const lengths = new Uint16Array((ours.length + 1) * width);
-  for (let i = ours.length - 1; i >= 0; i--) {
-    for (let j = theirs.length - 1; j >= 0; j--) {
-      const skip = Math.max(lengths[(i + 1) * width + j], lengths[i * width + j + 1]);
-      lengths[i * width + j] = ours[i] === theirs[j] ? 1 + lengths[(i + 1) * width + j + 1] : skip;
-    }
-  }
-  const shared = [ours.map(() => false), theirs.map(() => false)];
-  for (let i = 0, j = 0; i < ours.length && j < theirs.length; ) {
-    if (ours[i] === theirs[j]) shared[0][i++] = shared[1][j++] = true;
-    else if (lengths[(i + 1) * width + j] >= lengths[i * width + j + 1]) i += 1;
-    else j += 1;
-  }
-  return shared;
+  const plain = (token) => token.toLowerCase().replace(/^_+|_+$/g, "");
+  const [ours, theirs] = [left, right].map((tokens) => new Set(tokens.filter((_, place) => place % 2).map(plain)));
+  const marked = (tokens, others) => tokens.map((token, place) => [token, place % 2 === 1 && !others.has(plain(token))]).filter(([token]) => token);
+  return [marked(left, theirs), marked(right, ours)];
 }
