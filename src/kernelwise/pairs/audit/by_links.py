@@ -152,7 +152,7 @@ def fitting_share(n_pairs: int, links: bool) -> float:
     takes as long for many rows. Other pairs are probably judged by classes, which takes longer than the models.
 
     >>> round(fitting_share(10_000, links=True), 2), round(fitting_share(100_000, links=True), 2)
-    (0.48, 0.8)
+    (0.49, 0.8)
     """
     return 1.0 / (1.16 + 9_000 / n_pairs) if links else FITTED_BEFORE_CLASSES
 
