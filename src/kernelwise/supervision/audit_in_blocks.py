@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .audit import LabelAudit
+from .audit import LabelAudit, count_worth_checking
 
 Array = NDArray[np.float64]
 
@@ -44,18 +44,21 @@ class LabelAuditInBlocks(LabelAudit):
 
         A precision is answered from the rows in :attr:`order`; if it would hold for all of them, it is refused.
         """
+        checked = np.isin(self.worst_rows, [] if self.checked is None else list(self.checked.found()))
+        others = self.worst_quality[~checked]
+        # Rows that were checked and found wrong are the most suspect of all, so they are among the listed rows.
         if precision is None and chance == 0.5:
-            return self.n_doubtful
-        listed = LabelAudit.worth_checking
-        count = listed(_Listed(self.worst_quality), chance, precision=precision)  # type: ignore[arg-type]
-        if count < len(self.worst_quality) or count == self.n_labelled:
+            return self.n_doubtful - int(np.count_nonzero(self.worst_quality[checked] < 0.5))
+        count = count_worth_checking(others, chance, precision=precision)
+        if count < len(others) or len(self.worst_rows) == self.n_labelled:
             return count
         if precision is not None:
             raise ValueError(
                 f"precision={precision} holds for more than the {len(self.worst_quality)} most suspect rows, which are "
                 "all that this process knows of; give a larger precision, or a chance"
             )
-        return int(((1.0 - self.quality) > chance).sum().compute())
+        doubtful = int(((1.0 - self.quality) > chance).sum().compute())
+        return doubtful - int(np.count_nonzero(1.0 - self.worst_quality[checked] > chance))
 
     @property
     def alternative(self) -> Any:
@@ -100,13 +103,6 @@ class LabelAuditInBlocks(LabelAudit):
         low, high = self.noise_interval
         rate, n = f"{self.noise_rate:.3g} [{low:.3g}, {high:.3g}]", self.quality.shape[0]
         return f"LabelAuditInBlocks(n_samples={n}, noise_rate={rate}, worth_checking={self.n_doubtful})"
-
-
-@dataclass(frozen=True)
-class _Listed:
-    """The qualities that :meth:`LabelAudit.worth_checking` looks at."""
-
-    quality: Array
 
 
 def _alternative(labels: NDArray[Any], probabilities: Array, classes: NDArray[Any]) -> NDArray[Any]:
