@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 
 #: Sums of squares of entries between these limits neither overflow nor vanish.
 LEAST, LARGEST = 1e-152, 1e152
+#: Features that differ by less than this share of the largest feature are equal but for rounding.
+ALIKE = 1e-7
 
 
 def read_samples(estimator: Any, X: Any, **options: Any) -> Any:
@@ -168,6 +170,33 @@ def distinct_samples(X: Any, target: NDArray[np.intp], weight: Array) -> Distinc
     return DistinctSamples(order[starts], np.add.reduceat(weight[order], starts), group)
 
 
+def order_alike(X: Any, target: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return an order of the samples that does not depend on the given order, and where groups of alike samples start.
+
+    Samples are alike if they have the same target and features that differ by rounding at most (:data:`ALIKE` of the
+    largest feature). Alike samples stand beside each other, in the given order. So a change of the features in the last
+    digits changes neither the order nor the groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.samples import order_alike
+    >>> order, starts = order_alike(np.array([[2.0], [1.0], [2.0 + 1e-12]]), np.zeros(3, dtype=int))
+    >>> order.tolist(), starts.tolist()
+    ([1, 0, 2], [0, 1])
+    """
+    key, position = _row_keys(X), np.arange(X.shape[0])
+    by_key = np.argsort(key, kind="stable")
+    block = np.empty(len(key), dtype=np.intp)
+    block[by_key] = np.concatenate([[0], np.cumsum(np.diff(key[by_key]) > ALIKE)])
+    order = np.lexsort((position, target, block))
+    left, right = order[:-1], order[1:]
+    new = (block[left] != block[right]) | (target[left] != target[right])
+    same = np.flatnonzero(~new)
+    new[same] = _rows_differ(X, left[same], right[same], ALIKE * largest_magnitude(X))
+    return order, np.concatenate([[0], np.flatnonzero(new) + 1]).astype(np.intp)
+
+
 def _row_keys(X: Any) -> Array:
     """Return one number per row by a fixed random projection, so that equal rows have equal numbers."""
     projection = np.random.RandomState(0).uniform(0.5, 1.5, X.shape[1]) / power_of_two(largest_magnitude(X))
@@ -182,10 +211,10 @@ def _row_keys(X: Any) -> Array:
     return np.einsum("ij,j->i", X, projection)
 
 
-def _rows_differ(X: Any, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _rows_differ(X: Any, left: NDArray[np.intp], right: NDArray[np.intp], tolerance: float = 0.0) -> NDArray[np.bool_]:
     if sp.issparse(X):
-        return np.asarray(abs(X[left] - X[right]).sum(axis=1)).ravel() > 0
-    return (X[left] != X[right]).any(axis=1)
+        return np.asarray(abs(X[left] - X[right]).max(axis=1).todense()).ravel() > tolerance
+    return (np.abs(X[left] - X[right]) > tolerance).any(axis=1)
 
 
 def n_rows(X: Any) -> int:

@@ -8,8 +8,8 @@ from scipy.special import expit
 
 from kernelwise import NoisyLabelClassifier, audit_labels, estimate_label_noise
 from kernelwise.labels.noise_model import explanations as boundary
-from kernelwise.labels.noise_model.explanations import explain_label_noise, explained
-from kernelwise.labels.noise_model.posterior import NoisePosterior, fit_label_noise
+from kernelwise.labels.noise_model.explanations import explain_label_noise, explained, fit_label_noise
+from kernelwise.labels.noise_model.posterior import NoisePosterior
 
 
 def columns(score):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernelwise.labels.noise_model import fading_errors
-from kernelwise.labels.noise_model import posterior as label_noise
+from kernelwise.labels.noise_model import two_classes as label_noise
 from kernelwise.labels.noise_model.fading_errors import fit_fading_errors
 
 
@@ -25,7 +25,8 @@ def brute_force(score, given, n_draws, rng):
     z = (score - score.mean()) / score.std()
     e = rng.uniform(0, label_noise.LARGEST_RATE, n_draws)
     power = fading_errors.STEEPEST ** rng.uniform(-1, 1, n_draws)
-    c = rng.normal(0, np.hypot(label_noise.THRESHOLD, label_noise.ODDS), n_draws)
+    center = np.quantile(z, 1 - np.mean(given))
+    c = rng.normal(center, np.hypot(label_noise.THRESHOLD, label_noise.ODDS), n_draws)
     signed = z[:, None] - c
     nearer = (np.argsort(np.argsort(np.abs(signed), axis=0), axis=0) + 0.5) / len(z)
     positive = e + (1 - 2 * e) * (0.5 + 0.5 * np.sign(signed) * nearer**power)

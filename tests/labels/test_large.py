@@ -11,7 +11,6 @@ from kernelwise import NoisyLabelClassifier, Verdicts, audit_labels, estimate_la
 from kernelwise.labels.blocks import Chunks, slices
 from kernelwise.labels.large import fit_in_blocks
 from kernelwise.labels.sample import LabelCounts, draw_positions, drawn_rows, in_blocks, rows_stood_for
-from kernelwise.labels.views.many_rows import for_many_rows
 
 N, SIZE = 1200, 500
 
@@ -143,12 +142,6 @@ def test_drawn_checks_bound_the_share_of_all_rows(data):
 
     bound = guaranteed_share(y, checked)
     assert found.interval == pytest.approx((bound.low, bound.high))
-
-
-def test_quick_scores_are_the_scores(data, fitted):
-    X = data[0]
-    Z = fitted._standardised(X)
-    np.testing.assert_allclose(for_many_rows(fitted._pool)(Z), fitted._pool(Z), atol=1e-9)
 
 
 def test_progress_goes_up_to_the_end(data):

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.special import expit
 
-from kernelwise.labels.noise_model import posterior as label_noise
-from kernelwise.labels.noise_model.posterior import fit_label_noise
+from kernelwise.labels.noise_model import posterior as settings
+from kernelwise.labels.noise_model import two_classes as label_noise
+from kernelwise.labels.noise_model.explanations import fit_label_noise
 
 
 def noisy(rng, n, flips, slope=4.0):
@@ -19,6 +21,13 @@ def noisy(rng, n, flips, slope=4.0):
 
 def columns(score):
     return np.column_stack([np.zeros(len(score)), score])
+
+
+def share_offsets(z, share, slopes):
+    """The offset for each slope at which the mean of the sigmoid is the share of the given labels."""
+    logs = np.linspace(np.log(slopes.min()), np.log(slopes.max()), 300)
+    found = [brentq(lambda c, a=a: expit(a * (z - c)).mean() - share, -9 - 40 / a, 9 + 40 / a) for a in np.exp(logs)]
+    return np.interp(np.log(slopes), logs, found)
 
 
 def brute_force(score, given, n_draws, rng):
@@ -36,7 +45,7 @@ def brute_force(score, given, n_draws, rng):
     e = (e_0 + e_1) / 2
     (mean, mean_change), (spread, spread_change) = label_noise.SLOPE_MEAN, label_noise.SLOPE_SPREAD
     a = np.exp(rng.normal(mean + mean_change * e, spread + spread_change * e))
-    c = rng.normal(0, np.hypot(label_noise.THRESHOLD * a, label_noise.ODDS)) / a  # a c are log-odds
+    c = share_offsets(z, np.mean(given), a) + rng.normal(0, np.hypot(label_noise.THRESHOLD * a, label_noise.ODDS)) / a
     true = expit(a * (z[:, None] - c))
     positive = np.clip(e_0 + (1 - e_0 - e_1) * true, 1e-4, 1 - 1e-4)
     logs = np.where(given[:, None] == 1, np.log(positive), np.log1p(-positive)).sum(axis=0)
@@ -83,11 +92,11 @@ def test_probabilities_are_of_the_true_label(rng):
 
 
 def test_the_posterior_of_a_label_follows_bayes_for_one_setting():
-    posterior = label_noise.NoisePosterior(
+    posterior = settings.NoisePosterior(
         np.ones(1), np.ones(1), np.zeros((1, 2)), np.array([[[0.9, 0.1], [0.4, 0.6]]]), np.full((1, 2), 0.5)
     )
     scores = np.array([[0.0, 1.0]])
-    p, share = expit(1.0), label_noise.SYMMETRY
+    p, share = expit(1.0), settings.SYMMETRY
     right, wrong = 0.6 + share * (0.75 - 0.6), 0.1 + share * (0.25 - 0.1)
     expected = right * p / (right * p + wrong * (1 - p))
     assert posterior.label_posterior(scores, np.array([1]))[0, 1] == pytest.approx(expected)
@@ -143,4 +152,4 @@ def test_equal_scores_keep_their_unit():
 
 def test_with_an_error_of_counting_all_mass_needs_every_rate():
     rates, weights = np.arange(10) / 10, np.full(10, 0.1)  # which add up to a little less than one
-    assert label_noise.interval_of(rates, weights, 1.0, 0.01) == (0.0, 1.0)
+    assert settings.interval_of(rates, weights, 1.0, 0.01) == (0.0, 1.0)

@@ -25,7 +25,6 @@ from .sample import (
     drawn_rows,
 )
 from .verdict import joint_counts
-from .views.many_rows import for_many_rows
 
 Array = NDArray[np.float64]
 
@@ -245,9 +244,7 @@ class Judge:
     @classmethod
     def of(cls, model: Any, features: Features | None) -> "Judge":
         """Return what judging needs of a fitted model."""
-        own = model._for_workers()
-        own._pool = for_many_rows(model._pool)
-        return cls(own, features)
+        return cls(model._for_workers(), features)
 
     def probabilities(self, X: Any, column: Index) -> tuple[Array, Array]:
         """Return P(true) of rows with the given classes, and without them; column -1 stands for no label."""

@@ -17,8 +17,8 @@ from ..progress import Progress, Tell, teller
 from ..rows import is_dask
 from ..samples import (
     check_magnitude,
-    distinct_samples,
     n_rows,
+    order_alike,
     read_samples,
     read_weights,
     refuse_collections,
@@ -43,9 +43,6 @@ Array = NDArray[np.float64]
 
 #: The number of rows that are kept for feature importances.
 IMPORTANCE_ROWS = 100
-#: Equal samples are separate rows, so that each is left out by itself: up to this number of equal samples, and up to
-#: this number of rows in all. Beyond these numbers, equal samples are one row with a larger weight.
-MOST_COPIES, MOST_ROWS = 20, 14_000
 NO_LABEL = np.array(None)
 
 
@@ -193,8 +190,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         rng = check_random_state(self.random_state) if sample is None else sample.random_state
         X, y, weight, labelled = self._read_training(X, y, sample_weight, sample is not None and sample.lacks_cells)
         counted = labelled & (weight > 0)
-        found = found_labels(checked, y)
-        self.classes_ = np.unique(np.array([*y[counted].tolist(), *found.values()]))
+        truths = found_labels(checked, y)
+        n_checked = len(truths)
+        self.classes_ = np.unique(np.array([*y[counted].tolist(), *truths.values()]))
         # A class that only verdicts have is known for the checked rows, and not learned: no label was given as it.
         self._learned = np.flatnonzero(np.isin(self.classes_, y[counted]))
         if len(self._learned) < 2:
@@ -203,36 +201,29 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
                 f"{'none' if not len(self._learned) else f'one class: {self.classes_[self._learned]}'}"
             )
         truth = np.full(len(y), -1, dtype=np.intp)
-        truth[list(found)] = np.searchsorted(self.classes_, list(found.values()))
+        truth[list(truths)] = np.searchsorted(self.classes_, list(truths.values()))
         used = np.flatnonzero(counted & ((truth < 0) | np.isin(truth, self._learned)))
         n_classes, column = len(self._learned), np.searchsorted(self.classes_[self._learned], y[used])
         known = np.where(truth[used] >= 0, np.searchsorted(self._learned, truth[used]), -1)
         learned = np.where(known >= 0, known, column)  # views learn from what is known to be true
-        merged = distinct_samples(X[used], learned * n_classes + column, weight[used])
-        Z = X[used[merged.first]]
-        self._scaler = None if sp.issparse(Z) else _Standardiser.fit(Z, merged.weight)
-        copies = _copies(merged.weight)
-        twin = np.repeat(np.arange(len(copies)), copies)
-        Z, given, shared = self._standardised(Z)[twin], column[merged.first][twin], (merged.weight / copies)[twin]
-        if sample is not None:
-            shared *= (np.bincount(merged.group, (weight * sample.stands_for)[used]) / merged.weight)[twin]
+        counts = _effective(weight[used] if sample is None else (weight * sample.stands_for)[used])
+        self._scaler = None if sp.issparse(X) else _Standardiser.fit(X[used], counts)
+        Z = self._standardised(X[used])
+        order, starts = order_alike(Z, learned * n_classes + column)
+        Z, given, counts = Z[order], column[order], counts[order]
         common = None if self._scaler is None else self._scaler.common
-        pool = fit_pool(Z, learned[merged.first][twin], n_classes, shared, rng, common, progress)
+        pool = fit_pool(Z, learned[order], n_classes, counts, rng, common, progress)
         scores = pool.out_of_sample
-        self._posterior: ExplainedNoise = explain_label_noise(scores, given, shared)
+        self._posterior: ExplainedNoise = explain_label_noise(scores, given, counts)
         self.kernel_names_ = [view.name for view in pool.views]
         self.kernel_weights_ = pool.weights
         rows = np.linspace(0, Z.shape[0] - 1, min(Z.shape[0], IMPORTANCE_ROWS)).astype(np.intp)
         self._pool, self._some_rows = pool.settled(), Z[rows]
         self._importances: Array | None = None
-        starts = np.cumsum(copies) - copies
-        belief, posterior = (
-            (np.add.reduceat(of_sample, starts) / copies[:, None])[merged.group]
-            for of_sample in (
-                self._posterior.true_probabilities(scores),
-                self._posterior.label_posterior(scores, given),
-            )
-        )
+        belief, posterior = self._posterior.true_probabilities(scores), self._posterior.label_posterior(scores, given)
+        sizes = np.diff([*starts, len(order)])
+        for found in (belief, posterior):  # alike rows with the same label get the same answer, in the given order
+            found[order] = np.repeat(np.add.reduceat(found, starts) / sizes[:, None], sizes, axis=0)
         if sample is not None:
             guarantee = sample.guarantee
         elif np.ptp(weight[counted]) == 0:  # the guarantee counts rows
@@ -245,8 +236,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         )
         blind = belief if self._recalibration is None else self._recalibration.true_probabilities(belief)
         self._audit(X, y, labelled, weight, used, blind, posterior, truth)
-        n_learned = None if sample is None or sample.whole else float(shared.sum() ** 2 / (shared @ shared))
-        return _Learned(scores, given, len(found), guarantee, _disagreement(pool, shared), n_learned)
+        n_learned = None if sample is None or sample.whole else float(counts.sum())
+        return _Learned(scores, given, n_checked, guarantee, _disagreement(pool, counts), n_learned)
 
     def _conclude(self, learned: "_Learned") -> None:
         """Set the interval and the diagnostic, once the share of wrong labels among all rows is known."""
@@ -443,10 +434,10 @@ def _refuse_single_column(X: Any) -> None:
         )
 
 
-def _copies(weight: Array) -> NDArray[np.intp]:
-    """Return the number of rows for each distinct sample: its weight, rounded up, within bounds."""
-    most = np.clip(MOST_ROWS // len(weight), 1, MOST_COPIES)
-    return np.minimum(np.ceil(weight), most).astype(np.intp)
+def _effective(weight: Array) -> Array:
+    """Return the weights, scaled to sum to the number of equally weighted rows that tell as much (Kish)."""
+    weight = weight / weight.max()
+    return weight * (weight.sum() / (weight @ weight))
 
 
 def _disagreement(pool: ScorePool, weight: Array) -> float:

@@ -13,12 +13,12 @@ from scipy.special import log_softmax, softmax
 
 Array = NDArray[np.float64]
 
-#: The standardised slope lies between these values.
-SLOPES = (1e-3, 200.0)
+#: The logarithm of the standardised slope lies between these values.
+LOG_SLOPES = (float(np.log(1e-3)), float(np.log(200.0)))
 #: Precision of the normal prior of every offset around the logarithm of the size of the class.
 OFFSET_PRECISION = 1.0
-#: Newton's method stops after this many steps, or if the slope changes by less than this share of itself.
-N_STEPS, CHANGE = 30, 1e-3
+#: Newton's method stops when no parameter changes by more than this, or after this many steps.
+CHANGE, N_STEPS = 1e-9, 100
 
 
 @dataclass(frozen=True)
@@ -56,25 +56,82 @@ class StandardScores:
         slope = slope / self.spread
         return SoftmaxCurve(slope, offsets - slope * self.center)
 
-    def newton_step(
-        self, true: Array, target: Array, slope: float, offsets: Array, prior: Array, slope_prior: tuple[float, float]
-    ) -> tuple[float, Array]:
-        """Make one damped Newton step of the penalised log-likelihood of ``target``, for the slope and the offsets.
+    def true(self, slope: float, offsets: Array) -> Array:
+        """Return the probabilities ``p_ik`` of the classes at this slope and these offsets."""
+        return softmax(slope * self.values + offsets, axis=1)
 
-        ``true`` are the probabilities at the present slope and offsets, ``target`` the labels or expected labels;
-        ``prior`` are the offsets that are expected, and ``slope_prior`` mean and standard deviation of the log-slope.
-        """
-        scores, weight = self.values, self.weight
-        excess = weight[:, None] * (target - true)
-        mean = np.einsum("ik,ik->i", true, scores)
-        center, width = slope_prior
-        pull = (np.log(slope) - center) / (width**2 * slope)
-        curvature = weight @ (np.einsum("ik,ik,ik->i", true, scores, scores) - mean**2) + 1 / (width * slope) ** 2
-        step = (float(np.einsum("ik,ik->", excess, scores)) - pull) / curvature
-        weighted = weight[:, None] * true
-        hessian = np.diag(weighted.sum(axis=0)) - true.T @ weighted + OFFSET_PRECISION * np.eye(len(offsets))
-        offsets = offsets + np.linalg.solve(hessian, excess.sum(axis=0) - OFFSET_PRECISION * (offsets - prior))
-        return float(np.clip(slope + np.clip(step, -slope / 2, slope), *SLOPES)), offsets
+
+def fit_curve(
+    standard: StandardScores, chances: Array, start: Array, prior: Array, slope_prior: tuple[float, float]
+) -> tuple[Array, float]:
+    r"""Return the most probable ``(log slope, offsets)``, and the logarithm of their posterior density but a constant.
+
+    With :math:`p_{ik}` the probability of class ``k`` for sample ``i`` and ``chances[i, k]`` the chance of the given
+    label if ``k`` is true, Newton's method maximises
+
+    .. math:: \sum_i w_i \log \sum_k p_{ik} \, \text{chances}_{ik} - \frac{(\log a - m)^2}{2 s^2}
+              - \frac{1}{2} \lVert b - \text{prior} \rVert^2.
+
+    The second derivative by the logits of a sample is the covariance of the class under ``q``, the posterior given the
+    label, minus the covariance under ``p``. A step that does not improve the sum is halved.
+    """
+    values, weight, (mean, deviation) = standard.values, standard.weight, slope_prior
+
+    def evaluate(point: Array) -> tuple[float, Array, Array]:
+        p = standard.true(float(np.exp(point[0])), point[1:])
+        joint = p * chances
+        own = np.maximum(joint.sum(axis=1), np.finfo(float).tiny)
+        away = point[1:] - prior
+        value = weight @ np.log(own) - 0.5 * ((point[0] - mean) / deviation) ** 2
+        return float(value - 0.5 * OFFSET_PRECISION * (away @ away)), p, joint / own[:, None]
+
+    point = np.array(start, dtype=np.float64)
+    value, p, q = evaluate(point)
+    for _ in range(N_STEPS):
+        slope = float(np.exp(point[0]))
+        excess = weight[:, None] * (q - p)
+        pull = float(np.einsum("ik,ik->", excess, values))
+        gradient = np.concatenate(
+            [
+                [slope * pull - (point[0] - mean) / deviation**2],
+                excess.sum(axis=0) - OFFSET_PRECISION * (point[1:] - prior),
+            ]
+        )
+        curvature = _covariance(p, values, weight, slope) - _covariance(q, values, weight, slope)
+        curvature[0, 0] += 1 / deviation**2 - slope * pull
+        curvature[1:, 1:] += OFFSET_PRECISION * np.eye(len(prior))
+        held = (point[0] <= LOG_SLOPES[0] and gradient[0] < 0) or (point[0] >= LOG_SLOPES[1] and gradient[0] > 0)
+        if held:
+            gradient[0] = curvature[0, 1:] = curvature[1:, 0] = 0.0
+            curvature[0, 0] = 1.0
+        sizes, vectors = np.linalg.eigh(curvature)
+        step = vectors @ ((vectors.T @ gradient) / np.maximum(np.abs(sizes), 1e-3 * np.abs(sizes).max()))
+        step *= min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))
+        for _ in range(40):
+            trial = point + step
+            trial[0] = np.clip(trial[0], *LOG_SLOPES)
+            found = evaluate(trial)
+            if found[0] >= value:
+                break
+            step /= 2
+        else:  # rounding: no step improves the sum
+            break
+        change = float(np.abs(trial - point).max())
+        point, (value, p, q) = trial, found
+        if change <= CHANGE:
+            break
+    return point, value
+
+
+def _covariance(chances: Array, values: Array, weight: Array, slope: float) -> Array:
+    """Return the weighted sum of the covariances of ``(slope * value, indicator)`` of a class with these chances."""
+    weighted = weight[:, None] * chances
+    mean = np.einsum("ik,ik->i", chances, values)
+    found = np.empty((chances.shape[1] + 1, chances.shape[1] + 1))
+    found[0, 0] = slope**2 * (np.einsum("ik,ik,ik->", weighted, values, values) - weight @ mean**2)
+    found[0, 1:] = found[1:, 0] = slope * (np.einsum("ik,ik->k", weighted, values) - mean @ weighted)
+    found[1:, 1:] = np.diag(weighted.sum(axis=0)) - chances.T @ weighted
+    return found
 
 
 def class_offsets(given: NDArray[np.intp], weight: Array, n_classes: int) -> Array:
@@ -97,12 +154,7 @@ def fit_softmax(scores: Array, given: NDArray[np.intp], weight: Array) -> Softma
     True
     """
     standard, n_classes = StandardScores(scores, weight), scores.shape[1]
-    target, slope = np.eye(n_classes)[given], 1.0
-    prior = offsets = class_offsets(given, weight, n_classes)
-    for _ in range(N_STEPS):
-        true = softmax(slope * standard.values + offsets, axis=1)
-        before = slope
-        slope, offsets = standard.newton_step(true, target, slope, offsets, prior, (0.0, 10.0))
-        if abs(slope - before) < CHANGE * before:
-            break
-    return standard.curve(slope, offsets)
+    prior = class_offsets(given, weight, n_classes)
+    start = np.concatenate([[0.0], prior])
+    point, _ = fit_curve(standard, np.eye(n_classes)[given], start, prior, (0.0, 10.0))
+    return standard.curve(float(np.exp(point[0])), point[1:])

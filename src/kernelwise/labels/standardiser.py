@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..samples import LARGEST, power_of_two
-from .views.pool import CUT
+from .views.kernel_scores import CUT
 
 Array = NDArray[np.float64]
 

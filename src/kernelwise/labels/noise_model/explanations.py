@@ -32,9 +32,12 @@ from scipy.special import softmax
 from scipy.stats import norm
 
 from .fading_errors import FadingErrors, fit_fading_errors
-from .posterior import NoisePosterior, fit_label_noise
+from .many_classes import fit_many_classes
+from .posterior import NoisePosterior
+from .two_classes import TwoClassPosterior, fit_two_classes
 
 Array = NDArray[np.float64]
+Posterior = NoisePosterior | TwoClassPosterior
 
 #: The mean of ``b`` on 69 sets with clean labels (benchmarks/noise).
 OVERLAP = 0.118
@@ -57,7 +60,7 @@ class ExplainedNoise:
 
     Parameters
     ----------
-    overlap : NoisePosterior
+    overlap : NoisePosterior or TwoClassPosterior
         The noise if classes overlap.
     boundary_share : float
         The probability that labels are wrong near the boundary instead.
@@ -82,7 +85,7 @@ class ExplainedNoise:
     (True, True, True)
     """
 
-    overlap: NoisePosterior
+    overlap: Posterior
     boundary_share: float
     largest_rate: float
     counting_error: float
@@ -119,22 +122,50 @@ class ExplainedNoise:
         return _mean(self.overlap.label_posterior(scores, given), found, self.shape_share)
 
 
+def fit_label_noise(scores: Array, given: NDArray[np.intp], weight: Array | None = None) -> Posterior:
+    """Return the posterior of the noise model for out-of-sample scores and the given labels.
+
+    Parameters
+    ----------
+    scores : array of shape (n_samples, n_classes)
+        Evidence for every class by a model that did not see the sample's label, on a common scale.
+    given : array of shape (n_samples,)
+        Labels as positions of columns.
+    weight : array of shape (n_samples,), optional
+        How much each label counts in the likelihood.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.labels.noise_model.explanations import fit_label_noise
+    >>> given = np.repeat([0, 1], 100)
+    >>> posterior = fit_label_noise(np.column_stack([np.zeros(200), 2.0 * given - 1]), given)
+    >>> bool(posterior.noise_rate < 0.02)
+    True
+    """
+    weight = np.ones(len(scores)) if weight is None else weight
+    if scores.shape[1] == 2:
+        return fit_two_classes(scores[:, 1] - scores[:, 0], given, weight)
+    return fit_many_classes(scores, given, weight)
+
+
 def explain_label_noise(scores: Array, given: NDArray[np.intp], weight: Array | None = None) -> ExplainedNoise:
     """Fit the noise model, and return both explanations; the parameters are those of :func:`fit_label_noise`."""
     return explained(fit_label_noise(scores, given, weight), scores, given, weight)
 
 
 def explained(
-    overlap: NoisePosterior, scores: Array, given: NDArray[np.intp], weight: Array | None = None
+    overlap: Posterior, scores: Array, given: NDArray[np.intp], weight: Array | None = None
 ) -> ExplainedNoise:
     """Return both explanations of the labels, where ``overlap`` is the fitted noise model."""
     weight = np.ones(len(scores)) if weight is None else weight
     fading = fit_fading_errors(scores[:, 1] - scores[:, 0], given, weight) if scores.shape[1] == 2 else None
     own = overlap.true_probabilities(scores) @ overlap.transition
     unexplained = float(weight @ (1 - own.max(axis=1)) / weight.sum()) - overlap.noise_rate
+    n_rows = float(weight.sum())
     log_ratio = None if fading is None else fading.log_evidence - overlap.log_evidence
-    if log_ratio is not None and weight.sum() > SHAPE_ROWS:
-        log_ratio *= SHAPE_ROWS / weight.sum()
+    if log_ratio is not None:
+        log_ratio *= min(SHAPE_ROWS / n_rows, 1.0)
     boundary_share, shape_share = _shares(unexplained, overlap.noise_rate, log_ratio)
     _, labels = _if_errors(overlap, fading, scores)
     labels = _mean(own, labels, shape_share)  # an improbable curve has no influence on the rate
@@ -164,7 +195,7 @@ def _mean(first: Array, second: Array, share: float) -> Array:
     return (1 - share) * first + share * second
 
 
-def _if_errors(overlap: NoisePosterior, fading: FadingErrors | None, scores: Array) -> tuple[Array, Array]:
+def _if_errors(overlap: Posterior, fading: FadingErrors | None, scores: Array) -> tuple[Array, Array]:
     """Return P(true | s), sharpened, and P(given | s) if classes do not overlap.
 
     For more than two classes, P(true | s) is P(given | s) after errors of one rate for all classes are subtracted.

@@ -7,8 +7,8 @@ At the boundary ``c`` a label is right or wrong with equal chance; errors become
 where ``F`` is the share of the samples that are nearer to ``c``. A sigmoid with unequal flip rates has plateaus, and
 this curve has none. So the curve distinguishes two cases that look alike in unbalanced classes: errors near the
 boundary, where the rare class hardly gets beyond one half, and a class that has more errors than the other. Priors:
-``e`` uniform on [0, 1/2), ``log g`` uniform around zero, ``c`` as the offset of
-:mod:`kernelwise.labels.noise_model.posterior` at slope one.
+``e`` uniform on [0, 1/2), ``log g`` uniform around zero, ``c`` as the offset of :mod:`.two_classes`: around the
+boundary beyond which lies the share of the labels that were given as class 1, with the variance at slope one.
 """
 
 from collections.abc import Sequence
@@ -18,23 +18,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from .posterior import (
-    FLOOR,
+from .posterior import FLOOR
+from .two_classes import (
     LARGEST_RATE,
     N_RATES,
+    NODES,
     ODDS,
     THRESHOLD,
-    BinnedScores,
+    ScoreNodes,
+    close_in,
     grid_points,
     log_volumes,
-    mean_and_spread,
-    zoom_in,
 )
 
 Array = NDArray[np.float64]
 
 #: ``g`` lies between 1 / STEEPEST and STEEPEST.
 STEEPEST = 2.0
+#: The logarithm of a slope at which a sigmoid is a step.
+LOG_STEEP = np.array(6.0)
 #: Points per axis of the grid.
 N_SHAPES, N_BOUNDARIES = 5, 41
 
@@ -75,39 +77,41 @@ class FadingErrors:
 
 def fit_fading_errors(score: Array, given: NDArray[np.intp], weight: Array) -> FadingErrors:
     """Return the curves for one out-of-sample score per sample and the given labels 0 and 1."""
-    mean, spread = mean_and_spread(score, weight)
-    binned = BinnedScores.gather((score - mean) / spread, given, weight)
-    axes = [
-        np.linspace(0.0, LARGEST_RATE, N_RATES),
-        np.linspace(-np.log(STEEPEST), np.log(STEEPEST), N_SHAPES),
-        np.linspace(-2.5, 2.5, N_BOUNDARIES),
-    ]
-    points, log_mass = zoom_in(axes, lambda axes: _evaluate(binned, axes))
+    nodes = ScoreNodes.gather(score, given, weight)
+    center = float(nodes.offsets_of_share()(LOG_STEEP))
+    axes, log_mass = close_in(
+        [
+            np.linspace(0.0, LARGEST_RATE, N_RATES),
+            np.linspace(-np.log(STEEPEST), np.log(STEEPEST), N_SHAPES),
+            np.linspace(-2.5, 2.5, N_BOUNDARIES),
+        ],
+        lambda axes: _evaluate(nodes, center, axes),
+    )
     evidence = float(logsumexp(log_mass))
-    posterior = np.exp(log_mass - evidence)
-    likely = posterior > 1e-6 * posterior.max()
-    posterior, points = posterior[likely] / posterior[likely].sum(), points[likely]
-    curves = _true(binned, *points[:, 1:].T)
-    labels = posterior @ (points[:, :1] + (1 - 2 * points[:, :1]) * curves)
-    return FadingErrors(evidence, mean + spread * binned.centres, posterior @ curves, labels)
+    posterior = np.exp(log_mass - evidence).reshape(len(axes[0]), -1)
+    curves = _true(nodes, center, *grid_points(axes[1:]).T)
+    true = posterior.sum(axis=0) @ curves
+    labels = (axes[0] @ posterior) @ (1 - 2 * curves) + true
+    return FadingErrors(evidence, nodes.mean + nodes.spread * NODES, true, labels)
 
 
-def _true(binned: BinnedScores, log_powers: Array, boundaries: Array) -> Array:
-    """Return ``T`` at the centres of the bins, one row per pair of ``log g`` and standard normal ``c``."""
-    signed = binned.centres - np.hypot(THRESHOLD, ODDS) * boundaries[:, None]
-    order = np.argsort(np.abs(signed), axis=1)
-    mass = np.take_along_axis(np.broadcast_to(binned.counts.sum(axis=0), signed.shape), order, axis=1)
-    nearer = np.empty_like(signed)
-    np.put_along_axis(nearer, order, (np.cumsum(mass, axis=1) - mass / 2) / mass.sum(axis=1, keepdims=True), axis=1)
-    return 0.5 + 0.5 * np.sign(signed) * nearer ** np.exp(log_powers)[:, None]
+def _true(nodes: ScoreNodes, center: float, log_powers: Array, boundaries: Array) -> Array:
+    """Return ``T`` at the nodes, one row per pair of ``log g`` and standard normal ``c``."""
+    mass = nodes.counts.sum(axis=0) / nodes.counts.sum()
+    below = np.concatenate([[0.0], np.cumsum((mass[1:] + mass[:-1]) / 2)])  # the share of the samples below a node
+    c = center + np.hypot(THRESHOLD, ODDS) * boundaries[:, None]
+    distance = np.abs(NODES - c)
+    nearer = np.interp(c + distance, NODES, below) - np.interp(c - distance, NODES, below)
+    return 0.5 + 0.5 * np.sign(NODES - c) * np.clip(nearer, 0.0, 1.0) ** np.exp(log_powers)[:, None]
 
 
-def _evaluate(binned: BinnedScores, axes: Sequence[Array]) -> tuple[Array, Array]:
+def _evaluate(nodes: ScoreNodes, center: float, axes: Sequence[Array]) -> tuple[Array, Array]:
     """Return the grid points and the logarithms of likelihood times prior times cell volume."""
-    points, curves = grid_points(axes), _true(binned, *grid_points(axes[1:]).T)
+    filled = nodes.counts.sum(axis=0) > 0
+    points, curves = grid_points(axes), _true(nodes, center, *grid_points(axes[1:]).T)[:, filled]
     found = []
     for rate in axes[0]:
         positive = np.clip(rate + (1 - 2 * rate) * curves, FLOOR, 1 - FLOOR)
-        found.append(np.log(positive) @ binned.counts[1] + np.log1p(-positive) @ binned.counts[0])
+        found.append(np.log(positive) @ nodes.counts[1, filled] + np.log1p(-positive) @ nodes.counts[0, filled])
     prior = -0.5 * points[:, 2] ** 2 - 0.5 * np.log(2 * np.pi) - np.log(LARGEST_RATE * 2 * np.log(STEEPEST))
     return points, np.concatenate(found) + prior + log_volumes(axes)

@@ -15,6 +15,7 @@ from scipy.spatial.distance import pdist
 from ...kernels import Gaussian, Kernel, Linear
 from ...kernels.additive import Interactions, Laplace
 from ...kernels.specs import squared_distances
+from ...samples import ALIKE
 
 Array = NDArray[np.float64]
 
@@ -58,9 +59,9 @@ def text_kernel(X: Any) -> Gaussian:
 
 
 def _middle(distances: Array) -> float:
-    """Return the median of the distances that are not zero, or 1 where all samples are equal."""
-    distances = distances[distances > 0]
-    return float(np.median(distances)) if distances.size else 1.0
+    """Return the median of the distances between samples that are not alike, or 1 where all samples are alike."""
+    apart = distances[distances > ALIKE * distances.max(initial=0.0)]
+    return float(np.median(apart)) if apart.size else 1.0
 
 
 def _rounded(width: float) -> float:

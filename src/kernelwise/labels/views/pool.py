@@ -29,26 +29,24 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from ...kernels import FactorBank, Gaussian, Kernel, Linear
-from ...kernels.landmarks import LandmarkMap
+from ...kernels import Gaussian, Kernel, Linear
 from ...progress import Tell, silent
 from ...samples import balanced_folds
 from ..softmax import SoftmaxCurve, fit_softmax
 from .diverse_kernels import MANY_COLUMNS, diverse_kernels, text_kernel
 from .forest import SHRINKAGES, ShrunkenForest
+from .kernel_scores import kernel_features
 from .logistic import N_FOLDS, logistic_path
 from .ridge import RidgeSystem
 
 Array = NDArray[np.float64]
 Scorer = Callable[[Any], Array]
 
-#: Standardised features are cut off here, so that one extreme value does not dominate a distance.
-CUT = 4.0
 #: Ridge penalties for kernels with unit mean diagonal.
 PENALTIES = 10.0 ** np.linspace(-2.5, 3.5, 19)
 #: How far differences of loss are trusted along a path.
 TRUST_PATH = 3.0
-#: Points of a path whose share is smaller are left out.
+#: Points of a path whose share is smaller are left out; others lose as much, so that none comes in with a jump.
 SMALL = 1e-3
 #: Differences of loss along a path are relative to the least loss, but at least to this loss, so that points which are
 #: all nearly perfect get similar weights.
@@ -61,14 +59,13 @@ N_MIXTURE_STEPS = 100
 FLOOR = 1e-4
 #: The common scale of all columns is used if a linear view gains this much log-likelihood by it.
 GAIN = 2.0
-#: Up to ``EXACT`` samples kernels are factored to rounding; up to ``MANY`` samples with ``RANK_SOME`` landmarks, and
-#: for more samples with ``RANK_MANY``, or with ``RANK_WIDE`` where there are many columns: more landmarks gain nothing
-#: there, and there are often many classes, which take time.
+#: Up to ``EXACT`` samples all are landmarks of a kernel; up to ``MANY`` samples ``RANK_SOME`` are drawn as landmarks,
+#: and of more samples ``RANK_MANY``, or ``RANK_WIDE`` where there are many columns: more landmarks gain nothing there,
+#: and there are often many classes, which take time.
 EXACT, MANY, RANK_SOME, RANK_MANY, RANK_WIDE = 1000, 5000, 500, 600, 300
 #: Sparse samples have no good landmarks. Up to these many samples, the Gaussian and the linear kernel are decomposed
 #: whole (logistic regression sees linear effects of any number of samples).
 EXACT_GAUSSIAN, EXACT_LINEAR = 5000, 2500
-FACTOR_TOL = 1e-8
 #: The penalties of a path are weighed on at most this many rows.
 PATH_ROWS = 8000
 #: From this size (samples times columns times outputs) on, a small forest shows first whether trees are worth growing.
@@ -86,18 +83,6 @@ class View:
     name: str
     out_of_sample: Array
     score: Scorer
-
-
-@dataclass(frozen=True)
-class KernelScorer:
-    """``(phi(x) - mean)^T beta`` for new samples."""
-
-    feature_map: LandmarkMap
-    mean: Array
-    beta: Array
-
-    def __call__(self, X: Any) -> Array:
-        return (self.feature_map(X) - self.mean) @ self.beta
 
 
 @dataclass(frozen=True)
@@ -193,8 +178,9 @@ def weigh(views: list[View], given: NDArray[np.intp], weight: Array) -> ScorePoo
     curves = [fit_softmax(score, given, weight) for score in scores]
     own = [np.exp(curve(score)[rows, given]) for curve, score in zip(curves, scores, strict=True)]
     weights = mixture_weights(np.stack(own, axis=1), weight)
-    used = np.flatnonzero(weights >= SMALL / len(weights))
-    return ScorePool([views[j] for j in used], [curves[j] for j in used], weights[used] / weights[used].sum())
+    weights = np.maximum(weights - SMALL / len(weights), 0.0)
+    used = np.flatnonzero(weights)
+    return ScorePool([views[j] for j in used], [curves[j] for j in used], weights[used] / weights.sum())
 
 
 def mixture_weights(probabilities: Array, weight: Array) -> Array:
@@ -290,16 +276,15 @@ class _Fitting:
     def kernel(self, kernel: Kernel, columns: Array | None) -> View:
         X, n = self.scaled(columns), self.X.shape[0]
         rank_many = RANK_WIDE if X.shape[1] > MANY_COLUMNS else RANK_MANY
-        rank = None if n <= EXACT else RANK_SOME if n <= MANY else rank_many
-        bank = FactorBank.build(
-            X, [kernel], tol=FACTOR_TOL, max_rank=rank, center=True, scale=True, random_state=self.random_state
-        )
-        system = RidgeSystem.decompose(bank.factor(0), self.Y, self.weight)
+        rank = n if n <= EXACT else RANK_SOME if n <= MANY else rank_many
+        landmarks = X if rank == n else X[np.sort(self.random_state.choice(n, rank, replace=False))]
+        features = kernel_features(kernel, X, landmarks)
+        system = RidgeSystem.decompose(features.rows, self.Y, self.weight)
         mixture, scores = self.path(system)
         beta = np.zeros((len(system.feature_mean), self.Y.shape[1]))
         for multiple, penalty in mixture:
             beta += multiple * system.coefficients(penalty)[0]
-        scorer = KernelScorer(bank.maps[0], system.feature_mean, beta)
+        scorer = features.scorer(beta, -system.feature_mean @ beta)
         if columns is None:
             return View(kernel.label, scores, scorer)
         return View(f"{kernel.label}, one scale", scores, ScaledScorer(columns, scorer))
@@ -363,7 +348,7 @@ def average_path(path: Iterator[Array], Y: Array, weight: Array, prior: Array) -
     losses = (total - 2 * multiple * agreement + multiple**2 * power) / mass
     least = max(float(losses.min()), LEAST_LOSS)
     shares = prior * np.exp(-TRUST_PATH * weight.sum() * (losses - losses.min()) / (2 * least))
-    shares = np.where(shares >= SMALL * shares.max(), shares, 0.0)
+    shares = np.maximum(shares - SMALL * shares.max(), 0.0)
     return shares / shares.sum() * multiple
 
 

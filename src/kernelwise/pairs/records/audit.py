@@ -34,6 +34,7 @@ from sklearn.utils import check_random_state
 from ...checks import IntArray
 from ...labels.noise_model.explanations import ExplainedNoise, explain_label_noise
 from ...labels.noise_model.posterior import interval_of
+from ...labels.noise_model.two_classes import TwoClassPosterior
 from ...labels.verdict import WEAK_SCORES, WIDE_RANGE, diagnose
 from ...labels.views.forest import SHRINKAGES, ShrunkenForest
 from ...labels.views.logistic import logistic_path
@@ -304,16 +305,19 @@ def _ranges(noise: ExplainedNoise, answers: Answers) -> list[Interval]:
     for given in (0, 1):
         mine = answers.label == given
         rows, mass = answers.scores[mine], answers.weight[mine]
-        right = np.empty(len(overlap.weights))
-        for setting, (slope, offset, transition) in enumerate(
-            zip(overlap.slopes, overlap.offsets, overlap.transitions, strict=True)
-        ):
-            true = softmax(slope * rows + offset, axis=1) * np.maximum(transition[:, given], FLOOR)
-            right[setting] = mass @ (true[:, given] / true.sum(axis=1)) / mass.sum()
+        if isinstance(overlap, TwoClassPosterior):
+            right, widths = overlap.right[:, given], overlap.widths
+        else:
+            right, widths = np.empty(len(overlap.weights)), None
+            for setting, (slope, offset, transition) in enumerate(
+                zip(overlap.slopes, overlap.offsets, overlap.transitions, strict=True)
+            ):
+                true = softmax(slope * rows + offset, axis=1) * np.maximum(transition[:, given], FLOOR)
+                right[setting] = mass @ (true[:, given] / true.sum(axis=1)) / mass.sum()
         apart = float(mass @ answers.probable[mine] / mass.sum())  # if classes do not overlap
         # As if there were one more right and one more wrong answer, so that no error is zero.
         error = np.sqrt((apart * (1 - apart) + 1 / mass.sum()) / mass.sum())
-        low, high = interval_of(right, overlap.weights, 0.95, float(error))
+        low, high = interval_of(right, overlap.weights, 0.95, float(error), widths)
         margin = float(norm.ppf(0.975) * error)
         found.append((max(min(low, apart - margin), 0.0), min(max(high, apart + margin), 1.0)))
     return found
