@@ -86,7 +86,7 @@ TRUSTED = frozenset(
         "kernelwise.labels.softmax": "SoftmaxCurve",
         "kernelwise.labels.views.logistic": "LogisticScorer",
         "kernelwise.labels.views.kernel_scores": "ExpandedScorer LinearScorer PairScorer SingleScorer Waves",
-        "kernelwise.labels.views.pool": "DualScorer ScaledScorer ScorePool View",
+        "kernelwise.labels.views.pool": "ScaledScorer ScorePool View",
         "kernelwise.links.candidates": "Candidate Embedding",
         "kernelwise.links.clustering": "LinkedClustering",
         "kernelwise.links.smoothing": "LinkSmoother",

@@ -99,10 +99,12 @@ def _how(column: Column, rows: NDArray[np.bool_], given: NDArray[Any], *, number
         goes, exceptions = _majorities(np.where(missing, "an empty cell", "a value"), given)
         if exceptions <= allowed and len(set(goes.values())) > 1:
             return _said(goes, len(given), exceptions, "")
-    words = np.array(["(empty)" if gone else _short(cell) for cell, gone in zip(cells, missing, strict=True)])
-    if len(set(words.tolist())) <= VALUES_PER_CLASS * len(classes) and len(set(words.tolist())) < len(given) // 4:
-        goes, exceptions = _majorities(words, given)
-        return _said(goes, len(given), exceptions, "its value ") if exceptions <= allowed else None
+    most = min(VALUES_PER_CLASS * len(classes), len(given) // 4 - 1)
+    if len({_short(cell) for cell in cells[~missing][: 4 * most]}) <= most:  # most columns of numbers end here
+        words = np.array(["(empty)" if gone else _short(cell) for cell, gone in zip(cells, missing, strict=True)])
+        if len(set(words.tolist())) <= most:
+            goes, exceptions = _majorities(words, given)
+            return _said(goes, len(given), exceptions, "its value ") if exceptions <= allowed else None
     if numbers and cells.dtype.kind == "f" and not missing.any():
         return _by_cuts(cells, given, len(classes))
     return None

@@ -24,7 +24,7 @@ wrong. What is *known* of this share is less: it lies between the smallest share
 under errors. Errors that the features explain are in neither: they cannot be seen in labels alone.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,9 @@ class ExplainedNoise:
         The probability that P(given | s) has the shape of errors near the boundary, whatever the reason.
     fading : FadingErrors or None
         The curves of errors near the boundary between two classes; None for more classes.
+    means : pair of float or None
+        The mean chance of the labels to be wrong, if classes overlap and if they do not. The share of wrong labels that
+        follows from the posterior of the single labels lies between the two.
 
     Examples
     --------
@@ -91,13 +94,20 @@ class ExplainedNoise:
     counting_error: float
     shape_share: float
     fading: FadingErrors | None = None
+    means: tuple[float, float] | None = None
 
     @property
     def explanations(self) -> dict[str, tuple[float, float]]:
-        """Where the share of wrong labels lies with 95 % probability under each explanation."""
+        """Where the share of wrong labels lies with 95 % probability under each explanation; its mean is in it."""
         margin = float(norm.ppf(0.975)) * self.counting_error
+        overlap = self.overlap.interval(0.95)
         errors = max(self.largest_rate - margin, 0.0), min(self.largest_rate + margin, 1.0)
-        return {"classes overlap": self.overlap.interval(0.95), "classes do not overlap": errors}
+        if self.means is not None:
+            overlap, errors = (
+                (min(low, mean), max(high, mean))
+                for (low, high), mean in zip((overlap, errors), self.means, strict=True)
+            )
+        return {"classes overlap": overlap, "classes do not overlap": errors}
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -112,6 +122,10 @@ class ExplainedNoise:
 
     def label_posterior(self, scores: Array, given: NDArray[np.intp]) -> Array:
         """Return P(true = k | scores, given label), where the scores come from models that did not see the label."""
+        return _mean(*self.label_posteriors(scores, given), self.shape_share)
+
+    def label_posteriors(self, scores: Array, given: NDArray[np.intp]) -> tuple[Array, Array]:
+        """Return P(true = k | scores, given label) under each of the two shapes of P(given | s)."""
         belief, labels = _if_errors(self.overlap, self.fading, scores)
         rows = np.arange(len(given))
         wrong, per_label = _boundary_flips(labels)
@@ -119,7 +133,7 @@ class ExplainedNoise:
         flips[rows, given] = 1 - wrong
         found = belief * flips
         found /= found.sum(axis=1, keepdims=True)
-        return _mean(self.overlap.label_posterior(scores, given), found, self.shape_share)
+        return self.overlap.label_posterior(scores, given), found
 
 
 def fit_label_noise(scores: Array, given: NDArray[np.intp], weight: Array | None = None) -> Posterior:
@@ -172,7 +186,12 @@ def explained(
     wrong, _ = _boundary_flips(labels)
     rate = float(weight @ wrong / weight.sum())
     error = float(np.sqrt(rate * (1 - rate) / weight.sum()))
-    return ExplainedNoise(overlap, boundary_share, rate, error, shape_share, fading)
+    noise = ExplainedNoise(overlap, boundary_share, rate, error, shape_share, fading)
+    first, second = (
+        float(weight @ (1 - found[np.arange(len(given)), given]) / weight.sum())
+        for found in noise.label_posteriors(scores, given)
+    )
+    return replace(noise, means=(first, second))
 
 
 def _shares(unexplained: float, rate: float, log_ratio: float | None) -> tuple[float, float]:

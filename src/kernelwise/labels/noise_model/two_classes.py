@@ -43,6 +43,8 @@ ODDS, THRESHOLD = 1.2, 0.5
 EQUAL, DIFFERENCE = 0.75, 0.2
 #: The nodes are ``sinh(t)`` for these ``t``: .04 spreads apart in the middle, and up to 74 spreads away from it.
 NODES = np.sinh(np.arange(-120, 121) / 24)
+#: The averages are tabulated at this many nodes beyond the scores.
+BEYOND = 24
 #: Points per axis of the grid.
 N_RATES, N_SLOPES, N_OFFSETS = 12, 12, 17
 LARGEST_RATE = 0.495
@@ -137,19 +139,21 @@ def fit_two_classes(score: Array, given: NDArray[np.intp], weight: Array) -> Two
     evidence, likely = float(logsumexp(logs)), logs >= logs.max() + np.log(UNLIKELY)
     flips, slopes, offsets, steps = flips[likely], slopes[likely], offsets[likely], steps[likely]
     weights = np.exp(logs[likely] - logsumexp(logs[likely]))
-    odds = slopes[:, None] * (NODES - offsets[:, None])
-    true, mass = expit(odds), nodes.counts.sum(axis=0) / nodes.counts.sum()
+    filled = np.flatnonzero(nodes.counts.sum(axis=0))
+    near = slice(max(filled[0] - BEYOND, 0), filled[-1] + BEYOND + 1)
+    odds, counts = slopes[:, None] * (NODES[near] - offsets[:, None]), nodes.counts[:, near]
+    true, mass = expit(odds), counts.sum(axis=0) / counts.sum()
     positive = true @ mass
     rates = flips[:, 0] * (1 - positive) + flips[:, 1] * positive
     mixed = np.clip((1 - SYMMETRY) * flips + SYMMETRY * rates[:, None], FLOOR, 1 - FLOOR)
     # The evidence of a label 0 or 1 for the true label 1.
     shifts = np.log(np.stack([mixed[:, 1] / (1 - mixed[:, 0]), (1 - mixed[:, 1]) / mixed[:, 0]]))
     found = [expit(odds + shift[:, None]) for shift in shifts]
-    sizes = np.maximum(nodes.counts.sum(axis=1), np.finfo(float).tiny)
-    right = np.column_stack([(1 - found[0]) @ nodes.counts[0] / sizes[0], found[1] @ nodes.counts[1] / sizes[1]])
+    sizes = np.maximum(counts.sum(axis=1), np.finfo(float).tiny)
+    right = np.column_stack([(1 - found[0]) @ counts[0] / sizes[0], found[1] @ counts[1] / sizes[1]])
     e_0, e_1 = weights @ flips
     return TwoClassPosterior(
-        nodes.mean + nodes.spread * NODES,
+        nodes.mean + nodes.spread * NODES[near],
         _log_odds(weights @ true),
         np.stack([_log_odds(weights @ curve) for curve in found]),
         weights,

@@ -53,11 +53,7 @@ class KernelFeatures:
         if self.factor is None:
             return LinearScorer(beta, constant)
         coef = solve_triangular(self.factor, beta, lower=True, trans="T")
-        if isinstance(self.kernel, Linear):
-            return LinearScorer(np.asarray(self.landmarks.T @ coef), constant)
-        if isinstance(self.kernel, Interactions):
-            return _additive(self.kernel, self.landmarks, coef, constant)
-        return ExpandedScorer(self.kernel, self.landmarks, coef, constant)
+        return sum_over_landmarks(self.kernel, self.landmarks, coef, constant)
 
 
 def kernel_features(kernel: Kernel, X: Any, landmarks: Any) -> KernelFeatures:
@@ -86,6 +82,15 @@ def kernel_features(kernel: Kernel, X: Any, landmarks: Any) -> KernelFeatures:
     scale = float(np.sqrt(np.einsum("ij,ij->", rows, rows) / len(rows))) or 1.0
     rows /= scale
     return KernelFeatures(kernel, landmarks, factor, rows, mean, scale)
+
+
+def sum_over_landmarks(kernel: Kernel, landmarks: Any, coef: Array, constant: Array) -> Scorer:
+    """Return the function ``sum_p coef_p k(x, p) + constant`` of rows, in the form that is quickest for many rows."""
+    if isinstance(kernel, Linear):
+        return LinearScorer(np.asarray(landmarks.T @ coef), constant)
+    if isinstance(kernel, Interactions):
+        return _additive(kernel, landmarks, coef, constant)
+    return ExpandedScorer(kernel, landmarks, coef, constant)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ that. The penalties are averaged.
 
 import warnings
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,7 @@ Array = NDArray[np.float64]
 STRENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 N_FOLDS = 5
 #: Newton's method ends near enough to the optimum that rounding does not move the scores by more than about 1e-6.
-SOLVER: dict[str, Any] = {"solver": "newton-cg", "tol": 1e-7, "max_iter": 100}
+SOLVER: dict[str, Any] = {"solver": "newton-cg", "tol": 1e-6, "max_iter": 100}
 #: The logarithm of the probability of a class that a fold does not have.
 UNSEEN = -12.0
 #: Penalties whose share is smaller are left out; others lose as much, so that none comes in with a jump.
@@ -71,15 +72,18 @@ def logistic_path(
     size = float(X.multiply(X).sum() if hasattr(X, "multiply") else np.vdot(X, X)) / X.shape[0] or 1.0
     splits = [(np.flatnonzero(fold == k), np.flatnonzero(fold != k)) for k in np.unique(fold)]
     splits = [(left_out, kept) for left_out, kept in splits if len(np.unique(given[kept])) > 1]
-    fits = [LogisticRegression(**SOLVER, warm_start=True) for _ in splits]
+    model = LogisticRegression(**SOLVER, warm_start=True)
+    n_seen = len(np.unique(given))
     path, losses = [], []
     for strength in STRENGTHS:
+        model = _fit(model, strength / size, X, given, weight, np.arange(X.shape[0]))
         scores = np.zeros((X.shape[0], n_classes))
-        for (left_out, kept), model in zip(splits, fits, strict=True):
-            _fit(model, strength / size, X, given, weight, kept)
-            scores[left_out] = _scores(model, X[left_out], n_classes)
+        for left_out, kept in splits:  # a fold starts where the fit to all samples ended
+            whole = len(np.unique(given[kept])) == n_seen
+            start = model if whole else LogisticRegression(**SOLVER)
+            scores[left_out] = _scores(_fit(start, strength / size, X, given, weight, kept), X[left_out], n_classes)
         curve = fit_softmax(scores, given, weight)
-        path.append((strength, curve, curve(scores)))
+        path.append((model, curve, curve(scores)))
         losses.append(loss_of(path[-1][2]))
         if losses[-1] > min(losses):
             break
@@ -87,20 +91,17 @@ def logistic_path(
     shares = np.maximum(shares - SMALL, 0.0)
     shares /= shares.sum()
     used = [(share, *point) for share, point in zip(shares, path, strict=True) if share]
-    everyone = np.arange(X.shape[0])
-    models = [
-        _fit(LogisticRegression(**SOLVER), strength / size, X, given, weight, everyone) for _, strength, _, _ in used
-    ]
-    scorer = LogisticScorer(models, [curve for _, _, curve, _ in used], np.array([share for share, *_ in used]))
-    return sum(share * logs for share, _, _, logs in used), scorer
+    models, curves = [model for _, model, _, _ in used], [curve for _, _, curve, _ in used]
+    return sum(share * logs for share, _, _, logs in used), LogisticScorer(models, curves, shares[shares > 0])
 
 
 def _fit(
-    model: LogisticRegression, cost: float, X: Any, given: NDArray[np.intp], weight: Array, rows: NDArray[np.intp]
+    start: LogisticRegression, cost: float, X: Any, given: NDArray[np.intp], weight: Array, rows: NDArray[np.intp]
 ) -> LogisticRegression:
+    """Return a new model, fitted to some rows from the coefficients of another."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the loss out of fold says whether a fit is good enough
-        return model.set_params(C=cost).fit(X[rows], given[rows], weight[rows])
+        return copy(start).set_params(C=cost).fit(X[rows], given[rows], weight[rows])
 
 
 def _scores(model: LogisticRegression, X: Any, n_classes: int) -> Array:

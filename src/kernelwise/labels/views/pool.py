@@ -35,7 +35,7 @@ from ...samples import balanced_folds
 from ..softmax import SoftmaxCurve, fit_softmax
 from .diverse_kernels import MANY_COLUMNS, diverse_kernels, text_kernel
 from .forest import SHRINKAGES, ShrunkenForest
-from .kernel_scores import kernel_features
+from .kernel_scores import kernel_features, sum_over_landmarks
 from .logistic import N_FOLDS, logistic_path
 from .ridge import RidgeSystem
 
@@ -83,19 +83,6 @@ class View:
     name: str
     out_of_sample: Array
     score: Scorer
-
-
-@dataclass(frozen=True)
-class DualScorer:
-    """``sum_i alpha_i k(x, x_i) - constant`` for new samples, with all training samples."""
-
-    kernel: Kernel
-    samples: Any
-    alpha: Array
-    constant: Array
-
-    def __call__(self, X: Any) -> Array:
-        return self.kernel.evaluate(X, self.samples) @ self.alpha - self.constant
 
 
 @dataclass(frozen=True)
@@ -230,8 +217,7 @@ class _Fitting:
         total = 1 + len(kernels)
         yield total, self.logistic("logistic", None)
         for kernel in kernels:
-            exact = n <= (EXACT_LINEAR if isinstance(kernel, Linear) else EXACT_GAUSSIAN)
-            yield total, self.exact(kernel) if exact else self.kernel(kernel, None)
+            yield total, self.kernel(kernel, None)
 
     def dense_views(self, common: Array | None) -> Iterator[tuple[int, View | None]]:
         """Yield every view of dense samples, or None for a view that is not worth fitting, with their number."""
@@ -274,31 +260,35 @@ class _Fitting:
         return View(name, scores, scorer if columns is None else ScaledScorer(columns, scorer))
 
     def kernel(self, kernel: Kernel, columns: Array | None) -> View:
-        X, n = self.scaled(columns), self.X.shape[0]
-        rank_many = RANK_WIDE if X.shape[1] > MANY_COLUMNS else RANK_MANY
-        rank = n if n <= EXACT else RANK_SOME if n <= MANY else rank_many
-        landmarks = X if rank == n else X[np.sort(self.random_state.choice(n, rank, replace=False))]
-        features = kernel_features(kernel, X, landmarks)
-        system = RidgeSystem.decompose(features.rows, self.Y, self.weight)
-        mixture, scores = self.path(system)
-        beta = np.zeros((len(system.feature_mean), self.Y.shape[1]))
-        for multiple, penalty in mixture:
-            beta += multiple * system.coefficients(penalty)[0]
-        scorer = features.scorer(beta, -system.feature_mean @ beta)
+        """Fit a kernel: with all samples as landmarks, with the columns themselves as features, or with landmarks."""
+        X, (n, d), linear = self.scaled(columns), self.X.shape, isinstance(kernel, Linear)
+        if sp.issparse(X):
+            rank = n if n <= (EXACT_LINEAR if linear else EXACT_GAUSSIAN) else RANK_SOME if n <= MANY else RANK_WIDE
+        else:
+            rank = n if n <= EXACT else RANK_SOME if n <= MANY else RANK_WIDE if d > MANY_COLUMNS else RANK_MANY
+        outputs = self.Y.shape[1]
+        if rank == n and (d >= n or not linear or sp.issparse(X)):
+            gram = kernel.evaluate(X, X)
+            size = float(gram.trace() / n - gram.mean()) or 1.0  # the mean of the diagonal of the centred kernel
+            system = RidgeSystem.of_gram(gram / size, self.Y, self.weight, single=n > EXACT_LINEAR)
+            mixture, scores = self.path(system)
+            coef = (
+                sum((multiple * system.dual(penalty) for multiple, penalty in mixture), np.zeros((n, outputs))) / size
+            )
+            scorer = sum_over_landmarks(kernel, X, coef, -(self.weight @ gram / self.weight.sum()) @ coef)
+        else:
+            landmarks = X[np.sort(self.random_state.choice(n, rank, replace=False))]
+            features = kernel_features(kernel, X, landmarks)
+            system = RidgeSystem.decompose(features.rows, self.Y, self.weight)
+            mixture, scores = self.path(system)
+            beta = sum(
+                (multiple * system.coefficients(penalty)[0] for multiple, penalty in mixture),
+                np.zeros((features.rows.shape[1], outputs)),
+            )
+            scorer = features.scorer(beta, -system.feature_mean @ beta)
         if columns is None:
             return View(kernel.label, scores, scorer)
         return View(f"{kernel.label}, one scale", scores, ScaledScorer(columns, scorer))
-
-    def exact(self, kernel: Kernel) -> View:
-        """Fit a kernel of sparse samples with all samples as landmarks."""
-        gram = kernel.evaluate(self.X, self.X)
-        system = RidgeSystem.of_gram(gram, self.Y, self.weight)
-        mixture, scores = self.path(system)
-        alpha = np.zeros_like(self.Y)
-        for multiple, penalty in mixture:
-            alpha += multiple * system.dual(penalty)
-        constant = (self.weight @ gram / self.weight.sum()) @ alpha
-        return View(kernel.label, scores, DualScorer(kernel, self.X, alpha, constant))
 
     def path(self, system: RidgeSystem) -> tuple[list[tuple[float, float]], Array]:
         """Return the multiple of every penalty that counts, and the sum of these multiples of leave-one-out scores."""

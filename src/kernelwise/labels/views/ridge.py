@@ -30,7 +30,9 @@ Array = NDArray[np.float64]
 
 #: Squared singular values below this fraction of the largest are rounding.
 ROUNDING = 1e-13
-#: The same for a matrix in single precision.
+#: A kernel with unit mean diagonal is known to about this much, where it is summed over a series.
+UNSEEN = 1e-6
+#: The same as ``ROUNDING`` for a matrix in single precision.
 SINGLE_ROUNDING = 1e-6
 
 
@@ -77,25 +79,28 @@ class RidgeSystem:
         return cls(U, singular, V, Y, w, mean)
 
     @classmethod
-    def of_gram(cls, gram: Array, targets: Array, weight: Array) -> "RidgeSystem":
-        """Decompose the kernel matrix of the samples itself; single precision is enough for scores, and twice as fast.
+    def of_gram(cls, gram: Array, targets: Array, weight: Array, *, single: bool = False) -> "RidgeSystem":
+        """Decompose the kernel matrix of the samples itself; single precision is twice as fast for many samples.
 
         There are no features then, and the fit is a sum over the samples: see :meth:`dual`.
         """
+        precision, rounding = (np.float32, SINGLE_ROUNDING) if single else (np.float64, ROUNDING)
         mean = weight @ gram / weight.sum()
         root = np.sqrt(weight)
         centred = (gram - mean - mean[:, None] + weight @ mean / weight.sum()) * root[:, None] * root
-        squares, U = eigh(centred.astype(np.float32), driver="evd", overwrite_a=True, check_finite=False)
-        kept = squares > SINGLE_ROUNDING * max(float(squares[-1]), float(np.finfo(np.float32).tiny))
+        squares, U = eigh(centred.astype(precision), driver="evd", overwrite_a=True, check_finite=False)
+        kept = squares > rounding * max(float(squares[-1]), float(np.finfo(precision).tiny))
         U, singular = U[:, kept].astype(np.float64), np.sqrt(squares[kept].astype(np.float64))
         return cls(U, singular, np.zeros((0, len(singular))), targets, weight, np.zeros(0))
 
     def dual(self, penalty: float) -> Array:
         """Return ``alpha`` (n_samples, n_outputs) with ``f(x) = sum_i alpha_i k(x, x_i)`` but for a constant.
 
-        The columns of ``alpha`` sum to zero, so that constants in the kernel do not matter.
+        The columns of ``alpha`` sum to zero, so that constants in the kernel do not matter. Directions in which the
+        kernel is smaller than :data:`UNSEEN` fade out: they add nothing to ``f`` but the rounding of the kernel.
         """
-        return np.sqrt(self.weight)[:, None] * (self.left @ (self._projected / (self.singular**2 + penalty)[:, None]))
+        gain = self._shrink(penalty) / (self.singular**2 + UNSEEN)
+        return np.sqrt(self.weight)[:, None] * (self.left @ (gain[:, None] * self._projected))
 
     @property
     def target_mean(self) -> Array:
