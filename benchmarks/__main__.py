@@ -39,6 +39,7 @@ BENCHMARKS = (
     "noisy_pairs_clusters",
     "noisy_pairs_scale",
     "pairs_real",
+    "rare_classes",
     "label_speed",
     "label_scale",
     "run_times",

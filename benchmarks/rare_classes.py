@@ -17,7 +17,7 @@ from kernelwise import NoisyLabelClassifier
 from .measure import record
 
 TITLE = "The range of the share of wrong labels with a rare class"
-N_ROWS, N_SEEDS = 1000, 10
+N_ROWS, N_SEEDS = 600, 10
 SHARES = (0.005, 0.01, 0.02, 0.05, 0.1)
 #: P(given positive | true negative) and P(given negative | true positive).
 LABELS = {"clean": (0.0, 0.0), "40 % missed": (0.0, 0.4), "1 % false": (0.01, 0.0)}

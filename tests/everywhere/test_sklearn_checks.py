@@ -96,12 +96,26 @@ def has_no_features(estimator):
     return tags.estimator_type == "clusterer" and tags.input_tags.pairwise
 
 
+#: A weight is how much a row counts, and rows that are equal vouch for each other: each is scored by models that saw the
+#: others. A row of weight two is one row, so that weights of two for all rows change nothing; two equal rows are two.
+WEIGHTS_ARE_NO_COPIES = {
+    ("NoisyLabelClassifier", "check_sample_weight_equivalence_on_dense_data"),
+    ("NoisyLabelClassifier", "check_sample_weight_equivalence_on_sparse_data"),
+}
+
+
 def checks(settings, wanted=None):
     for estimator in settings:
         for own, check in estimator_checks_generator(estimator):
             not_for_it = name(check) == "check_clustering" and has_no_features(estimator)
             if not not_for_it and not left_out(check) and (wanted is None or name(check) in wanted):
-                yield pytest.param(own, check, id=f"{type(estimator).__name__}-{name(check)}")
+                known = (type(estimator).__name__, name(check))
+                marks = (
+                    [pytest.mark.xfail(strict=True, reason="a weight of two is not two rows")]
+                    if known in WEIGHTS_ARE_NO_COPIES
+                    else []
+                )
+                yield pytest.param(own, check, id="-".join(known), marks=marks)
 
 
 # The checks ask for more clusters than their data has distinct points, and fit random labels, which can leave no kernel

@@ -94,6 +94,31 @@ def test_weight_zero_leaves_a_sample_out_but_audits_it(moons):
     assert model.label_quality_.shape == (200,)
 
 
+@pytest.mark.parametrize("factor", [0.5, 2.0, 10.0])
+def test_one_weight_for_all_rows_changes_nothing(moons, factor):
+    X, _, given = moons
+    plain = NoisyLabelClassifier(random_state=0).fit(X[:200], given[:200])
+    weighted = NoisyLabelClassifier(random_state=0).fit(X[:200], given[:200], sample_weight=np.full(200, factor))
+    np.testing.assert_allclose(weighted.label_probabilities_, plain.label_probabilities_, atol=1e-9)
+    np.testing.assert_allclose(weighted.predict_proba(X[200:]), plain.predict_proba(X[200:]), atol=1e-9)
+    np.testing.assert_allclose(weighted.noise_interval_, plain.noise_interval_, atol=1e-9)
+
+
+def test_weights_that_balance_the_classes_keep_the_audit(rng):
+    y = (np.arange(400) < 80).astype(int)
+    X = rng.normal(size=(400, 4)) + 1.8 * y[:, None] * np.array([1.0, 1.0, 0.0, 0.0])
+    given = flip_labels(y, 0.2, random_state=0)
+    weight = 200 / np.bincount(given)[given]
+    plain = NoisyLabelClassifier(random_state=0).fit(X, given)
+    balanced = NoisyLabelClassifier(random_state=0).fit(X, given, sample_weight=weight)
+    areas = [roc_auc_score(given != y, 1 - model.label_quality_) for model in (plain, balanced)]
+    assert areas[1] > areas[0] - 0.02
+    share = weight @ (given != y) / weight.sum()
+    low, high = balanced.noise_interval_
+    assert low <= share <= high
+    assert balanced.noise_rate_ > 0.08  # copies that confirm each other had .001
+
+
 def test_the_order_of_samples_does_not_matter(moons):
     X, _, given = moons
     order = np.random.RandomState(0).permutation(200)

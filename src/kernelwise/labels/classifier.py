@@ -69,7 +69,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     noise_rate_ : float
-        The estimated share of wrong labels among the training labels: the mean of ``1 - label_quality_``.
+        The estimated share of wrong labels among the training labels: the mean of ``1 - label_quality_``, weighted by
+        ``sample_weight``.
     noise_interval_ : tuple of two floats
         The range of this share over the explanations in ``diagnostic_["explanations"]``, for errors that do not follow
         the features. With checked rows that were drawn by a plan, the 95 % interval of :func:`guaranteed_share`, which
@@ -106,7 +107,11 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     all figures speak of errors that do not follow the features.
 
     Equal rows are treated as different samples that look alike: each row is scored by models that saw the others. If
-    equal rows are copies of one record, they also copy its error and confirm each other; give every record once then.
+    equal rows are copies of one record, they also copy its error and confirm each other; give every record once then,
+    with a weight where it should count more.
+
+    All answers are continuous in the features: features times ``1 + 1e-10 z``, with ``z`` standard normal, move
+    probabilities by less than 1e-5 and the share of wrong labels by less than 1e-6, as a test says.
 
     Examples
     --------
@@ -147,7 +152,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             Labels, of any type that numpy can sort. A row whose label is None or NaN is not learned from; its
             ``label_probabilities_`` are those of a prediction.
         sample_weight : array-like of shape (n_samples,), optional
-            A weight of two counts like the sample given twice.
+            How much each row counts in the likelihood of the labels. Only the ratios of weights matter, so that equal
+            weights change nothing. A row of weight two is one row: it is not two equal rows, which vouch for each other.
         checked : Verdicts, optional
             What people found who checked some rows: see :func:`plan_checks`. Checked rows are learned from with their
             true labels, and they calibrate the probabilities of all other rows.
