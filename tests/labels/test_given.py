@@ -4,9 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernelwise import NoisyLabelClassifier, Verdicts, audit_labels, flip_labels
+from kernelwise import (
+    NoisyLabelClassifier,
+    SimpleMKLClassifier,
+    Verdicts,
+    audit_labels,
+    estimate_label_noise,
+    flip_labels,
+)
 from kernelwise.labels.giveaways import giveaways, giveaways_of_numbers
 from kernelwise.labels.given import group_numbers, join_spellings, look_alikes, read_labels, same_label, typing_errors
+from kernelwise.samples import check_index
 from kernelwise.tables.frames import as_table
 
 
@@ -159,3 +167,53 @@ def test_a_checked_typing_error_is_learned_from(three_classes):
 )
 def test_what_is_no_typing_error(labels):
     assert typing_errors(np.array(labels)) == {}
+
+
+class TestRowNamesOfPandas:
+    @pytest.fixture
+    def frame(self):
+        rng = np.random.default_rng(0)
+        frame = pd.DataFrame({"size": rng.normal(size=150), "weight": rng.normal(size=150)})
+        frame["label"] = np.where(frame["size"] + 0.1 * frame["weight"] > 0, "large", "small")
+        return frame[frame["weight"] < 1.0]  # the index has gaps, as after dropna
+
+    def test_an_audit_has_the_index_of_the_frame(self, frame):
+        wrong = frame.index[[3, 40, 77]]
+        given = frame["label"].copy()
+        given[wrong] = given[wrong].map({"large": "small", "small": "large"})
+        for X in (frame[["size", "weight"]], frame[["size", "weight"]].to_numpy()):
+            audit = audit_labels(X, given, random_state=0)
+            assert audit.to_frame().index.equals(frame.index)
+            recipe = pd.concat([frame["size"], audit.to_frame()], axis=1).sort_values("quality")
+            assert set(recipe.index[:3]) == set(wrong)
+
+    def test_of_probabilities_alone_the_labels_give_the_index(self):
+        y = pd.Series(["a", "b", "a", "b"] * 10, index=range(100, 140))
+        chances = np.where((y == "a").to_numpy()[:, None], [0.9, 0.1], [0.1, 0.9])
+        assert audit_labels(None, y, probabilities=chances).to_frame().index.tolist() == list(range(100, 140))
+
+    @pytest.mark.parametrize(
+        "learn",
+        [
+            audit_labels,
+            estimate_label_noise,
+            lambda X, y: NoisyLabelClassifier().fit(X, y),
+            lambda X, y: SimpleMKLClassifier().fit(X, y),
+        ],
+    )
+    def test_labels_in_another_order_are_refused(self, frame, learn):
+        X, y = frame[["size", "weight"]], frame["label"]
+        with pytest.raises(ValueError, match=r"y has another index than X: row 0 is 0 in X and \d+ in y; give y.loc"):
+            learn(X, y.iloc[::-1])
+
+    def test_which_indexes_fit(self, frame):
+        X, y = frame[["size", "weight"]], frame["label"]
+        check_index(X, y=y, sample_weight=y.reset_index(drop=True))  # 0, 1, 2, ... are positions
+        check_index(X.reset_index(drop=True), y=y)
+        check_index(X, y=y.to_numpy(), sample_weight=None)
+        check_index(X.to_numpy(), y=y.iloc[::-1])
+        plain = X.reset_index(drop=True)
+        with pytest.raises(ValueError, match="y has another index"):  # the frame was shuffled, and its labels were not
+            check_index(plain.sample(frac=1, random_state=0), y=y.reset_index(drop=True))
+        with pytest.raises(ValueError, match=r"sample_weight has another index than X: row \d+ is \d+ in X and 7777"):
+            check_index(X, sample_weight=y.rename({y.index[5]: 7777}))

@@ -148,7 +148,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             workers: see docs/cluster.md. A ``numpy.memmap`` is read block by block if it is larger than the sample.
         y : array-like of shape (n_samples,) or frame of one column
             Labels, of any type that numpy can sort. A row whose label is None or NaN is not learned from; its
-            ``label_probabilities_`` are those of a prediction.
+            ``label_probabilities_`` are those of a prediction. Rows are matched by position: if X and y are of pandas,
+            a y (or ``sample_weight``) with another index than X is refused, unless one of the two has the index
+            0, 1, 2, ... and the other one has other row names.
         sample_weight : array-like of shape (n_samples,), optional
             A weight of two counts like the sample given twice.
         checked : Verdicts, optional
@@ -168,7 +170,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             from .on_cluster import fit_on_cluster
 
             return fit_on_cluster(self, X, y, sample_weight, checked=checked, progress=tell)
-        refuse_collections(self, y=y, sample_weight=sample_weight)
+        refuse_collections(self, X=X, y=y, sample_weight=sample_weight)
         X, y = native_frame(np.asarray(X) if isinstance(X, list) else X), read_labels(y)
         _refuse_single_column(X)
         if n_rows(X) > size and n_rows(X) == n_rows(y):
