@@ -22,7 +22,6 @@ from .checks import (
     print_checks,
 )
 from .given import read_given
-from .importance import column_importances
 from .inputs import FORMATS, Data, IdOption, IgnoreOption, KindOption, OutputOption, ReportOption, check_files, load
 from .large_labels import LargeAudit, audit_large
 from .pictures import links_of_pictures
@@ -198,8 +197,10 @@ def warn_of_giveaways(loaded: Data, labels: NDArray[Any]) -> Any:
 
 def what_tells(session: Session, estimator: Any, loaded: Data) -> dict[str, dict[str, float]]:
     """The weights of the kernels and the importances of the columns, the largest first."""
+    from ..labels.importances import column_importances
+
     with session.step("finding the columns that matter") as tell:
-        columns = column_importances(estimator.predict_proba, loaded.matrix, loaded.features.feature_columns, tell)
+        columns = column_importances(estimator, loaded.features.feature_columns, tell)
     kernels = zip(estimator.kernel_names_, map(float, estimator.kernel_weights_), strict=True)
     weights = {name: weight for name, weight in sorted(kernels, key=lambda item: -item[1]) if weight > 0}
     return {"kernels": weights, "columns": columns}

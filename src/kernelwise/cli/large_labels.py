@@ -20,7 +20,6 @@ from ..labels.blocks import Chunks, Judged, judge_rows
 from ..labels.given import look_alikes
 from ..labels.large import fit_in_blocks, join_counted
 from ..labels.sample import LabelCounts
-from .importance import column_importances
 from .inputs import LEFT_OUT, parse_kinds
 from .large_page import PAGE_ROWS, large_page
 from .session import Session
@@ -33,8 +32,6 @@ MOST = 1000
 #: The file with these rows, beside the files of all suspects of each part.
 MOST_SUSPECT = "most-suspect.csv"
 HEADER = ["row", "id", "column", "given", "corrected", "decision", "quality"]
-#: Columns are weighed by their effect on so many rows.
-WEIGHED_ROWS = 500
 
 
 @dataclass(frozen=True)
@@ -303,10 +300,10 @@ def _plain_errors(asked: LargeAudit) -> Iterator[None]:
 def _result(
     session: Session, asked: LargeAudit, model: Any, features: Any, summary: Any, suspects: Sequence[Suspect]
 ) -> dict[str, Any]:
+    from ..labels.importances import column_importances
+
     with session.step("finding the columns that matter"):
-        some = features.sample.take(slice(WEIGHED_ROWS))
-        matrix, columns = features.features.transform(some), features.features.feature_columns
-        weights = column_importances(model.predict_proba, matrix, columns)
+        weights = column_importances(model, features.features.feature_columns)
     kernels = sorted(zip(model.kernel_names_, model.kernel_weights_.tolist(), strict=True), key=lambda item: -item[1])
     described = [*features.features.describe(), *({"column": name, "becomes": LEFT_OUT} for name in asked.ignore)]
     return {

@@ -413,9 +413,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if self._importances is None:
-            n_columns = self._some_rows.shape[1]
-            ends = [(j, j + 1) for j in range(n_columns)] if self._columns is None else self._columns.parts
-            self._importances = shuffled_importances(self._pool, self._some_rows, ends)
+            self._importances = shuffled_importances(self, None if self._columns is None else self._columns.parts)
         return self._importances
 
     def __sklearn_tags__(self) -> Any:
