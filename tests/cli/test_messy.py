@@ -48,6 +48,50 @@ def write_birds(folder, *, change=lambda rows: rows):
         writer.writerows(rows)
 
 
+def write_continents(folder, *, n_na=24, more=()):
+    """Lands of four continents, and more of them in the place of Europe."""
+    rng = np.random.default_rng(0)
+    sizes = {"EU": 60, "AS": 50, "SA": 20, "NA": n_na}
+    kinds = [(4 * k, name) for k, (name, size) in enumerate(sizes.items()) for _ in range(size)]
+    kinds += [(0, name) for name in more]
+    lines = [f"{place + rng.normal():.3f},{rng.normal():.3f},{name}" for place, name in kinds]
+    (folder / "lands.csv").write_text("\n".join(["area,people,continent", *lines]) + "\n")
+
+
+@pytest.mark.parametrize("chunks", [[], ["--chunk-rows", "1000"]])
+def test_a_frequent_na_is_a_class_and_a_rare_one_is_no_label(folder, call, chunks):
+    asked = ["audit", "labels", "lands.csv", "--label", "continent", "-q", *chunks]
+    rows = "rows with a label" if chunks else "rows"
+    write_continents(folder)
+    out = call(*asked)[1]
+    assert out.startswith(f"lands.csv: 154 {rows}, 4 classes\nThe label 'NA' (24 rows) is taken for a class; ")
+    write_continents(folder, n_na=3, more=["?"])  # the question mark shows how a missing label is written
+    out = call(*asked)[1]
+    assert out.startswith(f"lands.csv: 133 {rows}, 4 classes; 1 row has no label\nThe label 'NA' (3 rows) is taken")
+    write_continents(folder, n_na=3)
+    out = call(*asked)[1]
+    assert out.startswith(f"lands.csv: 130 {rows}, 3 classes; 3 rows have no label: 3 'NA'\n")
+
+
+def test_a_label_na_is_reviewed_and_corrected_as_any_other(folder, call):
+    write_continents(folder, more=["NA"])  # the last one lies in Europe
+    out = call("audit", "labels", "lands.csv", "--label", "continent", "--json", "-q", "-o", "found.csv")[1]
+    first = json.loads(out)["suspects"][0]
+    assert (first["id"], first["given"], first["suggested"]) == ("156", "NA", "EU")
+    found = (folder / "found.csv").read_text(encoding="utf-8-sig").replace("skip", "wrong", 1)
+    (folder / "found.csv").write_text(found)
+    assert call("apply", "lands.csv", "found.csv", "-q")[0] == 0
+    assert (folder / "lands-corrected.csv").read_text().endswith(",EU\n")
+
+
+def test_na_beside_numbers_is_no_label(folder, call):
+    rng = np.random.default_rng(0)
+    lines = [f"{k + rng.normal():.3f},{'NA' if i % 3 == 0 else k}" for i, k in enumerate(rng.integers(0, 2, 90))]
+    (folder / "a.csv").write_text("\n".join(["x,y", *lines]) + "\n")
+    out = call("audit", "labels", "a.csv", "--label", "y", "-q")[1]
+    assert out.startswith("a.csv: 60 rows, 2 classes; 30 rows have no label: 30 'NA'\n")
+
+
 def test_a_column_that_gives_the_label_away_is_named_and_can_be_left_out(folder, call):
     write_birds(folder)
     status, out, err = call("audit", "labels", "birds.csv", "--label", "kind", "--json", "-q")

@@ -169,6 +169,15 @@ def test_what_is_no_typing_error(labels):
     assert typing_errors(np.array(labels)) == {}
 
 
+def test_words_for_missing_are_classes_in_python_and_missing_objects_are_not(data):
+    X, y = data
+    named = np.where(y == "beta", "None", y.astype(object))
+    named[0] = None
+    audit = audit_labels(X, named, random_state=0)
+    assert audit.classes.tolist() == ["None", "alpha"]
+    assert np.flatnonzero(np.isnan(audit.quality)).tolist() == [0]
+
+
 class TestRowNamesOfPandas:
     @pytest.fixture
     def frame(self):

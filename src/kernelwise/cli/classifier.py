@@ -51,6 +51,7 @@ def classify(
         classes=estimator.classes_,
         noise={"rate": estimator.noise_rate_, "interval": estimator.noise_interval_},
         accuracy=out_of_sample_accuracy(estimator, given.labels, verdicts)._asdict(),
+        unlabelled=dict(loaded.unlabelled),
         notes=given.notes,
         diagnostic=estimator.diagnostic_,
         certificate=None,  # of several kinds of views there is no one objective
@@ -112,7 +113,10 @@ def _predicted(chances: NDArray[Any], classes: NDArray[Any]) -> list[list[str]]:
 
 
 def _print_model(console: Console, written: list[str], card: dict[str, Any]) -> None:
-    console.print(f"Model for {card['label']!r} ({', '.join(map(str, card['classes']))})", markup=False)
+    from ..labels.given import said_unlabelled
+
+    classes, missing = ", ".join(map(str, card["classes"])), said_unlabelled(card["unlabelled"])
+    console.print(f"Model for {card['label']!r} ({classes}){missing}", markup=False)
     for note in card["notes"]:
         console.print(note, markup=False)
     noise, diagnostic = card["noise"], card["diagnostic"]

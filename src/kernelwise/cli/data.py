@@ -147,15 +147,16 @@ def _check_given_links(data: Path, made: "list[Correction]") -> None:
 def _check_given(data: Path, column: str, given: dict[int, str]) -> list[str | None]:
     """Refuse corrections that were made for labels which are not those of the data, and return the labels."""
     from ..labels.given import same_label
+    from ..tables.kinds import is_word_for_missing
 
-    table = files.read_table(data, as_written=[column])
+    table = files.read_table(data, label=column)
     labels = table[column].labels()
     for row, label in given.items():
         if row >= len(labels):
             raise FileError(
                 f"{data} has {len(labels)} rows, and the corrections name row {row} (from 0); these are other data"
             )
-        if not same_label(labels[row], label):
+        if not same_label(labels[row], label) and not (label == "" and is_word_for_missing(labels[row])):
             raise FileError(
                 f"{table.where(row, column)}: the label is {labels[row]!r}, but the correction was made for {label!r};"
                 " these corrections are of other data, or were applied already"

@@ -40,7 +40,7 @@ def read_given(loaded: Data, label: str, kinds: Sequence[str] = ()) -> GivenLabe
 
     Numbers are cut into groups, unless ``kinds`` say that the column is categorical.
     """
-    from ..labels.given import group_numbers, join_spellings, look_alikes, typing_errors
+    from ..labels.given import group_numbers, join_spellings, kept_words, look_alikes, typing_errors
 
     column, source = loaded.table[label], loaded.table.source
     written = column.labels()
@@ -69,7 +69,8 @@ def read_given(loaded: Data, label: str, kinds: Sequence[str] = ()) -> GivenLabe
             f"{source}, column {label!r} has {len(counts)} different labels in {counts.total()} rows;"
             " name the column of the classes"
         )
-    notes = [
+    notes = kept_words(counts)
+    notes += [
         f"Label {other!r} ({_rows(written.count(other))}) is taken as {usual!r}: they differ in capitals or blanks "
         "alone."
         for other, usual in joined.items()

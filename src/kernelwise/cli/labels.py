@@ -129,6 +129,7 @@ def audit_labels(
     result = {
         "data": loaded.report(),
         "label": label,
+        "unlabelled": dict(loaded.unlabelled),
         "notes": given.notes,
         "giveaways": [{"column": one.column, "how": one.how} for one in found],
         "classes": audit.classes,
@@ -263,8 +264,11 @@ def _page(
 
 
 def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None:
+    from ..labels.given import said_unlabelled
+
     rows = loaded.table.n_rows - len(result["without_label"])
-    console.print(f"{loaded.table.source}: {rows} rows, {len(result['classes'])} classes", markup=False)
+    missing = said_unlabelled(result["unlabelled"])
+    console.print(f"{loaded.table.source}: {rows} rows, {len(result['classes'])} classes{missing}", markup=False)
     for note in result["notes"]:
         console.print(note, markup=False)
     console.print(headline(rows, result["noise_rate"], result["noise_interval"], result["diagnostic"]))

@@ -17,8 +17,8 @@ from ..files.chunks import CHUNK_ROWS, ChunkFeatures, FilePart, parts_of, read_c
 from ..files.delimited import csv_line
 from ..files.errors import FileError
 from ..labels.blocks import Chunks, Judged, judge_rows
-from ..labels.given import look_alikes
-from ..labels.large import fit_in_blocks, join_counted
+from ..labels.given import kept_words, look_alikes, said_unlabelled
+from ..labels.large import drop_missing_words, fit_in_blocks, join_counted
 from ..labels.sample import LabelCounts
 from .inputs import LEFT_OUT, parse_kinds
 from .large_page import PAGE_ROWS, large_page
@@ -103,6 +103,7 @@ def audit_large(session: Session, asked: LargeAudit) -> None:
     writing = Writing(folder, asked.label, asked.row_id, len(asked.paths) > 1, hidden)
     with _blocks(asked, features) as blocks:
         with session.step(f"counting the labels in {asked.source}"):
+            unlabelled = drop_missing_words(blocks)
             counts = LabelCounts.total(blocks.count())
             notes = _notes(asked, counts, join_counted(blocks))
         with session.step(f"learning from a sample, judging {counts.n_rows} rows") as tell:
@@ -120,7 +121,8 @@ def audit_large(session: Session, asked: LargeAudit) -> None:
     if folder is not None:
         lines = [HEADER, *(one.line(asked.label) for one in suspects)]
         written = [str(files.write_file(folder / MOST_SUSPECT, _csv(lines), force=session.force)), str(folder)]
-    result = _result(session, asked, model, features, fitted.summary, suspects) | {"notes": notes, "written": written}
+    result = _result(session, asked, model, features, fitted.summary, suspects)
+    result |= {"unlabelled": unlabelled, "notes": notes, "written": written}
     if asked.report is not None:
         with session.step("making the review page"):
             page = large_page(asked, model, features, fitted.summary, suspects, result["columns"])
@@ -280,7 +282,10 @@ def _notes(asked: LargeAudit, counts: LabelCounts, replaced: dict[str, str]) -> 
         "alone."
         for other, usual in replaced.items()
     ]
-    return joined + [
+    return [
+        *kept_words(words),
+        *joined,
+    ] + [
         f"Label {rare!r} ({words[rare]} rows) looks like {usual!r} ({words[usual]} rows); it is a class of its own "
         "until it is corrected."
         for rare, usual in look_alikes(words)
@@ -335,7 +340,8 @@ def _print(result: dict[str, Any], asked: LargeAudit, console: Console) -> None:
     from .labels import headline, print_what_tells
 
     rows, diagnostic = result["data"]["rows"], result["diagnostic"]
-    console.print(f"{asked.source}: {rows} rows with a label, {len(result['classes'])} classes", markup=False)
+    missing = said_unlabelled(result["unlabelled"])
+    console.print(f"{asked.source}: {rows} rows with a label, {len(result['classes'])} classes{missing}", markup=False)
     for note in result["notes"]:
         console.print(note, markup=False)
     console.print(headline(rows, result["noise_rate"], result["noise_interval"], diagnostic))

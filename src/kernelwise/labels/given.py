@@ -18,19 +18,23 @@ from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
 from ..checks import is_missing
-from ..tables.kinds import is_number
+from ..tables.kinds import is_number, is_word_for_missing
 from ..tables.notation import Habits, find_amounts
 
 __all__ = [
     "NumberGroups",
     "group_numbers",
     "join_spellings",
+    "kept_words",
     "look_alikes",
     "meant_label",
+    "missing_words",
     "read_labels",
     "replaced_spellings",
+    "said_unlabelled",
     "same_label",
     "typing_errors",
+    "without_missing_words",
 ]
 
 Array = NDArray[np.float64]
@@ -128,6 +132,71 @@ def replaced_spellings(counts: Mapping[str, int]) -> dict[str, str]:
     for label in sorted(counts, key=lambda label: (-counts[label], label)):
         usual.setdefault(spelling(label), label)
     return {label: usual[spelling(label)] for label in counts if usual[spelling(label)] != label}
+
+
+def missing_words(counts: Mapping[str, int], n_empty: int = 0) -> list[str]:
+    """The labels that say that there is no label, as NA and None do in most files.
+
+    Such a word is a class if it occurs twice or more beside labels that are no numbers, and if a missing label is
+    written in another way (``n_empty`` cells are empty), or the word is as frequent as the smallest other class of two
+    rows or more, or there is only one other label. Otherwise the cell is taken for empty.
+
+    >>> missing_words({"yes": 90, "no": 80, "NA": 3}), missing_words({"EU": 60, "NA": 39, "OC": 12})
+    (['NA'], [])
+    >>> missing_words({"yes": 90, "no": 80, "NA": 3}, n_empty=1), missing_words({"1": 40, "0": 50, "NA": 60})
+    ([], ['NA'])
+    """
+    words = [label for label in counts if is_word_for_missing(label)]
+    others = Counter[str]()
+    for label, count in counts.items():
+        others[spelling(label)] += count
+    rows = {word: others[spelling(word)] for word in words}
+    for word in words:
+        del others[spelling(word)]
+    if words and not all(is_number(label) for label in others):
+        smallest = min((count for count in others.values() if count > 1), default=0)
+        words = [word for word in words if rows[word] < 2 or not (n_empty or rows[word] >= smallest or len(others) < 2)]
+    return words
+
+
+def without_missing_words(cells: Sequence[str]) -> tuple[NDArray[Any], dict[str, int]]:
+    """The labels in the cells of a column, None where there is none; and what stands there instead, with its number.
+
+    >>> without_missing_words(["yes", "no", "NA", "yes", "no"])
+    (array(['yes', 'no', None, 'yes', 'no'], dtype=object), {'NA': 1})
+    """
+    counts = Counter(cells)
+    dropped = {word: counts[word] for word in missing_words(counts - Counter({"": counts[""]}), counts[""])}
+    labels = np.array([None if not cell or cell in dropped else cell for cell in cells] + [None], dtype=object)[:-1]
+    return labels, dropped | ({"": counts[""]} if counts[""] else {})
+
+
+def said_unlabelled(unlabelled: Mapping[str, int]) -> str:
+    """The number of rows without a label, and what stands in their cells.
+
+    >>> said_unlabelled({"NA": 39, "": 2}), said_unlabelled({"": 1})
+    ("; 41 rows have no label: 39 'NA', 2 empty", '; 1 row has no label')
+    """
+    total = sum(unlabelled.values())
+    if not total:
+        return ""
+    parts = [f"{count} {word!r}" if word else f"{count} empty" for word, count in unlabelled.items()]
+    listed = f": {', '.join(parts)}" if any(unlabelled) else ""
+    return f"; {total} {'row has' if total == 1 else 'rows have'} no label{listed}"
+
+
+def kept_words(labels: Mapping[str, int]) -> list[str]:
+    """A sentence for every class whose name stands for a missing value in most files.
+
+    >>> kept_words({"NA": 39, "EU": 60})
+    ["The label 'NA' (39 rows) is taken for a class; where it says that there is no label, leave the cells empty."]
+    """
+    return [
+        f"The label {word!r} ({count} rows) is taken for a class; where it says that there is no label, leave the "
+        "cells empty."
+        for word, count in labels.items()
+        if is_word_for_missing(word)
+    ]
 
 
 def look_alikes(counts: Mapping[str, int]) -> list[tuple[str, str]]:
