@@ -45,10 +45,14 @@ def apply(
     made = read_corrections(corrections)
     decided = [correction for correction in made if correction.decision in ("correct", "wrong")]
     if any(correction.other_id for correction in made):
+        from ..files.corrected import link_words
+        from .pairs import signed
+
+        made, pairs = (signed(some, link_words(data)) for some in (made, decided))
         _check_given_links(data, made)
         # A pair may stand in the file several times: the last word on it counts for all.
-        right = {_ends(one): one.given if one.decision == "correct" else one.corrected for one in decided}
-        changed = [one for one in decided if one.given != right[_ends(one)]]
+        right = {_ends(one): one.given if one.decision == "correct" else one.corrected for one in pairs}
+        changed = [one for one in pairs if one.given != right[_ends(one)]]
         content = files.corrected_links(data, {_ends(one): right[_ends(one)] == "1" for one in changed})
     else:
         column = label or next((correction.column for correction in made if correction.column), "")
