@@ -136,7 +136,8 @@ def test_cluster_as_json(folder, call, rng, more):
     assert sum(result["sizes"]) == 30
     assert (result["links"] is None) == (not more)
     if more:
-        found = [int(label) for label in result["clusters"].values()]
+        found = list(result["clusters"].values())
+        assert set(found) == {0, 1}
         assert len(set(zip(found, group, strict=True))) == 2
 
 
@@ -350,7 +351,10 @@ def test_complete_as_json_and_without_unpickling(folder, call, similarity):
 
     status, out, err = call("complete", "S.npy", "known.csv", "--query", "asked.csv", "--json")
     assert status == 0, err
-    assert json.loads(out)["asked"] == 50
+    result = json.loads(out)
+    assert result["asked"] == 50
+    assert [one["same"] for one in result["answers"]] == similarity.labels.tolist()
+    assert all((one["probability"] > 0.5) == (one["same"] == 1) for one in result["answers"])
     np.savez("pickled.npz", X=np.array([[Bomb()]], dtype=object))
     refused(call("complete", "pickled.npz", "known.csv", "--query", "asked.csv", "-q"), "'X' holds pickled objects")
     assert "unpickled" not in names(folder)

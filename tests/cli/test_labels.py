@@ -184,6 +184,8 @@ def test_predict(people, model, call, truth):
     assert [row["who"] for row in predicted] == [f"n{i}" for i in range(160)]
     assert np.mean([row["approved"] for row in predicted] == y) > 0.8
     assert all(0.5 <= float(row["probability"]) <= 1.0 for row in predicted)
+    found = json.loads(call("predict", "m.skops", "new.csv", "--id", "who", "--json")[1])["predictions"]
+    assert [one["probability"] for one in found] == [float(row["probability"]) for row in predicted]
 
 
 def test_card_says_how_the_model_was_made(model):

@@ -89,7 +89,9 @@ def predict(
     counts = dict(Counter(line[1] for line in lines).most_common())
     result: dict[str, Any] = {"rows": len(ids), "counts": counts, "written": written}
     if output is None:
-        result["predictions"] = [dict(zip(("id", "label", "probability"), line[:3], strict=True)) for line in lines]
+        result["predictions"] = [
+            {"id": name, "label": label, "probability": float(chance)} for name, label, chance, *_ in lines
+        ]
 
     def text(console: Console) -> None:
         said = ", ".join(f"{label} {count}" for label, count in counts.items())

@@ -207,7 +207,7 @@ def cluster(
     reason = said.get("pairs") or said.get("reason")  # of pairs of both kinds, or of links
     result: dict[str, Any] = {"nodes": loaded.report(), "sizes": sizes, "links": reason, "written": written}
     if output is None:
-        result["clusters"] = dict(lines)
+        result["clusters"] = dict(zip(loaded.ids, labels.tolist(), strict=True))
 
     def text(console: Console) -> None:
         console.print(

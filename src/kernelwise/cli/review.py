@@ -71,8 +71,8 @@ def _csv(
     audit: "LabelAudit | PairAudit",
     whose: list[list[str]],
     labels: "NDArray[Any]",
-    given: Sequence[Any],
-    other: Sequence[Any],
+    given: "Sequence[Any] | NDArray[Any]",
+    other: "Sequence[Any] | NDArray[Any]",
     plan: "CheckPlan | None",
     words: Mapping[Any, str] | None = None,
 ) -> str:
