@@ -344,6 +344,14 @@ def test_bad_similarity_is_refused(folder, call, similarity, name, content, mess
     assert names(folder) == before
 
 
+def test_distances_in_place_of_similarities_are_refused(folder, call, similarity):
+    S = np.load("S.npy")
+    distances = S.max() - S
+    np.fill_diagonal(distances, 0.0)
+    np.save("D.npy", distances)
+    refused(call("complete", "D.npy", "known.csv", "--query", "asked.csv", "-q"), "looks like a matrix of distances")
+
+
 def test_complete_as_json_and_without_unpickling(folder, call, similarity):
     class Bomb:
         def __reduce__(self):
