@@ -1,5 +1,7 @@
 """Labels as people write them, and columns that give them away."""
 
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,8 +14,9 @@ from kernelwise import (
     estimate_label_noise,
     flip_labels,
 )
+from kernelwise.labels.amounts import group_numbers, warn_of_numbers
 from kernelwise.labels.giveaways import giveaways, giveaways_of_numbers
-from kernelwise.labels.given import group_numbers, join_spellings, look_alikes, read_labels, same_label, typing_errors
+from kernelwise.labels.given import join_spellings, look_alikes, read_labels, same_label, typing_errors
 from kernelwise.samples import check_index
 from kernelwise.tables.frames import as_table
 
@@ -176,6 +179,30 @@ def test_words_for_missing_are_classes_in_python_and_missing_objects_are_not(dat
     audit = audit_labels(X, named, random_state=0)
     assert audit.classes.tolist() == ["None", "alpha"]
     assert np.flatnonzero(np.isnan(audit.quality)).tolist() == [0]
+
+
+def test_amounts_as_labels_are_a_warning(data):
+    X, _ = data
+    amounts = np.arange(60) * 2 // 5  # 24 numbers, each in two or three rows
+    with pytest.warns(UserWarning, match=r"24 different numbers in 60 rows, which look like amounts.*numpy.digitize"):
+        NoisyLabelClassifier(random_state=0).fit(X, amounts)
+    with pytest.warns(UserWarning, match="look like amounts"):
+        audit_labels(X, amounts, probabilities=np.full((60, 24), 1 / 24))
+    warn_of_numbers(Counter(amounts.astype(str).tolist()))  # words are as the user wants them
+    warn_of_numbers(Counter((amounts // 6).tolist()))
+
+
+@pytest.mark.parametrize("kind", [int, float])
+def test_the_code_minus_one_is_a_class_and_it_is_said(data, kind):
+    X, y = data
+    codes = np.where(np.arange(60) % 6 == 0, -1, y == "alpha").astype(kind)
+    with pytest.warns(UserWarning, match=r"-1 is taken for a class.*numpy.where\(y == -1, numpy.nan, y\)"):
+        model = NoisyLabelClassifier(random_state=0).fit(X, codes)
+    assert model.classes_.tolist() == [-1, 0, 1]
+    model.fit(X, np.where(codes == -1, np.nan, codes))  # the remedy
+    assert model.classes_.tolist() == [0, 1]
+    for plain in ([-1, 1], [-1, 0], [-2, -1, 0, 1], [-1, 0.5, 1], ["-1", "0", "1"]):
+        warn_of_numbers(dict.fromkeys(plain, 20))
 
 
 class TestRowNamesOfPandas:

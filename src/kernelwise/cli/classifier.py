@@ -43,7 +43,7 @@ def classify(
     loaded = load(session, train, label=label, row_id=row_id, kinds=kind, ignore=ignore)
     given = read_given(loaded, label, kind or ())
     warn_of_giveaways(loaded, given.labels)
-    verdicts = None if checked is None else read_verdicts(checked, given.labels, loaded)
+    verdicts = None if checked is None else read_verdicts(checked, given, loaded)
     estimator = fit_labels(session, loaded, given.labels, verdicts)
     card = files.make_card(
         data={"sha256": files.file_hash(train), **loaded.report()},

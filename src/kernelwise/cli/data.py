@@ -1,5 +1,6 @@
 """Corrections that go back into the data."""
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from ..report import Correction
 
 __all__ = ["apply", "merge"]
+
+#: The name of a group of numbers: see :class:`kernelwise.labels.amounts.NumberGroups`.
+GROUP = re.compile(r"\d: (up to|above) -?\d")
 
 
 def apply(
@@ -155,6 +159,12 @@ def _check_given(data: Path, column: str, given: dict[int, str]) -> list[str | N
 
     table = files.read_table(data, label=column)
     labels = table[column].labels()
+    groups = [label for label in given.values() if GROUP.match(label)]
+    if groups and groups[0] not in labels:
+        raise FileError(
+            f"the corrections are of groups of numbers, such as {groups[0]!r}, and column {column!r} of {data} holds "
+            "the numbers; write the right numbers into the data, or into the column corrected of an --output CSV"
+        )
     for row, label in given.items():
         if row >= len(labels):
             raise FileError(

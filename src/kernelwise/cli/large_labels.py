@@ -16,6 +16,7 @@ from .. import files
 from ..files.chunks import CHUNK_ROWS, ChunkFeatures, FilePart, parts_of, read_chunks
 from ..files.delimited import csv_line
 from ..files.errors import FileError
+from ..labels.amounts import codes_missing_label
 from ..labels.blocks import Chunks, Judged, judge_rows
 from ..labels.given import kept_words, look_alikes, said_unlabelled
 from ..labels.large import drop_missing_words, fit_in_blocks, join_counted
@@ -282,8 +283,10 @@ def _notes(asked: LargeAudit, counts: LabelCounts, replaced: dict[str, str]) -> 
         "alone."
         for other, usual in replaced.items()
     ]
+    coded = ["The label -1 is taken for a class; where it says that there is no label, leave it out."]
     return [
         *kept_words(words),
+        *(coded if codes_missing_label(words) else []),
         *joined,
     ] + [
         f"Label {rare!r} ({words[rare]} rows) looks like {usual!r} ({words[usual]} rows); it is a class of its own "

@@ -49,7 +49,7 @@ def label_review(
     0,a,kind,ham,spam,skip,0.9000
     """
     labels = audit.labels if given is None else np.array(given.written, dtype=object)
-    other = audit.alternative if given is None or not given.grouped else np.full(len(labels), "", dtype=object)
+    other = audit.alternative if given is None or given.groups is None else np.full(len(labels), "", dtype=object)
     return _csv(["id", "column"], audit, [[name, column] for name in ids], audit.labels, labels, other, plan)
 
 

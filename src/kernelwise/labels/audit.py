@@ -15,6 +15,7 @@ from ..rows import is_dask
 from ..samples import balanced_folds, refuse_collections, row_index
 from ..supervision.audit import LabelAudit
 from ..supervision.verdicts import Verdicts
+from .amounts import warn_of_numbers
 from .blocks import suggested_classes
 from .checks import calibrated, found_labels, weights
 from .classifier import NoisyLabelClassifier
@@ -185,6 +186,7 @@ def audit_labels(
             "Leave the row out"
         )
     classes, given = np.unique(labels, return_inverse=True)
+    warn_of_numbers(dict(zip(classes.tolist(), np.bincount(given).tolist(), strict=True)))
     if len(classes) < 2:
         raise ValueError(f"an audit needs two classes or more, got one class: {classes}")
     known = found_labels(checked, labels)

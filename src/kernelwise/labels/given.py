@@ -2,15 +2,13 @@
 
 What is to be audited is not refused. Spellings that differ in capitals and blanks alone are one class; labels that
 differ in a letter or two are classes of their own, and are said to look alike; a label of one row that looks like a
-frequent label is taken for a typing error; numbers are cut into groups.
+frequent label is taken for a typing error. What numbers mean says :mod:`.amounts`.
 """
 
 import difflib
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,11 +17,8 @@ from sklearn.exceptions import DataConversionWarning
 
 from ..checks import is_missing
 from ..tables.kinds import is_number, is_word_for_missing
-from ..tables.notation import Habits, find_amounts
 
 __all__ = [
-    "NumberGroups",
-    "group_numbers",
     "join_spellings",
     "kept_words",
     "look_alikes",
@@ -37,17 +32,10 @@ __all__ = [
     "without_missing_words",
 ]
 
-Array = NDArray[np.float64]
-
 #: Two labels look alike if this share of their letters is the same, in the same order.
 ALIKE = 0.8
 #: A label that may be a typing error occurs in at most this share of the rows of the other label.
 RARE = 0.1
-#: Numbers are amounts and not classes if more than FEW_NUMBERS are different (of whole numbers more than
-#: MANY_WHOLE_NUMBERS) and each occurs in fewer than ROWS_PER_CLASS rows on average.
-FEW_NUMBERS, MANY_WHOLE_NUMBERS, ROWS_PER_CLASS = 10, 20, 10
-#: Amounts are cut into so many groups of equal size.
-N_GROUPS = 4
 
 
 def read_labels(y: Any) -> Any:
@@ -253,49 +241,3 @@ def _one_slip(one: str, other: str) -> bool:
     while one and other and one[-1] == other[-1]:
         one, other = one[:-1], other[:-1]
     return max(len(one), len(other)) <= 1 or (len(one) == 2 and one == other[::-1])
-
-
-@dataclass(frozen=True)
-class NumberGroups:
-    """Amounts cut into groups: ``cuts`` are the largest numbers of all groups but the last."""
-
-    cuts: tuple[float, ...]
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the groups, in order.
-
-        >>> NumberGroups((2.0, 5.0)).names
-        ['1: up to 2', '2: above 2, up to 5', '3: above 5']
-        """
-        ends = [f"{cut:g}" for cut in self.cuts]
-        inner = [f"above {low}, up to {high}" for low, high in pairwise(ends)]
-        return [f"{k}: {said}" for k, said in enumerate([f"up to {ends[0]}", *inner, f"above {ends[-1]}"], start=1)]
-
-    def __call__(self, numbers: Array) -> NDArray[Any]:
-        """The name of the group of every number, None where the number is missing."""
-        groups = np.array(self.names, dtype=object)[np.searchsorted(self.cuts, numbers)]
-        return np.where(np.isnan(numbers), np.array(None), groups)
-
-
-def group_numbers(labels: Sequence[str | None], habits: Habits = Habits()) -> tuple[NumberGroups, NDArray[Any]] | None:  # noqa: B008  # immutable
-    """Groups of labels that are amounts rather than classes, and the group of every label; None if they are classes.
-
-    >>> groups, names = group_numbers([str(i / 8) for i in range(40)])
-    >>> groups.cuts, names[39]
-    ((1.125, 2.375, 3.625), '4: above 3.625')
-    """
-    present = [label for label in labels if label is not None]
-    notation = find_amounts(present, habits) if present else None
-    if notation is None:
-        return None
-    numbers = np.array([np.nan if label is None else notation.read(label) for label in labels])
-    known = numbers[~np.isnan(numbers)]
-    distinct = np.unique(known)
-    whole = bool((known == np.floor(known)).all())
-    if len(distinct) <= (MANY_WHOLE_NUMBERS if whole else FEW_NUMBERS) or len(known) >= ROWS_PER_CLASS * len(distinct):
-        return None
-    shares = np.arange(1, N_GROUPS) / N_GROUPS
-    cuts = np.unique(np.quantile(known, shares, method="inverted_cdf"))
-    groups = NumberGroups(tuple(float(cut) for cut in cuts[cuts < distinct[-1]]))
-    return (groups, groups(numbers)) if groups.cuts else None

@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 
 from ..supervision.guarantee import Guarantee
 from ..supervision.verdicts import Verdicts
+from .amounts import warn_of_numbers
 from .blocks import Blocks, Features, Judge, Judged, Known, Summary, Taken, judge_rows, slices, stacked, take_rows
 from .given import missing_words, replaced_spellings
 from .sample import (
@@ -69,6 +70,7 @@ def fit_in_blocks(
     parts = blocks.count()
     counts = LabelCounts.total(parts)
     _check_classes(model, counts, size)
+    warn_of_numbers(counts.classes, stacklevel=4)
     starts = np.cumsum([0, *(part.n_rows for part in parts)])
     if checked is not None:
         checked.check_rows(counts.n_rows)
