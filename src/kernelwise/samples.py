@@ -43,7 +43,7 @@ def read_samples(estimator: Any, X: Any, **options: Any) -> Any:
 def refuse_collections(estimator: Any, **given: Any) -> None:
     """Raise a TypeError for a Dask collection: reading it would pull all rows into the memory of this process.
 
-    The arguments are named as in ``fit``.
+    The arguments are named as in ``fit``; those that have an index must have the one of X: see :func:`check_index`.
 
     Examples
     --------
@@ -62,6 +62,60 @@ def refuse_collections(estimator: Any, **given: Any) -> None:
                 f"{type(estimator).__name__} works in memory and takes no Dask collection, but {name} is one ({kind}); "
                 f"give {name}.compute(), or use an estimator that works on a cluster (docs/cluster.md lists them)"
             )
+    if "X" in given:
+        check_index(**given)
+
+
+def row_index(*containers: Any) -> Any:
+    """Return the index of the first container that has one, as frames and series of pandas have; None if none has.
+
+    >>> import pandas as pd
+    >>> row_index([[1.0], [2.0]], pd.Series(["a", "b"], index=[5, 8])).tolist()
+    [5, 8]
+    """
+    for rows in containers:
+        if type(rows).__module__.partition(".")[0] == "narwhals" and hasattr(rows, "to_native"):
+            rows = rows.to_native()
+        if hasattr(rows, "iloc") and not is_dask(rows):
+            return rows.index
+    return None
+
+
+def check_index(X: Any, **others: Any) -> None:
+    """Raise a ValueError where labels or weights of pandas have other row names, or another order, than X of pandas.
+
+    Rows are matched by their position. So a container without an index fits every X, and an index 0, 1, 2, ... is taken
+    for positions, unless the other index holds the same numbers in another order. All other indexes must be equal.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from kernelwise.samples import check_index
+    >>> X = pd.DataFrame({"size": [1.0, 2.0, 3.0]}, index=[4, 7, 9])
+    >>> check_index(X, y=pd.Series(["a", "b", "a"]))
+    >>> check_index(X, y=pd.Series(["a", "b", "a"], index=[4, 9, 7]))
+    Traceback (most recent call last):
+        ...
+    ValueError: y has another index than X: row 1 is 7 in X and 9 in y; give y.loc[X.index], or y.to_numpy() ...
+    """
+    index = row_index(X)
+    if index is None:
+        return
+    from pandas import RangeIndex
+
+    positions = RangeIndex(len(index))
+    for name, values in others.items():
+        other = row_index(values)
+        if other is None or len(other) != len(index) or other.equals(index):
+            continue
+        counted = index.equals(positions) or other.equals(positions)
+        if counted and not (index.isin(other).all() and other.isin(index).all()):
+            continue
+        row = next(row for row in range(len(index)) if not index[row : row + 1].equals(other[row : row + 1]))
+        raise ValueError(
+            f"{name} has another index than X: row {row} is {index[row]} in X and {other[row]} in {name}; give "
+            f"{name}.loc[X.index], or {name}.to_numpy() if rows are to be matched by their position"
+        )
 
 
 def tidy(X: Any) -> Any:

@@ -136,7 +136,8 @@ def test_cluster_as_json(folder, call, rng, more):
     assert sum(result["sizes"]) == 30
     assert (result["links"] is None) == (not more)
     if more:
-        found = [int(label) for label in result["clusters"].values()]
+        found = list(result["clusters"].values())
+        assert set(found) == {0, 1}
         assert len(set(zip(found, group, strict=True))) == 2
 
 
@@ -213,6 +214,48 @@ def test_audit_pairs_review_apply(folder, call, rng):
     status, _, err = call("apply", "links.csv", "review.csv", "-o", "fixed.csv")
     assert status == 0, err
     assert (folder / "fixed.csv").read_text() == links
+
+
+@pytest.mark.parametrize("words", [("Yes", "No"), ("hit", "miss"), ("1", "0")])
+def test_pairs_are_reviewed_in_the_words_of_the_file(folder, call, rng, words):
+    write_links(folder, rng)
+    signs = {"1": words[0], "-1": words[1]}
+    lines = [line.split(",") for line in (folder / "constraints.csv").read_text().splitlines()]
+    answers = "".join(f"{a},{b},{signs[sign]}\n" for a, b, sign in lines)
+    (folder / "answers.csv").write_text(answers)
+    asked = ["audit", "pairs", "nodes.csv", "answers.csv", "-q", "--same", words[0]]
+    status, _, err = call(*asked, "-o", "review.csv", "--report", "review.html", "--checks", "5")
+    assert status == 0, err
+    assert json.dumps([words[1], words[0]], separators=(",", ":")) in (folder / "review.html").read_text("utf-8")
+    review = rows_of("review.csv")
+    assert {(row["given"], row["corrected"]) for row in review} == {words, words[::-1]}
+    review[0]["decision"] = "wrong"
+    write_rows("review.csv", review)
+    status, _, err = call(*asked, "--checked", "review.csv", "-o", "again.csv")
+    assert status == 0, err
+    kept = rows_of("again.csv")[-1]
+    assert [kept[name] for name in ("row", "given", "corrected", "decision")] == [
+        *(review[0][name] for name in ("row", "given", "corrected")),
+        "wrong",
+    ]
+    status, _, err = call("apply", "answers.csv", "review.csv", "-o", "fixed.csv")
+    assert status == 0, err
+    fixed, before = (folder / "fixed.csv").read_text().splitlines(), answers.splitlines()
+    changed = [k for k in range(len(before)) if fixed[k] != before[k]]
+    assert changed == [int(review[0]["row"])]
+    assert fixed[changed[0]].endswith(f",{review[0]['corrected']}")
+
+
+def rows_of(path):
+    with open(path, newline="", encoding="utf-8-sig") as stream:
+        return list(csv.DictReader(stream))
+
+
+def write_rows(path, rows):
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def test_where_no_pair_is_likely_wrong_the_most_suspect_are_listed(capsys):
@@ -301,6 +344,14 @@ def test_bad_similarity_is_refused(folder, call, similarity, name, content, mess
     assert names(folder) == before
 
 
+def test_distances_in_place_of_similarities_are_refused(folder, call, similarity):
+    S = np.load("S.npy")
+    distances = S.max() - S
+    np.fill_diagonal(distances, 0.0)
+    np.save("D.npy", distances)
+    refused(call("complete", "D.npy", "known.csv", "--query", "asked.csv", "-q"), "looks like a matrix of distances")
+
+
 def test_complete_as_json_and_without_unpickling(folder, call, similarity):
     class Bomb:
         def __reduce__(self):
@@ -308,7 +359,10 @@ def test_complete_as_json_and_without_unpickling(folder, call, similarity):
 
     status, out, err = call("complete", "S.npy", "known.csv", "--query", "asked.csv", "--json")
     assert status == 0, err
-    assert json.loads(out)["asked"] == 50
+    result = json.loads(out)
+    assert result["asked"] == 50
+    assert [one["same"] for one in result["answers"]] == similarity.labels.tolist()
+    assert all((one["probability"] > 0.5) == (one["same"] == 1) for one in result["answers"])
     np.savez("pickled.npz", X=np.array([[Bomb()]], dtype=object))
     refused(call("complete", "pickled.npz", "known.csv", "--query", "asked.csv", "-q"), "'X' holds pickled objects")
     assert "unpickled" not in names(folder)

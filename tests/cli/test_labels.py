@@ -6,10 +6,12 @@ import shutil
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from command_line import names, refused, run_here, spawn
-from kernelwise import flip_labels
+from kernelwise import NoisyLabelClassifier, flip_labels
+from kernelwise.labels.importances import column_importances
 
 pytest.importorskip("skops")
 
@@ -125,6 +127,19 @@ def test_audit_as_json_says_what_people_are_told(people, call):
     assert names(people) == ["people.csv"]
 
 
+def test_columns_matter_as_much_as_in_python(folder, call):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    given = flip_labels(np.where(X[:, 0] + 0.5 * X[:, 1] > 0, "yes", "no"), 0.1, random_state=0)
+    frame = pd.DataFrame(X, columns=["height", "weight", "age"])
+    frame.assign(approved=given).to_csv("people.csv", index=False)
+    _, out, _ = call("audit", "labels", "people.csv", "--label", "approved", "--json", "-q")
+    model = NoisyLabelClassifier(random_state=0).fit(frame, given)
+    wanted = dict(zip(frame.columns, model.feature_importances_, strict=True))
+    assert json.loads(out)["columns"] == pytest.approx(wanted, abs=1e-3)
+    assert column_importances(model, list(frame.columns)) == pytest.approx(wanted)
+
+
 def test_a_typo_is_the_first_suspect_and_a_row_without_a_label_is_predicted(people, call):
     lines = (people / "people.csv").read_text().splitlines()
     place = lines[0].split(",").index("approved")
@@ -169,6 +184,8 @@ def test_predict(people, model, call, truth):
     assert [row["who"] for row in predicted] == [f"n{i}" for i in range(160)]
     assert np.mean([row["approved"] for row in predicted] == y) > 0.8
     assert all(0.5 <= float(row["probability"]) <= 1.0 for row in predicted)
+    found = json.loads(call("predict", "m.skops", "new.csv", "--id", "who", "--json")[1])["predictions"]
+    assert [one["probability"] for one in found] == [float(row["probability"]) for row in predicted]
 
 
 def test_card_says_how_the_model_was_made(model):

@@ -48,6 +48,114 @@ def write_birds(folder, *, change=lambda rows: rows):
         writer.writerows(rows)
 
 
+def write_continents(folder, *, n_na=24, more=()):
+    """Lands of four continents, and more of them in the place of Europe."""
+    rng = np.random.default_rng(0)
+    sizes = {"EU": 60, "AS": 50, "SA": 20, "NA": n_na}
+    kinds = [(4 * k, name) for k, (name, size) in enumerate(sizes.items()) for _ in range(size)]
+    kinds += [(0, name) for name in more]
+    lines = [f"{place + rng.normal():.3f},{rng.normal():.3f},{name}" for place, name in kinds]
+    (folder / "lands.csv").write_text("\n".join(["area,people,continent", *lines]) + "\n")
+
+
+@pytest.mark.parametrize("chunks", [[], ["--chunk-rows", "1000"]])
+def test_a_frequent_na_is_a_class_and_a_rare_one_is_no_label(folder, call, chunks):
+    asked = ["audit", "labels", "lands.csv", "--label", "continent", "-q", *chunks]
+    rows = "rows with a label" if chunks else "rows"
+    write_continents(folder)
+    out = call(*asked)[1]
+    assert out.startswith(f"lands.csv: 154 {rows}, 4 classes\nThe label 'NA' (24 rows) is taken for a class; ")
+    write_continents(folder, n_na=3, more=["?"])  # the question mark shows how a missing label is written
+    out = call(*asked)[1]
+    assert out.startswith(f"lands.csv: 133 {rows}, 4 classes; 1 row has no label\nThe label 'NA' (3 rows) is taken")
+    write_continents(folder, n_na=3)
+    out = call(*asked)[1]
+    assert out.startswith(f"lands.csv: 130 {rows}, 3 classes; 3 rows have no label: 3 'NA'\n")
+
+
+def test_a_label_na_is_reviewed_and_corrected_as_any_other(folder, call):
+    write_continents(folder, more=["NA"])  # the last one lies in Europe
+    out = call("audit", "labels", "lands.csv", "--label", "continent", "--json", "-q", "-o", "found.csv")[1]
+    first = json.loads(out)["suspects"][0]
+    assert (first["id"], first["given"], first["suggested"]) == ("156", "NA", "EU")
+    found = (folder / "found.csv").read_text(encoding="utf-8-sig").replace("skip", "wrong", 1)
+    (folder / "found.csv").write_text(found)
+    assert call("apply", "lands.csv", "found.csv", "-q")[0] == 0
+    assert (folder / "lands-corrected.csv").read_text().endswith(",EU\n")
+
+
+def write_prices(folder):
+    """The prices of 120 flats, two of which are far off."""
+    rng = np.random.default_rng(0)
+    size = rng.uniform(20, 120, 120)
+    price = np.round(size * 3 + rng.normal(size=120) * 5, 2)
+    price[[10, 50]] = price.min() + price.max() - price[[10, 50]]
+    lines = [f"{a:.2f};{b:.2f}".replace(".", ",") for a, b in zip(size, price, strict=True)]
+    (folder / "flats.csv").write_text("\n".join(["size;price", *lines]) + "\n")
+    return price
+
+
+def test_numbers_as_labels_are_reviewed_in_groups(folder, call):
+    price = write_prices(folder)
+    asked = ["audit", "labels", "flats.csv", "--label", "price", "-q"]
+    status, out, err = call(*asked, "--report", "page.html", "--checks", "6", "-o", "found.csv")
+    assert status == 0, err
+    assert "flats.csv: 120 rows, 4 classes\nThe column 'price' looks like numbers, not classes" in out
+    assert 'write the right number into the column "corrected"' in out
+    assert "1: up to " in (folder / "page.html").read_text(encoding="utf-8")
+    with open("found.csv", newline="", encoding="utf-8") as stream:
+        found = list(csv.DictReader(stream))
+    planned = [row for row in found if row["draw"]]
+    assert len(planned) == 6
+    assert all(float(row["given"].replace(",", ".")) == price[int(row["row"])] for row in planned)
+    planned[0] |= {"decision": "wrong", "corrected": f"{price.max():.2f}".replace(".", ",")}
+    for row in planned[1:]:
+        row["decision"] = "correct"
+    with open("checked.csv", "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, found[0])
+        writer.writeheader()
+        writer.writerows(planned)
+    status, out, err = call(*asked, "--checked", "checked.csv", "--json", "-o", "again.csv")
+    assert status == 0, err
+    n_wrong = 0 if price[int(planned[0]["row"])] > np.quantile(price, 0.75) else 1
+    assert (json.loads(out)["checked"], json.loads(out)["guarantee"]["found"]) == (6, n_wrong)
+    with open("again.csv", newline="", encoding="utf-8") as stream:
+        kept = [row["decision"] for row in csv.DictReader(stream) if row["draw"]]
+    assert sorted(kept) == ["correct"] * (6 - n_wrong) + ["wrong"] * n_wrong
+
+
+def test_groups_that_were_reviewed_on_the_page_are_verdicts_and_no_numbers_to_write(folder, call):
+    write_prices(folder)
+    asked = ["audit", "labels", "flats.csv", "--label", "price", "-q", "--json"]
+    suspect = json.loads(call(*asked)[1])["suspects"][0]
+    assert suspect["given"][:3] != suspect["suggested"][:3]
+    made = f'{suspect["row"]},price,"{suspect["given"]}","{suspect["suggested"]}",wrong'
+    (folder / "page.csv").write_text(f"row,column,given,corrected,decision\n{made}\n")
+    status, out, err = call(*asked, "--checked", "page.csv")
+    assert status == 0, err
+    assert json.loads(out)["checked"] == 1
+    refused(call("apply", "flats.csv", "page.csv"), "the corrections are of groups of numbers")
+
+
+def test_the_code_minus_one_is_a_class_and_it_is_said(folder, call):
+    rng = np.random.default_rng(0)
+    lines = [f"{3 * k + rng.normal():.3f},{k - 1}" for k in rng.integers(0, 3, 90)]
+    (folder / "a.csv").write_text("\n".join(["x,y", *lines]) + "\n")
+    for chunks in ([], ["--chunk-rows", "1000"]):
+        status, out, err = call("audit", "labels", "a.csv", "--label", "y", "-q", *chunks)
+        assert (status, err) == (0, "")
+        assert "\nThe label -1 " in out
+        assert "is taken for a class; where it says that there is no label, leave it out.\n" in out
+
+
+def test_na_beside_numbers_is_no_label(folder, call):
+    rng = np.random.default_rng(0)
+    lines = [f"{k + rng.normal():.3f},{'NA' if i % 3 == 0 else k}" for i, k in enumerate(rng.integers(0, 2, 90))]
+    (folder / "a.csv").write_text("\n".join(["x,y", *lines]) + "\n")
+    out = call("audit", "labels", "a.csv", "--label", "y", "-q")[1]
+    assert out.startswith("a.csv: 60 rows, 2 classes; 30 rows have no label: 30 'NA'\n")
+
+
 def test_a_column_that_gives_the_label_away_is_named_and_can_be_left_out(folder, call):
     write_birds(folder)
     status, out, err = call("audit", "labels", "birds.csv", "--label", "kind", "--json", "-q")
@@ -95,7 +203,6 @@ def test_numbers_in_the_column_of_labels_are_cut_into_groups(folder, call):
         first = next(csv.DictReader(stream))
     assert "," in first["given"]  # the number as it is written
     assert first["corrected"] == ""
-    refused(call("audit", "labels", "birds.csv", "--label", "bill", "--report", "page.html"), "need classes")
 
 
 @pytest.mark.parametrize(

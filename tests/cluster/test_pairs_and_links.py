@@ -241,6 +241,16 @@ def test_clusters_are_those_in_memory(client, rng, monkeypatch, start_rows):
     assert model.predict(in_sparse_blocks(X.toarray())).compute().shape == (900,)
 
 
+def test_that_nothing_is_chosen_on_a_cluster_is_said(client, rng):
+    X, links = documents(rng)
+    lazy = in_sparse_blocks(X.toarray())
+    options = {"n_clusters": 3, "n_components": 20, "embedding_dim": 10, "random_state": 0}
+    with pytest.warns(UserWarning, match='depth="auto" chooses nothing on a Dask cluster: it means depth=3 there'):
+        auto = LinkedClustering(**options).fit(lazy, pairs=links)
+    fixed = LinkedClustering(depth=3, **options).fit(lazy, pairs=links)  # without a warning
+    assert np.array_equal(auto.labels_.compute(), fixed.labels_.compute())
+
+
 def test_bad_links_are_refused(client, rng):
     X, links = documents(rng)
     lazy = in_sparse_blocks(X.toarray())
@@ -251,7 +261,7 @@ def test_bad_links_are_refused(client, rng):
         (LinkSmoother(), lopsided[:300], "a row and a column for each of the 900 samples"),
         (LinkSmoother(), -lopsided - lopsided.T, "non-negative weights"),
         (LinkSmoother(), frame_of(links)[["row", "weight"]], "pairs has no column 'col'"),
-        (LinkedClustering(901), links, "n_clusters=901 is more than the 900 samples"),
+        (LinkedClustering(901, depth=3), links, "n_clusters=901 is more than the 900 samples"),
     ]
     for model, given, message in cases:
         with pytest.raises(ValueError, match=message):

@@ -7,11 +7,14 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse.linalg import aslinearoperator
 from sklearn.base import clone
+from sklearn.metrics import euclidean_distances
+from sklearn.neighbors import kneighbors_graph
 from sklearn.preprocessing import normalize
 
-from kernelwise import ConstrainedSpectralClustering, PairCompleter, PairCompletionClustering, Pairs
+from kernelwise import ConstrainedSpectralClustering, PairCompleter, PairCompletionClustering, Pairs, plan_labelling
 from kernelwise.baselines import SpectralKernelLearner
 from kernelwise.baselines.constrained_spectral import entries, with_known_pairs
+from kernelwise.completion.similarity import refuse_distances
 from kernelwise.datasets import load_citeseer, load_splice, make_block_similarity
 from kernelwise.metrics import clustering_accuracy, normalized_mutual_info
 from kernelwise.pairs.clustering import PairKernelClustering
@@ -214,3 +217,52 @@ def test_the_papers_order_of_methods(load, n_clusters, least):
     assert means["completion"] >= least
     assert means["completion"] > means["SC"]
     assert means["completion"] > means["SKL"]
+
+
+class TestDistances:
+    """A matrix of distances is no similarity; a graph, or a similarity without a diagonal, is one."""
+
+    @pytest.fixture
+    def places(self):
+        rng = np.random.default_rng(0)
+        y = np.arange(60) % 3
+        X = rng.normal(size=(60, 2)) + 6 * np.eye(3)[y][:, :2]
+        known = Pairs.from_labels(np.where(np.arange(60) % 2 == 0, y, -1), n_pairs=150, random_state=0)
+        return euclidean_distances(X), y, known
+
+    @pytest.mark.parametrize(
+        "model", [PairCompleter(3), PairCompletionClustering(3), ConstrainedSpectralClustering(3, random_state=0)]
+    )
+    @pytest.mark.parametrize("kind", [lambda D: D, np.square, sp.csr_array])
+    def test_known_pairs_show_that_it_is_a_distance(self, places, model, kind):
+        D, _, known = places
+        with pytest.raises(ValueError, match=r"looks like a matrix of distances.*larger values.*numpy.exp\(-D"):
+            clone(model).fit(kind(D), pairs=known)
+        clone(model).fit(np.exp(-D), pairs=known)
+        clone(model).fit(D.max() - D, pairs=known)
+
+    @pytest.mark.parametrize("model", [PairCompletionClustering(3), ConstrainedSpectralClustering(3)])
+    def test_without_pairs_the_triangle_inequality_shows_it(self, places, model):
+        with pytest.raises(ValueError, match=r"looks like a matrix of distances.*triangle"):
+            clone(model).fit(places[0])
+        with pytest.raises(ValueError, match=r"looks like a matrix of distances.*triangle"):
+            plan_labelling(places[0], 3, random_state=0)
+
+    def test_what_may_be_a_similarity_is_taken(self, places):
+        D, _, known = places
+        near = np.exp(-np.square(D))
+        np.fill_diagonal(near, 0.0)
+        graph = kneighbors_graph(D, 5, metric="precomputed")
+        graph = graph.maximum(graph.T)
+        full = 1.0 - np.eye(60)  # every pair is linked: all distances are equal, and so are all similarities
+        for similarity in (near, graph, graph.toarray(), full):
+            refuse_distances(similarity)
+            refuse_distances(similarity, known)
+        few = Pairs([0], [1], [-1], n_samples=60)
+        refuse_distances(near, few)
+        refuse_distances(GramFactor(D), known)
+
+    def test_pairs_for_which_a_similarity_fails_are_a_warning(self, places):
+        D, _, known = places
+        with pytest.warns(UserWarning, match="larger similarities than known pairs of the same class"):
+            refuse_distances(D + np.eye(60), known)

@@ -1,12 +1,23 @@
 """Labels as people write them, and columns that give them away."""
 
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from kernelwise import NoisyLabelClassifier, Verdicts, audit_labels, flip_labels
+from kernelwise import (
+    NoisyLabelClassifier,
+    SimpleMKLClassifier,
+    Verdicts,
+    audit_labels,
+    estimate_label_noise,
+    flip_labels,
+)
+from kernelwise.labels.amounts import group_numbers, warn_of_numbers
 from kernelwise.labels.giveaways import giveaways, giveaways_of_numbers
-from kernelwise.labels.given import group_numbers, join_spellings, look_alikes, read_labels, same_label, typing_errors
+from kernelwise.labels.given import join_spellings, look_alikes, read_labels, same_label, typing_errors
+from kernelwise.samples import check_index
 from kernelwise.tables.frames import as_table
 
 
@@ -159,3 +170,86 @@ def test_a_checked_typing_error_is_learned_from(three_classes):
 )
 def test_what_is_no_typing_error(labels):
     assert typing_errors(np.array(labels)) == {}
+
+
+def test_words_for_missing_are_classes_in_python_and_missing_objects_are_not(data):
+    X, y = data
+    named = np.where(y == "beta", "None", y.astype(object))
+    named[0] = None
+    audit = audit_labels(X, named, random_state=0)
+    assert audit.classes.tolist() == ["None", "alpha"]
+    assert np.flatnonzero(np.isnan(audit.quality)).tolist() == [0]
+
+
+def test_amounts_as_labels_are_a_warning(data):
+    X, _ = data
+    amounts = np.arange(60) * 2 // 5  # 24 numbers, each in two or three rows
+    with pytest.warns(UserWarning, match=r"24 different numbers in 60 rows, which look like amounts.*numpy.digitize"):
+        NoisyLabelClassifier(random_state=0).fit(X, amounts)
+    with pytest.warns(UserWarning, match="look like amounts"):
+        audit_labels(X, amounts, probabilities=np.full((60, 24), 1 / 24))
+    warn_of_numbers(Counter(amounts.astype(str).tolist()))  # words are as the user wants them
+    warn_of_numbers(Counter((amounts // 6).tolist()))
+
+
+@pytest.mark.parametrize("kind", [int, float])
+def test_the_code_minus_one_is_a_class_and_it_is_said(data, kind):
+    X, y = data
+    codes = np.where(np.arange(60) % 6 == 0, -1, y == "alpha").astype(kind)
+    with pytest.warns(UserWarning, match=r"-1 is taken for a class.*numpy.where\(y == -1, numpy.nan, y\)"):
+        model = NoisyLabelClassifier(random_state=0).fit(X, codes)
+    assert model.classes_.tolist() == [-1, 0, 1]
+    model.fit(X, np.where(codes == -1, np.nan, codes))  # the remedy
+    assert model.classes_.tolist() == [0, 1]
+    for plain in ([-1, 1], [-1, 0], [-2, -1, 0, 1], [-1, 0.5, 1], ["-1", "0", "1"]):
+        warn_of_numbers(dict.fromkeys(plain, 20))
+
+
+class TestRowNamesOfPandas:
+    @pytest.fixture
+    def frame(self):
+        rng = np.random.default_rng(0)
+        frame = pd.DataFrame({"size": rng.normal(size=150), "weight": rng.normal(size=150)})
+        frame["label"] = np.where(frame["size"] + 0.1 * frame["weight"] > 0, "large", "small")
+        return frame[frame["weight"] < 1.0]  # the index has gaps, as after dropna
+
+    def test_an_audit_has_the_index_of_the_frame(self, frame):
+        wrong = frame.index[[3, 40, 77]]
+        given = frame["label"].copy()
+        given[wrong] = given[wrong].map({"large": "small", "small": "large"})
+        for X in (frame[["size", "weight"]], frame[["size", "weight"]].to_numpy()):
+            audit = audit_labels(X, given, random_state=0)
+            assert audit.to_frame().index.equals(frame.index)
+            recipe = pd.concat([frame["size"], audit.to_frame()], axis=1).sort_values("quality")
+            assert set(recipe.index[:3]) == set(wrong)
+
+    def test_of_probabilities_alone_the_labels_give_the_index(self):
+        y = pd.Series(["a", "b", "a", "b"] * 10, index=range(100, 140))
+        chances = np.where((y == "a").to_numpy()[:, None], [0.9, 0.1], [0.1, 0.9])
+        assert audit_labels(None, y, probabilities=chances).to_frame().index.tolist() == list(range(100, 140))
+
+    @pytest.mark.parametrize(
+        "learn",
+        [
+            audit_labels,
+            estimate_label_noise,
+            lambda X, y: NoisyLabelClassifier().fit(X, y),
+            lambda X, y: SimpleMKLClassifier().fit(X, y),
+        ],
+    )
+    def test_labels_in_another_order_are_refused(self, frame, learn):
+        X, y = frame[["size", "weight"]], frame["label"]
+        with pytest.raises(ValueError, match=r"y has another index than X: row 0 is 0 in X and \d+ in y; give y.loc"):
+            learn(X, y.iloc[::-1])
+
+    def test_which_indexes_fit(self, frame):
+        X, y = frame[["size", "weight"]], frame["label"]
+        check_index(X, y=y, sample_weight=y.reset_index(drop=True))  # 0, 1, 2, ... are positions
+        check_index(X.reset_index(drop=True), y=y)
+        check_index(X, y=y.to_numpy(), sample_weight=None)
+        check_index(X.to_numpy(), y=y.iloc[::-1])
+        plain = X.reset_index(drop=True)
+        with pytest.raises(ValueError, match="y has another index"):  # the frame was shuffled, and its labels were not
+            check_index(plain.sample(frac=1, random_state=0), y=y.reset_index(drop=True))
+        with pytest.raises(ValueError, match=r"sample_weight has another index than X: row \d+ is \d+ in X and 7777"):
+            check_index(X, sample_weight=y.rename({y.index[5]: 7777}))

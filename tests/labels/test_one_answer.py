@@ -25,6 +25,7 @@ def made(classes, rows, columns, distance, flips, seed=0):
     return X, flip_labels(y, flips, random_state=seed) if flips else y
 
 
+@pytest.mark.filterwarnings("ignore:y holds 100 different numbers")
 @pytest.mark.parametrize("setting", SETS, ids=str)
 def test_every_figure_comes_from_one_posterior(setting):
     X, given = made(*setting)

@@ -83,6 +83,19 @@ def test_links_that_agree_with_the_features_are_used(helpful, model, alone):
     assert normalized_mutual_info(y, model.labels_) > normalized_mutual_info(y, alone.labels_) + 0.1
 
 
+def test_the_reason_names_the_candidate_that_is_chosen():
+    """Whatever the last step chooses, the sentence speaks of the clusters that are returned."""
+    rng = np.random.default_rng(0)
+    differed = 0
+    for seed in range(4):
+        y = groups(120)
+        model = fit(numbers(np.random.default_rng(seed), y, 0.6), links(rng, y, 0.9))
+        reason = model.diagnostic_["reason"]
+        assert f'"{model.chosen_}"' in reason
+        differed += f'The clusters are those of "{model.chosen_}"' in reason
+    assert differed  # otherwise the test shows nothing
+
+
 @pytest.mark.parametrize("random", [True, False], ids=["random links", "links to another group"])
 def test_links_that_mislead_are_not_used(misled, random):
     X, y, model = misled

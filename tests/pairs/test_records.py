@@ -20,6 +20,7 @@ from kernelwise.pairs.records.recognition import looks_like_records
 from kernelwise.pairs.records.repeated import fit_repeated_answers
 from kernelwise.pairs.records.strings import common_subsequence, compare_strings, first_numbers
 from kernelwise.pairs.records.transitivity import add_transitivity, triangles
+from kernelwise.tables.notation import Habits
 
 FIRST = [
     "anna",
@@ -158,6 +159,20 @@ def test_numbers_are_read_as_people_write_them():
     np.testing.assert_array_equal(
         first_numbers(["$1,299.00", "7.5 %", "1.299,00", "2,5", ""]), [1299, 7.5, 1299, 2.5, np.nan]
     )
+
+
+def test_numbers_in_texts_are_read_as_those_of_a_column():
+    cells = ["cable 0.125 m", "cable 125 m", "cable .125 m", "cable 1.250 m", "freezer at -18 C", "camera A-720"]
+    np.testing.assert_array_equal(first_numbers(cells), [0.125, 125, 0.125, 1.25, -18, 720])
+    commas = ["Kabel 0,125 m", "Kabel 1,250 m", "minus: \u22122,5 Grad", "-€3"]
+    np.testing.assert_array_equal(first_numbers(commas, Habits(decimal_comma=True)), [0.125, 1.25, -2.5, -3])
+    np.testing.assert_array_equal(first_numbers(["price 1,299", "price 12", "release 1.2.3"]), [1299, 12, np.nan])
+
+
+def test_a_cable_of_an_eighth_of_a_metre_is_no_cable_of_125_metres():
+    pairs = Pairs([0, 0], [1, 2], [1, -1], n_samples=3)
+    found = pair_features(["cable 0.125 m", "cable .125 m", "cable 125 m"], pairs)
+    assert found.values[:, found.names.index("text: same number")].tolist() == [1.0, 0.0]
 
 
 # Features

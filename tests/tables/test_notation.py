@@ -102,11 +102,13 @@ def test_decimal_commas_elsewhere_tell_that_points_stand_between_thousands():
     assert as_table(pd.DataFrame({"price": cells["price"]}))["price"].values.tolist() == [1.234, 950.0]
 
 
-@pytest.mark.parametrize("odd", ["39.1", "39,1 kg"])
-def test_several_notations_in_a_column_are_refused(odd):
+@pytest.mark.parametrize(
+    ("odd", "message"), [("39.1", "(the decimal marks|is not a number)"), ("39,1 kg", "the unit: some have 'kg'")]
+)
+def test_several_notations_in_a_column_are_refused(odd, message):
     cells = [f"{i},5" for i in range(60)]
     assert Column.of("x", cells).kind == "numeric"
-    with pytest.raises(TableError, match=r"column 'x'.*(differ in the decimal marks|is not a number)"):
+    with pytest.raises(TableError, match=f"column 'x'.*{message}"):
         as_table(pd.DataFrame({"x": [*cells, odd]})).numbers("x")
 
 
@@ -159,3 +161,21 @@ def test_names_of_several_words_are_names_and_notes_are_text(rng):
     people = [f"{rng.choice(['Anna', 'Otto'])} {''.join(rng.choice(letters, 7))}" for _ in range(80)]
     notes = [f"{rng.choice(['good', 'bad'])} item {i}" for i in range(80)]
     assert [Column.of("x", cells).kind for cells in (people, notes)] == ["name", "text"]
+
+
+def test_numbers_without_a_unit_are_taken_in_the_unit_of_the_others():
+    cells = [f"{3010 + i} g" if i % 3 else f"{3010 + i}" for i in range(80)]
+    column = Column.of("weight", cells)
+    assert column.kind == "numeric"
+    assert column.values.tolist() == [3010.0 + i for i in range(80)]
+    assert column.notation.said == "in g, also where no unit is written"
+    assert column.notation.read("12") == column.notation.read("12 g") == 12.0
+    assert Column.of("weight", [f"{3010 + i} g" for i in range(80)]).notation.said == "in g"
+
+
+@pytest.mark.parametrize(("unit", "every"), [("%", 2), ("g", 40)])
+def test_where_units_are_not_clear_it_is_said(unit, every):
+    cells = [f"{30.5 + i} {unit}" if i % every == 0 else f"{30.5 + i}" for i in range(80)]
+    message = f"differ in the unit: some have '{unit}' and others have none; write them all in one way"
+    with pytest.raises(TableError, match=message):
+        Column.of("weight", cells)

@@ -14,7 +14,7 @@ from ..checks import check_choice, check_count
 from ..completion.core import MANY_KNOWN
 from ..completion.known_block import known_block
 from ..completion.matrix.observed import ENTRIES_AT_ONCE, sample_product
-from ..completion.similarity import is_operator, n_samples_of, symmetric_part
+from ..completion.similarity import is_operator, n_samples_of, refuse_distances, symmetric_part
 from ..kernels import build_bank, resolve_kernels
 from ..kernels.precomputed import is_precomputed
 from ..samples import read_samples
@@ -127,6 +127,7 @@ class ConstrainedSpectralClustering(ClusterMixin, BaseEstimator):
             raise ValueError(f"n_clusters={self.n_clusters} is more than the {n_samples} samples")
         rng = check_random_state(self.random_state)
         known = resolve_pairs(pairs, y, n_samples, random_state=rng, required=False)
+        refuse_distances(similarity, known)
         affinity = similarity if known is None else with_known_pairs(similarity, known)
         count = min(self.n_components or self.n_clusters, n_samples)
         basis = spectral_basis(affinity, count, normalize=self._normalization(affinity), random_state=rng)

@@ -43,7 +43,7 @@ def classify(
     loaded = load(session, train, label=label, row_id=row_id, kinds=kind, ignore=ignore)
     given = read_given(loaded, label, kind or ())
     warn_of_giveaways(loaded, given.labels)
-    verdicts = None if checked is None else read_verdicts(checked, given.labels, loaded)
+    verdicts = None if checked is None else read_verdicts(checked, given, loaded)
     estimator = fit_labels(session, loaded, given.labels, verdicts)
     card = files.make_card(
         data={"sha256": files.file_hash(train), **loaded.report()},
@@ -51,6 +51,7 @@ def classify(
         classes=estimator.classes_,
         noise={"rate": estimator.noise_rate_, "interval": estimator.noise_interval_},
         accuracy=out_of_sample_accuracy(estimator, given.labels, verdicts)._asdict(),
+        unlabelled=dict(loaded.unlabelled),
         notes=given.notes,
         diagnostic=estimator.diagnostic_,
         certificate=None,  # of several kinds of views there is no one objective
@@ -88,7 +89,9 @@ def predict(
     counts = dict(Counter(line[1] for line in lines).most_common())
     result: dict[str, Any] = {"rows": len(ids), "counts": counts, "written": written}
     if output is None:
-        result["predictions"] = [dict(zip(("id", "label", "probability"), line[:3], strict=True)) for line in lines]
+        result["predictions"] = [
+            {"id": name, "label": label, "probability": float(chance)} for name, label, chance, *_ in lines
+        ]
 
     def text(console: Console) -> None:
         said = ", ".join(f"{label} {count}" for label, count in counts.items())
@@ -112,7 +115,10 @@ def _predicted(chances: NDArray[Any], classes: NDArray[Any]) -> list[list[str]]:
 
 
 def _print_model(console: Console, written: list[str], card: dict[str, Any]) -> None:
-    console.print(f"Model for {card['label']!r} ({', '.join(map(str, card['classes']))})", markup=False)
+    from ..labels.given import said_unlabelled
+
+    classes, missing = ", ".join(map(str, card["classes"])), said_unlabelled(card["unlabelled"])
+    console.print(f"Model for {card['label']!r} ({classes}){missing}", markup=False)
     for note in card["notes"]:
         console.print(note, markup=False)
     noise, diagnostic = card["noise"], card["diagnostic"]

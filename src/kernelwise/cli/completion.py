@@ -47,10 +47,11 @@ def complete(
         model = PairCompleter(components or "auto", random_state=session.seed).fit(matrix, pairs=given, progress=tell)
         chances = model.predict_proba_pairs(asked.rows, asked.cols)
         answers = model.predict_pairs(asked.rows, asked.cols)
-    lines = [
-        [ids[row], ids[col], str(answer), f"{chance:.4f}"]
+    found = [
+        (ids[row], ids[col], int(answer), round(float(chance), 4))
         for row, col, answer, chance in zip(asked.rows, asked.cols, answers, chances, strict=True)
     ]
+    lines = [[one, other, str(answer), f"{chance:.4f}"] for one, other, answer, chance in found]
     header = ["id", "other_id", "same", "probability"]
     written = session.write({output: partial(csv_text, header, lines)})
     result: dict[str, Any] = {
@@ -63,7 +64,7 @@ def complete(
         "written": written,
     }
     if output is None:
-        result["answers"] = [dict(zip(header, line, strict=True)) for line in lines]
+        result["answers"] = [dict(zip(header, one, strict=True)) for one in found]
 
     def text(console: Console) -> None:
         basis = f"{model.n_components_} eigenvectors of coherence {model.coherence_:.2f}"

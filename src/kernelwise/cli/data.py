@@ -1,5 +1,6 @@
 """Corrections that go back into the data."""
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from ..report import Correction
 
 __all__ = ["apply", "merge"]
+
+#: The name of a group of numbers: see :class:`kernelwise.labels.amounts.NumberGroups`.
+GROUP = re.compile(r"\d: (up to|above) -?\d")
 
 
 def apply(
@@ -45,10 +49,14 @@ def apply(
     made = read_corrections(corrections)
     decided = [correction for correction in made if correction.decision in ("correct", "wrong")]
     if any(correction.other_id for correction in made):
+        from ..files.corrected import link_words
+        from .pairs import signed
+
+        made, pairs = (signed(some, link_words(data)) for some in (made, decided))
         _check_given_links(data, made)
         # A pair may stand in the file several times: the last word on it counts for all.
-        right = {_ends(one): one.given if one.decision == "correct" else one.corrected for one in decided}
-        changed = [one for one in decided if one.given != right[_ends(one)]]
+        right = {_ends(one): one.given if one.decision == "correct" else one.corrected for one in pairs}
+        changed = [one for one in pairs if one.given != right[_ends(one)]]
         content = files.corrected_links(data, {_ends(one): right[_ends(one)] == "1" for one in changed})
     else:
         column = label or next((correction.column for correction in made if correction.column), "")
@@ -147,15 +155,22 @@ def _check_given_links(data: Path, made: "list[Correction]") -> None:
 def _check_given(data: Path, column: str, given: dict[int, str]) -> list[str | None]:
     """Refuse corrections that were made for labels which are not those of the data, and return the labels."""
     from ..labels.given import same_label
+    from ..tables.kinds import is_word_for_missing
 
-    table = files.read_table(data, as_written=[column])
+    table = files.read_table(data, label=column)
     labels = table[column].labels()
+    groups = [label for label in given.values() if GROUP.match(label)]
+    if groups and groups[0] not in labels:
+        raise FileError(
+            f"the corrections are of groups of numbers, such as {groups[0]!r}, and column {column!r} of {data} holds "
+            "the numbers; write the right numbers into the data, or into the column corrected of an --output CSV"
+        )
     for row, label in given.items():
         if row >= len(labels):
             raise FileError(
                 f"{data} has {len(labels)} rows, and the corrections name row {row} (from 0); these are other data"
             )
-        if not same_label(labels[row], label):
+        if not same_label(labels[row], label) and not (label == "" and is_word_for_missing(labels[row])):
             raise FileError(
                 f"{table.where(row, column)}: the label is {labels[row]!r}, but the correction was made for {label!r};"
                 " these corrections are of other data, or were applied already"

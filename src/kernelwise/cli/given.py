@@ -3,13 +3,16 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..files.errors import FileError
 from .inputs import Data
+
+if TYPE_CHECKING:
+    from ..labels.amounts import NumberGroups
 
 __all__ = ["GivenLabels", "read_given"]
 
@@ -25,14 +28,14 @@ class GivenLabels:
         The cells.
     notes : list of str
         Sentences about the labels.
-    grouped : bool
-        Whether the labels are groups of numbers.
+    groups : NumberGroups, optional
+        The groups of numbers that are the labels, if the cells are amounts.
     """
 
     labels: NDArray[Any]
     written: list[str]
     notes: list[str] = field(default_factory=list)
-    grouped: bool = False
+    groups: "NumberGroups | None" = None
 
 
 def read_given(loaded: Data, label: str, kinds: Sequence[str] = ()) -> GivenLabels:
@@ -40,7 +43,8 @@ def read_given(loaded: Data, label: str, kinds: Sequence[str] = ()) -> GivenLabe
 
     Numbers are cut into groups, unless ``kinds`` say that the column is categorical.
     """
-    from ..labels.given import group_numbers, join_spellings, look_alikes, typing_errors
+    from ..labels.amounts import codes_missing_label, group_numbers
+    from ..labels.given import join_spellings, kept_words, look_alikes, typing_errors
 
     column, source = loaded.table[label], loaded.table.source
     written = column.labels()
@@ -59,7 +63,7 @@ def read_given(loaded: Data, label: str, kinds: Sequence[str] = ()) -> GivenLabe
             "is a row whose number seems to belong to another group. If the numbers are classes: --kind "
             f"{label}=categorical."
         )
-        return GivenLabels(_plain(names), written, [note], grouped=True)
+        return GivenLabels(_plain(names), written, [note], groups)
     labels, joined = join_spellings(cells)
     counts = Counter(label for label in labels.tolist() if label is not None)
     if len(counts) < 2:
@@ -69,7 +73,11 @@ def read_given(loaded: Data, label: str, kinds: Sequence[str] = ()) -> GivenLabe
             f"{source}, column {label!r} has {len(counts)} different labels in {counts.total()} rows;"
             " name the column of the classes"
         )
-    notes = [
+    notes = kept_words(counts)
+    if codes_missing_label(counts):
+        rows = _rows(sum(count for name, count in counts.items() if float(name) == -1))
+        notes.append(f"The label -1 ({rows}) is taken for a class; where it says that there is no label, leave it out.")
+    notes += [
         f"Label {other!r} ({_rows(written.count(other))}) is taken as {usual!r}: they differ in capitals or blanks "
         "alone."
         for other, usual in joined.items()

@@ -1,7 +1,7 @@
 """The options and the data that several commands share: a table with its features, and names for its rows."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,6 +63,8 @@ class Data:
     #: The ids of each of two tables, if there are two, and sentences about the tables.
     two_tables: "TwoTables | None" = None
     notes: Sequence[str] = ()
+    #: The cells of the column of labels that hold no label, with their number; "" for empty cells.
+    unlabelled: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def rows(self) -> "dict[str, int] | TwoTables":
@@ -109,22 +111,31 @@ def load(
 ) -> Data:
     """Read a table, find the names of its rows, and make features of the columns that are neither label nor id."""
     given = [name for name in (label, row_id) if name is not None]
-    table = _read(session, path, given, kinds)
+    table = _read(session, path, given, kinds, label)
     for name in ignore or ():
         if table[name].name in given:
             raise FileError(f"--ignore {name} is also named by {'--label' if name == label else '--id'}; name it once")
+    unlabelled: dict[str, int] = {}
+    if label is not None:
+        from ..labels.given import without_missing_words
+
+        values, unlabelled = without_missing_words(table[label].labels())
+        if table[label].values.dtype == object:
+            table = replace(table, columns=table.columns | {label: replace(table[label], values=values)})
     id_name, ids = named_rows(table, row_id, counted=label is not None)
     # The classifier of labels scales numbers itself, other estimators do not.
     left_out = [*given, *(ignore or ())]
     features, matrix = _features(session, table, files.TableFeatures(leave_out=left_out, scaled=label is None))
-    return Data(table, features, matrix, ids, id_name, tuple(ignore or ()))
+    return Data(table, features, matrix, ids, id_name, tuple(ignore or ()), unlabelled=unlabelled)
 
 
-def _read(session: Session, path: Path, given: Sequence[str], kinds: Sequence[str] | None) -> "Table":
+def _read(
+    session: Session, path: Path, given: Sequence[str], kinds: Sequence[str] | None, label: str | None = None
+) -> "Table":
     chosen = parse_kinds(kinds or [])
     worded = [name for name, kind in chosen.items() if kind != "numeric"]
     with session.step(f"reading {path}"):
-        return files.read_table(path, as_written=[*given, *worded], kinds=chosen)
+        return files.read_table(path, as_written=[*given, *worded], kinds=chosen, label=label)
 
 
 def _features(session: Session, table: "Table", features: "TableFeatures") -> "tuple[TableFeatures, Any]":

@@ -2,9 +2,10 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -21,14 +22,16 @@ from .checks import (
     planned_rows,
     print_checks,
 )
-from .given import read_given
-from .importance import column_importances
+from .given import GivenLabels, read_given
 from .inputs import FORMATS, Data, IdOption, IgnoreOption, KindOption, OutputOption, ReportOption, check_files, load
 from .large_labels import LargeAudit, audit_large
 from .pictures import links_of_pictures
 from .review import label_review
 from .session import Session
 from .show import CHANCE, SHOWN, print_features, print_next, print_written, table, wrong_chance
+
+if TYPE_CHECKING:
+    from ..report import Correction
 
 __all__ = [
     "LabelOption",
@@ -111,13 +114,8 @@ def audit_labels(
     pictures = links_of_pictures(loaded, image, page=report, embed=embed)
     given = read_given(loaded, label, kinds)
     labels = given.labels
-    if given.grouped and (report or checked or checks):
-        raise FileError(
-            f"{data}, column {label!r} holds numbers, and --report, --checks and --checked need classes; use --output,"
-            f" or make a column of classes, or say --kind {label}=categorical"
-        )
     found = warn_of_giveaways(loaded, labels)
-    verdicts = None if checked is None else read_verdicts(checked, labels, loaded)
+    verdicts = None if checked is None else read_verdicts(checked, given, loaded)
     estimator = fit_labels(session, loaded, labels, verdicts, sample_size)
     audit = audit_by(estimator, labels, verdicts)
     told = what_tells(session, estimator, loaded)
@@ -130,6 +128,7 @@ def audit_labels(
     result = {
         "data": loaded.report(),
         "label": label,
+        "unlabelled": dict(loaded.unlabelled),
         "notes": given.notes,
         "giveaways": [{"column": one.column, "how": one.how} for one in found],
         "classes": audit.classes,
@@ -149,17 +148,27 @@ def audit_labels(
 
     def text(console: Console) -> None:
         _print_audit(console, result, loaded)
-        print_next(console, data, output, report, planned=plan is not None)
+        numbers = given.groups is not None
+        print_next(console, data, output, report, planned=plan is not None, numbers=numbers)
 
     session.show(result, text)
 
 
-def read_verdicts(path: Path, labels: NDArray[Any], loaded: Data) -> Any:
-    """Read what people found who checked some rows of the table."""
+def read_verdicts(path: Path, given: GivenLabels, loaded: Data) -> Any:
+    """Read what people found who checked some rows of the table; of numbers the group counts."""
     from ..report import read_corrections, verdicts_of
 
-    ids = loaded.ids if loaded.has_ids else None
-    return verdicts_of(read_corrections(path), labels, ids)
+    ids, made = loaded.ids if loaded.has_ids else None, read_corrections(path)
+    if (groups := given.groups) is not None:
+        grouped = groups.group_of
+        made = [replace(one, given=grouped(one.given), corrected=grouped(one.corrected)) for one in made]
+        made = [replace(one, decision="correct") if _same_group(one) else one for one in made]
+    return verdicts_of(made, given.labels, ids)
+
+
+def _same_group(one: "Correction") -> bool:
+    """Whether a number was corrected to another one of the same group, so that the group was right."""
+    return one.decision == "wrong" and one.given == one.corrected
 
 
 def _refuse_in_chunks(options: dict[str, Any]) -> None:
@@ -198,8 +207,10 @@ def warn_of_giveaways(loaded: Data, labels: NDArray[Any]) -> Any:
 
 def what_tells(session: Session, estimator: Any, loaded: Data) -> dict[str, dict[str, float]]:
     """The weights of the kernels and the importances of the columns, the largest first."""
+    from ..labels.importances import column_importances
+
     with session.step("finding the columns that matter") as tell:
-        columns = column_importances(estimator.predict_proba, loaded.matrix, loaded.features.feature_columns, tell)
+        columns = column_importances(estimator, loaded.features.feature_columns, tell)
     kernels = zip(estimator.kernel_names_, map(float, estimator.kernel_weights_), strict=True)
     weights = {name: weight for name, weight in sorted(kernels, key=lambda item: -item[1]) if weight > 0}
     return {"kernels": weights, "columns": columns}
@@ -262,8 +273,11 @@ def _page(
 
 
 def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None:
+    from ..labels.given import said_unlabelled
+
     rows = loaded.table.n_rows - len(result["without_label"])
-    console.print(f"{loaded.table.source}: {rows} rows, {len(result['classes'])} classes", markup=False)
+    missing = said_unlabelled(result["unlabelled"])
+    console.print(f"{loaded.table.source}: {rows} rows, {len(result['classes'])} classes{missing}", markup=False)
     for note in result["notes"]:
         console.print(note, markup=False)
     console.print(headline(rows, result["noise_rate"], result["noise_interval"], result["diagnostic"]))

@@ -16,11 +16,11 @@ from .. import files
 from ..files.chunks import CHUNK_ROWS, ChunkFeatures, FilePart, parts_of, read_chunks
 from ..files.delimited import csv_line
 from ..files.errors import FileError
+from ..labels.amounts import codes_missing_label
 from ..labels.blocks import Chunks, Judged, judge_rows
-from ..labels.given import look_alikes
-from ..labels.large import fit_in_blocks, join_counted
+from ..labels.given import kept_words, look_alikes, said_unlabelled
+from ..labels.large import drop_missing_words, fit_in_blocks, join_counted
 from ..labels.sample import LabelCounts
-from .importance import column_importances
 from .inputs import LEFT_OUT, parse_kinds
 from .large_page import PAGE_ROWS, large_page
 from .session import Session
@@ -33,8 +33,6 @@ MOST = 1000
 #: The file with these rows, beside the files of all suspects of each part.
 MOST_SUSPECT = "most-suspect.csv"
 HEADER = ["row", "id", "column", "given", "corrected", "decision", "quality"]
-#: Columns are weighed by their effect on so many rows.
-WEIGHED_ROWS = 500
 
 
 @dataclass(frozen=True)
@@ -106,6 +104,7 @@ def audit_large(session: Session, asked: LargeAudit) -> None:
     writing = Writing(folder, asked.label, asked.row_id, len(asked.paths) > 1, hidden)
     with _blocks(asked, features) as blocks:
         with session.step(f"counting the labels in {asked.source}"):
+            unlabelled = drop_missing_words(blocks)
             counts = LabelCounts.total(blocks.count())
             notes = _notes(asked, counts, join_counted(blocks))
         with session.step(f"learning from a sample, judging {counts.n_rows} rows") as tell:
@@ -123,7 +122,8 @@ def audit_large(session: Session, asked: LargeAudit) -> None:
     if folder is not None:
         lines = [HEADER, *(one.line(asked.label) for one in suspects)]
         written = [str(files.write_file(folder / MOST_SUSPECT, _csv(lines), force=session.force)), str(folder)]
-    result = _result(session, asked, model, features, fitted.summary, suspects) | {"notes": notes, "written": written}
+    result = _result(session, asked, model, features, fitted.summary, suspects)
+    result |= {"unlabelled": unlabelled, "notes": notes, "written": written}
     if asked.report is not None:
         with session.step("making the review page"):
             page = large_page(asked, model, features, fitted.summary, suspects, result["columns"])
@@ -283,7 +283,12 @@ def _notes(asked: LargeAudit, counts: LabelCounts, replaced: dict[str, str]) -> 
         "alone."
         for other, usual in replaced.items()
     ]
-    return joined + [
+    coded = ["The label -1 is taken for a class; where it says that there is no label, leave it out."]
+    return [
+        *kept_words(words),
+        *(coded if codes_missing_label(words) else []),
+        *joined,
+    ] + [
         f"Label {rare!r} ({words[rare]} rows) looks like {usual!r} ({words[usual]} rows); it is a class of its own "
         "until it is corrected."
         for rare, usual in look_alikes(words)
@@ -303,10 +308,10 @@ def _plain_errors(asked: LargeAudit) -> Iterator[None]:
 def _result(
     session: Session, asked: LargeAudit, model: Any, features: Any, summary: Any, suspects: Sequence[Suspect]
 ) -> dict[str, Any]:
+    from ..labels.importances import column_importances
+
     with session.step("finding the columns that matter"):
-        some = features.sample.take(slice(WEIGHED_ROWS))
-        matrix, columns = features.features.transform(some), features.features.feature_columns
-        weights = column_importances(model.predict_proba, matrix, columns)
+        weights = column_importances(model, features.features.feature_columns)
     kernels = sorted(zip(model.kernel_names_, model.kernel_weights_.tolist(), strict=True), key=lambda item: -item[1])
     described = [*features.features.describe(), *({"column": name, "becomes": LEFT_OUT} for name in asked.ignore)]
     return {
@@ -338,7 +343,8 @@ def _print(result: dict[str, Any], asked: LargeAudit, console: Console) -> None:
     from .labels import headline, print_what_tells
 
     rows, diagnostic = result["data"]["rows"], result["diagnostic"]
-    console.print(f"{asked.source}: {rows} rows with a label, {len(result['classes'])} classes", markup=False)
+    missing = said_unlabelled(result["unlabelled"])
+    console.print(f"{asked.source}: {rows} rows with a label, {len(result['classes'])} classes{missing}", markup=False)
     for note in result["notes"]:
         console.print(note, markup=False)
     console.print(headline(rows, result["noise_rate"], result["noise_interval"], diagnostic))

@@ -1,15 +1,18 @@
 """Links and constraints that may be wrong: audit them, cluster with them."""
 
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 from rich.console import Console
 
 from .. import files
+from ..files.corrected import link_words
 from ..files.errors import FileError
 from .checks import (
     CheckedOption,
@@ -47,7 +50,10 @@ from .show import (
     wrong_chance,
 )
 
-__all__ = ["audit_pairs", "cluster"]
+if TYPE_CHECKING:
+    from ..report import Correction
+
+__all__ = ["audit_pairs", "cluster", "signed"]
 
 
 class About(StrEnum):
@@ -126,12 +132,15 @@ def audit_pairs(
         loaded = load_two(session, (nodes, second), row_id=row_id, kinds=kind, ignore=ignore)
         about = About.records if about is About.auto else about
     pairs = files.read_links(links, loaded.rows, nodes=str(nodes), same=same)
-    verdicts = None if checked is None else _verdicts(checked, pairs, loaded)
+    meaning = link_words(links, same)
+    words = {1: "1", -1: "-1"} | {sign: word for word, sign in reversed(meaning.items())}  # the most frequent ones
+    verdicts = None if checked is None else _verdicts(checked, pairs, loaded, meaning)
     with session.step(f"auditing {len(pairs)} pairs") as tell:
         audit = _audit(loaded, pairs, about, checked=verdicts, random_state=session.seed, progress=tell)
     plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
     names = [f"{loaded.ids[row]} - {loaded.ids[col]}" for row, col in zip(pairs.rows, pairs.cols, strict=True)]
-    review, page = partial(link_review, audit, loaded.ids, plan), partial(_page, session, loaded, links, audit, plan)
+    review = partial(link_review, audit, loaded.ids, plan, words=words)
+    page = partial(_page, session, loaded, links, audit, plan, words)
     written, wrong = session.write({output: review, report: page}), wrong_shares(audit)
     result = {
         "nodes": loaded.report(),
@@ -198,7 +207,7 @@ def cluster(
     reason = said.get("pairs") or said.get("reason")  # of pairs of both kinds, or of links
     result: dict[str, Any] = {"nodes": loaded.report(), "sizes": sizes, "links": reason, "written": written}
     if output is None:
-        result["clusters"] = dict(lines)
+        result["clusters"] = dict(zip(loaded.ids, labels.tolist(), strict=True))
 
     def text(console: Console) -> None:
         console.print(
@@ -237,19 +246,33 @@ def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
     ]
 
 
-def _verdicts(path: Path, pairs: Any, loaded: Data) -> Any:
+def signed(corrections: "Iterable[Correction]", meaning: Mapping[str, int]) -> "list[Correction]":
+    """Corrections of pairs with 1 and -1 in place of the words of the file."""
+    signs = {word.casefold(): str(sign) for word, sign in meaning.items()}
+    return [
+        replace(
+            one,
+            given=signs.get(one.given.casefold(), one.given),
+            corrected=signs.get(one.corrected.casefold(), one.corrected),
+        )
+        for one in corrections
+    ]
+
+
+def _verdicts(path: Path, pairs: Any, loaded: Data, meaning: Mapping[str, int]) -> Any:
     from ..report import read_corrections, verdicts_of
 
     ends = [[loaded.ids[row] for row in rows] for rows in (pairs.rows, pairs.cols)]
-    return verdicts_of(read_corrections(path), pairs.labels, *ends)
+    return verdicts_of(signed(read_corrections(path), meaning), pairs.labels, *ends)
 
 
-def _page(session: Session, loaded: Data, links: Path, audit: Any, plan: Any) -> str:
+def _page(session: Session, loaded: Data, links: Path, audit: Any, plan: Any, words: Mapping[int, str]) -> str:
     from ..report import PageSettings, pair_report, render
 
     with session.step("making the review page"):
         settings = PageSettings(title=links.name, id_name=loaded.id_name)
-        return render(pair_report(audit, X=loaded.shown(), ids=loaded.ids, plan=plan, settings=settings))
+        page = pair_report(audit, X=loaded.shown(), ids=loaded.ids, plan=plan, settings=settings)
+        return render(page | {"values": [words[-1], words[1]]})
 
 
 def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None:

@@ -1,6 +1,6 @@
 """Suspects as a CSV that can be reviewed in a spreadsheet and given to ``kernelwise apply``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,27 +49,37 @@ def label_review(
     0,a,kind,ham,spam,skip,0.9000
     """
     labels = audit.labels if given is None else np.array(given.written, dtype=object)
-    other = audit.alternative if given is None or not given.grouped else np.full(len(labels), "", dtype=object)
-    return _csv(["id", "column"], audit, [[name, column] for name in ids], labels, other, plan)
+    other = audit.alternative if given is None or given.groups is None else np.full(len(labels), "", dtype=object)
+    return _csv(["id", "column"], audit, [[name, column] for name in ids], audit.labels, labels, other, plan)
 
 
-def link_review(audit: "PairAudit", ids: Sequence[str], plan: "CheckPlan | None" = None) -> str:
-    """All pairs, the most suspect first; 1 says "same" and -1 "different". See :func:`label_review`."""
+def link_review(
+    audit: "PairAudit",
+    ids: Sequence[str],
+    plan: "CheckPlan | None" = None,
+    *,
+    words: Mapping[int, str] = {1: "1", -1: "-1"},
+) -> str:
+    """All pairs, the most suspect first; ``words`` say "same" and "different". See :func:`label_review`."""
     ends = [[ids[row], ids[col]] for row, col in zip(audit.pairs.rows, audit.pairs.cols, strict=True)]
-    return _csv(["id", "other_id"], audit, ends, audit.pairs.labels, -audit.pairs.labels, plan)
+    given, other = ([words[sign] for sign in signs.tolist()] for signs in (audit.pairs.labels, -audit.pairs.labels))
+    return _csv(["id", "other_id"], audit, ends, audit.pairs.labels, given, other, plan, words)
 
 
 def _csv(
     names: list[str],
     audit: "LabelAudit | PairAudit",
     whose: list[list[str]],
-    given: "NDArray[Any]",
-    other: "NDArray[Any]",
+    labels: "NDArray[Any]",
+    given: "Sequence[Any] | NDArray[Any]",
+    other: "Sequence[Any] | NDArray[Any]",
     plan: "CheckPlan | None",
+    words: Mapping[Any, str] | None = None,
 ) -> str:
     """The table of suspects; ``whose`` holds the cells of the columns ``names`` for every label or pair.
 
-    ``other`` is what each label should be if it is wrong. A row without a label has no quality, and is left out.
+    ``given`` are the labels as they are written, and ``other`` what each label should be if it is wrong; ``words`` say
+    how a label that was found is written. A row without a label has no quality, and is left out.
     """
     from ..report.corrections import neutralise
 
@@ -83,8 +93,8 @@ def _csv(
         corrected, decision = str(other[row]), "skip"
         if row in found:
             label = found[row]
-            decision = "unclear" if label is None else "correct" if label == given[row] else "wrong"
-            corrected = str(given[row] if label is None else label)
+            decision = "unclear" if label is None else "correct" if label == labels[row] else "wrong"
+            corrected = str((words or {}).get(label, label) if decision == "wrong" else given[row])
         cells = [str(row), *whose[row], str(given[row]), corrected, decision, f"{audit.quality[row]:.4f}"]
         cells += drawn.get(row, ("", "", "")) if drawn else []
         rows.append([neutralise(cell) for cell in cells])

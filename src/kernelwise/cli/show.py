@@ -85,19 +85,28 @@ def print_suspects(
     console.print(table("Most suspect", header, rows[:SHOWN]))
 
 
-def print_next(console: Console, data: object, review: object, page: object, *, planned: bool = False) -> None:
-    """Say what to do with a list of suspects, which begins with planned rows where checks are ``planned``."""
+def print_next(
+    console: Console, data: object, review: object, page: object, *, planned: bool = False, numbers: bool = False
+) -> None:
+    """Say what to do with a list of suspects, which begins with planned rows where checks are ``planned``.
+
+    Of ``numbers`` only the groups are reviewed, and the right numbers have to be written by hand.
+    """
     if page is not None:
         console.print(f"Next: open {page} in a browser, decide, and save the corrections.", markup=False)
     if review is not None:
         console.print(f'Next: in {review}, change "skip" to "wrong" or "correct" where you know.', markup=False)
+        if numbers:
+            console.print('Beside "wrong", write the right number into the column "corrected".', markup=False)
     if planned and (page is not None or review is not None):
         console.print(
             f"Then: run this command again with --checked {review or 'corrections.csv'}, and with other names for the "
             "files that it writes. It tells how many are wrong.",
             markup=False,
         )
-    if page is not None or review is not None:
+    if numbers and review is None and page is not None:
+        console.print(f"Then: correct the numbers in {data}; the corrections name the rows.", markup=False)
+    elif page is not None or review is not None:
         console.print(
             f"{'At the end' if planned else 'Then'}: kernelwise apply {data} {review or 'corrections.csv'}",
             markup=False,

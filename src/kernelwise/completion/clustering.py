@@ -18,7 +18,7 @@ from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
 from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_similarity
 from .completer import PairCompleter
-from .similarity import is_operator, n_samples_of
+from .similarity import is_operator, n_samples_of, refuse_distances
 
 __all__ = ["PairCompletionClustering"]
 
@@ -124,7 +124,9 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
             )
             self.completer_ = None
         if self.completer_ is None:
-            basis = self._basis(read_similarity(completer, X), rng)
+            similarity = read_similarity(completer, X)
+            refuse_distances(similarity.matrix, known)
+            basis = self._basis(similarity, rng)
         else:
             factor = self.completer_.factor_
             basis = self._basis(Similarity(GramFactor(factor), factor), rng)

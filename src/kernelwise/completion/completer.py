@@ -28,6 +28,7 @@ from .core_fit import METHODS, CoreFitter, FittedCore, warn_of_doubtful_core
 from .known_block import KnownBlock, known_block
 from .matrix.observed import sample_product
 from .on_cluster import fit_on_cluster, pair_products
+from .similarity import refuse_distances
 
 __all__ = ["PairCompleter"]
 
@@ -212,7 +213,8 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Parameters
         ----------
         X : array, sparse matrix, LinearOperator or GramFactor of shape (n_samples, n_samples)
-            The similarity; its symmetric part is used. With ``kernels``, features of shape (n_samples, n_features).
+            The similarity; its symmetric part is used. With ``kernels``, features of shape (n_samples, n_features). A
+            matrix that holds distances is refused: see :func:`kernelwise.completion.similarity.refuse_distances`.
             On a cluster: a Dask array of dense or sparse blocks, symmetric, or the GramFactor of a Dask array.
         y : array-like of shape (n_samples,), optional
             Known classes, -1 for unknown; pairs are made from the classes if no pairs are given.
@@ -240,6 +242,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         known = pairs_in_memory(pairs, similarity.n_samples)
         known = resolve_pairs(known, y, similarity.n_samples, random_state=rng, both_kinds=False)
         assert known is not None  # they are required
+        refuse_distances(similarity.matrix, known)
         return self._complete(similarity, known, rng, teller(progress, f"completing {len(known)} known pairs"))
 
     def _complete(self, similarity: Similarity, known: Pairs, rng: np.random.RandomState, tell: Tell = silent) -> Self:

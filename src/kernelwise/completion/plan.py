@@ -21,6 +21,7 @@ from .completer import PairCompleter
 from .core_fit import CoreFitter
 from .known_block import known_block
 from .matrix.observed import sample_product
+from .similarity import refuse_distances
 from .theory import (
     entries_for_recovery,
     labelled_for_recovery,
@@ -152,6 +153,7 @@ def plan_labelling(
     if settings.noise_rate == "auto":
         raise ValueError('completer has noise_rate="auto", but there are no pairs yet to find it from; give a number')
     read = read_similarity(settings, similarity)
+    refuse_distances(read.matrix)
     count = _component_count(settings, read.n_samples, given=completer is not None)
     basis = leading_basis(read, count, normalize=settings.normalize, tol=settings.eigen_tol, random_state=rng).vectors
     planted = _planted_classes(basis, n_clusters, rng)

@@ -150,7 +150,7 @@ def _text_chunks(path: Path, rows: int, columns: Collection[str], only: str | No
                 lines.append(line - inside)
                 inside += last - line
             cells = list(zip(*(row for *_, row in batch if len(row) == len(names)), strict=True))
-            made = [Column(names[k], "categorical", as_words(cells[k])) for k in kept]
+            made = [Column(names[k], "categorical", as_words(cells[k], keep_words=names[k] in columns)) for k in kept]
             lines = lines[: len(made[0].values)] if made else lines
             yield Table.of(path, made, lines=np.array(lines, dtype=np.int64))
 
@@ -222,7 +222,8 @@ def _arrow_column(name: str, values: Any, as_text: bool) -> Column:
     if numeric and not as_text:
         numbers = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
         return Column(name, "numeric", np.where(np.isfinite(numbers), numbers, np.nan))
-    return Column(name, "categorical", as_words(["" if cell is None else str(cell) for cell in values.to_pylist()]))
+    cells = ["" if cell is None else str(cell) for cell in values.to_pylist()]
+    return Column(name, "categorical", as_words(cells, keep_words=as_text))
 
 
 @dataclass

@@ -114,6 +114,32 @@ def corrected_links(path: str | Path, corrections: Mapping[frozenset[str], bool]
     return _rewritten(path, rows, replaced, delimiter or " ")
 
 
+def link_words(path: str | Path, same: str | None = None) -> dict[str, int]:
+    """The answers in a file of links, the most frequent first, and what they mean: +1 same, -1 different.
+
+    Without ``same``, of two words that are not known the first is taken for "same": corrections exchange them. A file
+    without answers has no words.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "answers.csv"
+    ...     _ = path.write_text("1,2,Yes\\n2,3,No\\n3,4,Yes\\n")
+    ...     link_words(path)
+    {'Yes': 1, 'No': -1}
+    """
+    path = existing(path)
+    if ending(path) not in (*TEXTS, *EDGES):
+        return {}
+    path, content, delimiter = _text_of_links(path)
+    words = _answer_words([cells for _, _, cells in link_records(path, content, delimiter)])
+    if not words:
+        return {}
+    known = same is not None or {word.casefold() for word in words} & (SAME | DIFFERENT)
+    meaning = meanings(words, str(path), same if known else max(words, key=words.__getitem__))
+    return {word: meaning[word.casefold()] for word, _ in words.most_common() if word.casefold() in meaning}
+
+
 def link_answers(path: str | Path) -> dict[frozenset[str], set[bool | None]]:
     """What a file of links says of every pair: same (True), different (False), or a word that may mean either (None).
 

@@ -96,7 +96,9 @@ def table_of(path: Path, text: TextTable, as_written: Collection[str] = ()) -> T
     habits = habits_of(cells)
     with reading_a_table(f"{path}, "):
         columns = [
-            Column(name, "categorical", as_words(column)) if name in as_written else Column.of(name, column, habits)
+            Column(name, "categorical", as_words(column, keep_words=True))
+            if name in as_written
+            else Column.of(name, column, habits)
             for name, column in zip(text.names, cells, strict=True)
         ]
     return Table.of(path, columns, lines=text.sheet_rows, habits=habits)

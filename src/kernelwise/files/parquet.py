@@ -141,7 +141,7 @@ def _column(name: str, values: Any, habits: Habits, *, as_text: bool) -> Column:
     if numeric and not as_text:
         return Column.of_numbers(name, np.asarray(values.cast(pa.float64()).to_numpy(), dtype=np.float64))
     if as_text:
-        return Column(name, "categorical", as_words(_cells(values)))
+        return Column(name, "categorical", as_words(_cells(values), keep_words=True))
     return Column.of(name, _cells(values), habits)
 
 

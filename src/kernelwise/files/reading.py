@@ -5,6 +5,7 @@ import io
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from ..memory import require
 from ..supervision import Pairs
 from ..tables.columns import Table
-from ..tables.kinds import Kind, is_number
+from ..tables.kinds import Kind, as_words, is_number
 from .arrays import read_matrix_market, read_npy, read_npz, read_svmlight
 from .delimited import STANDARD_INPUT, decode, find_delimiter, is_header, read_bytes, read_delimited, records
 from .errors import FileError, choices, place, reading_a_table
@@ -52,7 +53,13 @@ DIFFERENT = frozenset(
 
 
 @reading_a_table()
-def read_table(path: str | Path, *, as_written: Collection[str] = (), kinds: Mapping[str, Kind] | None = None) -> Table:
+def read_table(
+    path: str | Path,
+    *,
+    as_written: Collection[str] = (),
+    kinds: Mapping[str, Kind] | None = None,
+    label: str | None = None,
+) -> Table:
     """Read a table: CSV, TSV, Excel, Parquet, Feather, .npy, .npz, Matrix Market or svmlight, by its ending.
 
     Parameters
@@ -63,6 +70,8 @@ def read_table(path: str | Path, *, as_written: Collection[str] = (), kinds: Map
         Columns that must exist and are kept as text, such as labels and ids.
     kinds : mapping of str to {"numeric", "categorical", "name", "text", "date", "id"}, optional
         Columns whose kind is not the one that the cells suggest.
+    label : str, optional
+        A column that is kept as text in which words such as NA and None are not taken for missing cells.
 
     Returns
     -------
@@ -89,6 +98,7 @@ def read_table(path: str | Path, *, as_written: Collection[str] = (), kinds: Map
     """
     path = existing(path)
     suffix = ending(path)
+    as_written = [*as_written, *([label] if label is not None else [])]
     if suffix in MATRICES:
         table = MATRICES[suffix](path)
     elif suffix in PARQUET + ARROW:
@@ -104,7 +114,12 @@ def read_table(path: str | Path, *, as_written: Collection[str] = (), kinds: Map
         )
     for name in as_written:
         table[name]  # a missing column is found before anything else is done
-    return table.retyped(kinds or {})
+    cleaned = {
+        name: replace(column, values=as_words(column.labels()))
+        for name, column in table.columns.items()
+        if name in as_written and name != label and column.values.dtype == object
+    }
+    return replace(table, columns=table.columns | cleaned).retyped(kinds or {})
 
 
 @reading_a_table()

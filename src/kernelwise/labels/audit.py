@@ -1,7 +1,7 @@
 """How many labels are wrong, and which: two functions for users who want no classifier."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,10 @@ from sklearn.utils import _safe_indexing, check_random_state, indexable
 from ..checks import missing_labels
 from ..progress import Progress, teller
 from ..rows import is_dask
-from ..samples import balanced_folds, refuse_collections
+from ..samples import balanced_folds, refuse_collections, row_index
 from ..supervision.audit import LabelAudit
 from ..supervision.verdicts import Verdicts
+from .amounts import warn_of_numbers
 from .blocks import suggested_classes
 from .checks import calibrated, found_labels, weights
 from .classifier import NoisyLabelClassifier
@@ -122,6 +123,7 @@ def audit_labels(
         A row whose label is None or NaN has no quality; the audit suggests a label for it. Labels that differ in
         capitals or blanks alone are one class, which a warning says. A label of one row that looks like a frequent
         label is taken for a typing error, which a warning says too: its row is suspect, and is not learned from.
+        If X and y both are of pandas, their indexes must be equal, as in :meth:`NoisyLabelClassifier.fit`.
     estimator : classifier, optional
         Any scikit-learn classifier with ``predict_proba``; it scores each sample out of sample, in five folds. The
         default is :class:`NoisyLabelClassifier`.
@@ -166,7 +168,8 @@ def audit_labels(
         from .on_cluster import audit_on_cluster
 
         return audit_on_cluster(model, X, y, checked=checked, progress=teller(progress, "learning from labels"))
-    refuse_collections(model, y=y)
+    refuse_collections(model, X=X, y=y)
+    index = row_index(X, y)
     y = join_spellings(np.asarray(read_labels(y)), warn=True)[0]
     if estimator is not None and probabilities is not None:
         raise ValueError("give estimator or probabilities, not both: probabilities already are an estimator's answer")
@@ -174,7 +177,8 @@ def audit_labels(
         learned, errors = without_typing_errors(y, checked)
         for error, usual in errors.items():
             warnings.warn(f"label {error!r} of one row is taken for a typing error of {usual!r}", stacklevel=2)
-        return audit_by(model.fit(X, learned, checked=checked, progress=progress), y, checked)
+        audit = audit_by(model.fit(X, learned, checked=checked, progress=progress), y, checked)
+        return replace(audit, index=index)
     labels = np.asarray(y)
     if (missing := missing_labels(labels)).any():
         raise ValueError(
@@ -182,6 +186,7 @@ def audit_labels(
             "Leave the row out"
         )
     classes, given = np.unique(labels, return_inverse=True)
+    warn_of_numbers(dict(zip(classes.tolist(), np.bincount(given).tolist(), strict=True)))
     if len(classes) < 2:
         raise ValueError(f"an audit needs two classes or more, got one class: {classes}")
     known = found_labels(checked, labels)
@@ -204,7 +209,7 @@ def audit_labels(
     found, _ = calibrated(belief, posterior, given, truth, weights(checked, len(labels)), bounds)
     rate = float(np.mean(1 - found[np.arange(len(labels)), given]))
     interval = range_of(noise, rate, guarantee)
-    return _audit(
+    audit = _audit(
         labels,
         classes,
         found,
@@ -214,6 +219,7 @@ def audit_labels(
         diagnose(noise, rate, interval, scores, given, len(known), guarantee),
         checked,
     )
+    return replace(audit, index=index)
 
 
 def without_typing_errors(y: NDArray[Any], checked: Verdicts | None = None) -> tuple[NDArray[Any], dict[str, str]]:

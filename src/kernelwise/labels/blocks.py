@@ -74,7 +74,7 @@ class Chunks:
     read: Callable[[bool], Iterator[tuple[Any, Any, Any]]]
     features: Features | None = None
     counted: list[LabelCounts] | None = None
-    replaced: Mapping[str, str] = field(default_factory=dict)
+    replaced: Mapping[str, str | None] = field(default_factory=dict)
     done: Callable[[int], None] = field(default=lambda rows: None)
 
     def map(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]] | None, **shared: Any) -> Any:
@@ -93,9 +93,9 @@ class Chunks:
             yield function(X, y, weight, *(() if arguments is None else arguments[k]), **shared)
             self.done(len(y))
 
-    def respell(self, replaced: Mapping[str, str]) -> None:
-        """Take some labels for others from now on."""
-        self.replaced = replaced
+    def respell(self, replaced: Mapping[str, str | None]) -> None:
+        """Take some labels for others, or for none, from now on."""
+        self.replaced = {**self.replaced, **replaced}
 
     def gather(self, function: Callable[[Any], Any], handles: Any) -> list[Any]:
         return [function(result) for result in handles]
@@ -149,7 +149,7 @@ def stacked(parts: Sequence[Any]) -> Any:
 # functions of one block
 
 
-def respelled(y: Any, replaced: Mapping[str, str]) -> NDArray[Any]:
+def respelled(y: Any, replaced: Mapping[str, str | None]) -> NDArray[Any]:
     """Return labels of which some are replaced by others."""
     labels = np.asarray(read_labels(y)).tolist()
     return np.array([replaced.get(one, one) if isinstance(one, str) else one for one in labels], dtype=object)

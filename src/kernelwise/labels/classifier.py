@@ -28,13 +28,14 @@ from ..supervision.guarantee import Guarantee
 from ..supervision.verdicts import Verdicts
 from ..tables.frames import as_table, is_table, native_frame
 from ..tables.preparation import TableFeatures
+from .amounts import warn_of_numbers
 from .checks import calibrated, found_labels, weights
 from .giveaways import giveaways, giveaways_of_numbers, warn_of
 from .given import read_labels
 from .importances import shuffled_importances
 from .large import fit_in_memory
 from .noise_model.explanations import ExplainedNoise, explain_label_noise
-from .sample import Sample, check_sample_size
+from .sample import LabelCounts, Sample, check_sample_size
 from .standardiser import _Standardiser
 from .verdict import diagnose, guarantee_of, range_of, transition_of
 from .views.pool import ScorePool, columns_per_class, fit_pool
@@ -150,7 +151,10 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             workers: see docs/cluster.md. A ``numpy.memmap`` is read block by block if it is larger than the sample.
         y : array-like of shape (n_samples,) or frame of one column
             Labels, of any type that numpy can sort. A row whose label is None or NaN is not learned from; its
-            ``label_probabilities_`` are those of a prediction.
+            ``label_probabilities_`` are those of a prediction. Numbers that look like amounts, and -1 beside two or
+            more other classes, are taken for classes with a warning. Rows are matched by position: if X and y are of
+            pandas, a y (or ``sample_weight``) with another index than X is refused, unless one of the two has the index
+            0, 1, 2, ... and the other one has other row names.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts in the likelihood of the labels. Only the ratios of weights matter, so that equal
             weights change nothing. A row of weight two is one row: it is not two equal rows, which vouch for each other.
@@ -171,13 +175,15 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             from .on_cluster import fit_on_cluster
 
             return fit_on_cluster(self, X, y, sample_weight, checked=checked, progress=tell)
-        refuse_collections(self, y=y, sample_weight=sample_weight)
+        refuse_collections(self, X=X, y=y, sample_weight=sample_weight)
         X, y = native_frame(np.asarray(X) if isinstance(X, list) else X), read_labels(y)
         _refuse_single_column(X)
         if n_rows(X) > size and n_rows(X) == n_rows(y):
             weight = None if sample_weight is None else read_weights(sample_weight, X)
             fit_in_memory(self, X, np.asarray(y), weight, checked, tell)
             return self
+        if np.asarray(y).ndim == 1:
+            warn_of_numbers(LabelCounts.of(y).classes)
         learned = self._learn(X, y, sample_weight, checked=checked, progress=tell)
         self._conclude(learned)
         return self
@@ -408,9 +414,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if self._importances is None:
-            n_columns = self._some_rows.shape[1]
-            ends = [(j, j + 1) for j in range(n_columns)] if self._columns is None else self._columns.parts
-            self._importances = shuffled_importances(self._pool, self._some_rows, ends)
+            self._importances = shuffled_importances(self, None if self._columns is None else self._columns.parts)
         return self._importances
 
     def __sklearn_tags__(self) -> Any:

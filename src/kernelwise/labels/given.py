@@ -2,15 +2,13 @@
 
 What is to be audited is not refused. Spellings that differ in capitals and blanks alone are one class; labels that
 differ in a letter or two are classes of their own, and are said to look alike; a label of one row that looks like a
-frequent label is taken for a typing error; numbers are cut into groups.
+frequent label is taken for a typing error. What numbers mean says :mod:`.amounts`.
 """
 
 import difflib
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,32 +16,26 @@ from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
 from ..checks import is_missing
-from ..tables.kinds import is_number
-from ..tables.notation import Habits, find_amounts
+from ..tables.kinds import is_number, is_word_for_missing
 
 __all__ = [
-    "NumberGroups",
-    "group_numbers",
     "join_spellings",
+    "kept_words",
     "look_alikes",
     "meant_label",
+    "missing_words",
     "read_labels",
     "replaced_spellings",
+    "said_unlabelled",
     "same_label",
     "typing_errors",
+    "without_missing_words",
 ]
-
-Array = NDArray[np.float64]
 
 #: Two labels look alike if this share of their letters is the same, in the same order.
 ALIKE = 0.8
 #: A label that may be a typing error occurs in at most this share of the rows of the other label.
 RARE = 0.1
-#: Numbers are amounts and not classes if more than FEW_NUMBERS are different (of whole numbers more than
-#: MANY_WHOLE_NUMBERS) and each occurs in fewer than ROWS_PER_CLASS rows on average.
-FEW_NUMBERS, MANY_WHOLE_NUMBERS, ROWS_PER_CLASS = 10, 20, 10
-#: Amounts are cut into so many groups of equal size.
-N_GROUPS = 4
 
 
 def read_labels(y: Any) -> Any:
@@ -130,6 +122,71 @@ def replaced_spellings(counts: Mapping[str, int]) -> dict[str, str]:
     return {label: usual[spelling(label)] for label in counts if usual[spelling(label)] != label}
 
 
+def missing_words(counts: Mapping[str, int], n_empty: int = 0) -> list[str]:
+    """The labels that say that there is no label, as NA and None do in most files.
+
+    Such a word is a class if it occurs twice or more beside labels that are no numbers, and if a missing label is
+    written in another way (``n_empty`` cells are empty), or the word is as frequent as the smallest other class of two
+    rows or more, or there is only one other label. Otherwise the cell is taken for empty.
+
+    >>> missing_words({"yes": 90, "no": 80, "NA": 3}), missing_words({"EU": 60, "NA": 39, "OC": 12})
+    (['NA'], [])
+    >>> missing_words({"yes": 90, "no": 80, "NA": 3}, n_empty=1), missing_words({"1": 40, "0": 50, "NA": 60})
+    ([], ['NA'])
+    """
+    words = [label for label in counts if is_word_for_missing(label)]
+    others = Counter[str]()
+    for label, count in counts.items():
+        others[spelling(label)] += count
+    rows = {word: others[spelling(word)] for word in words}
+    for word in words:
+        del others[spelling(word)]
+    if words and not all(is_number(label) for label in others):
+        smallest = min((count for count in others.values() if count > 1), default=0)
+        words = [word for word in words if rows[word] < 2 or not (n_empty or rows[word] >= smallest or len(others) < 2)]
+    return words
+
+
+def without_missing_words(cells: Sequence[str]) -> tuple[NDArray[Any], dict[str, int]]:
+    """The labels in the cells of a column, None where there is none; and what stands there instead, with its number.
+
+    >>> without_missing_words(["yes", "no", "NA", "yes", "no"])
+    (array(['yes', 'no', None, 'yes', 'no'], dtype=object), {'NA': 1})
+    """
+    counts = Counter(cells)
+    dropped = {word: counts[word] for word in missing_words(counts - Counter({"": counts[""]}), counts[""])}
+    labels = np.array([None if not cell or cell in dropped else cell for cell in cells] + [None], dtype=object)[:-1]
+    return labels, dropped | ({"": counts[""]} if counts[""] else {})
+
+
+def said_unlabelled(unlabelled: Mapping[str, int]) -> str:
+    """The number of rows without a label, and what stands in their cells.
+
+    >>> said_unlabelled({"NA": 39, "": 2}), said_unlabelled({"": 1})
+    ("; 41 rows have no label: 39 'NA', 2 empty", '; 1 row has no label')
+    """
+    total = sum(unlabelled.values())
+    if not total:
+        return ""
+    parts = [f"{count} {word!r}" if word else f"{count} empty" for word, count in unlabelled.items()]
+    listed = f": {', '.join(parts)}" if any(unlabelled) else ""
+    return f"; {total} {'row has' if total == 1 else 'rows have'} no label{listed}"
+
+
+def kept_words(labels: Mapping[str, int]) -> list[str]:
+    """A sentence for every class whose name stands for a missing value in most files.
+
+    >>> kept_words({"NA": 39, "EU": 60})
+    ["The label 'NA' (39 rows) is taken for a class; where it says that there is no label, leave the cells empty."]
+    """
+    return [
+        f"The label {word!r} ({count} rows) is taken for a class; where it says that there is no label, leave the "
+        "cells empty."
+        for word, count in labels.items()
+        if is_word_for_missing(word)
+    ]
+
+
 def look_alikes(counts: Mapping[str, int]) -> list[tuple[str, str]]:
     """Pairs of a rare label and a frequent label that look alike, from the number of rows of each label.
 
@@ -184,49 +241,3 @@ def _one_slip(one: str, other: str) -> bool:
     while one and other and one[-1] == other[-1]:
         one, other = one[:-1], other[:-1]
     return max(len(one), len(other)) <= 1 or (len(one) == 2 and one == other[::-1])
-
-
-@dataclass(frozen=True)
-class NumberGroups:
-    """Amounts cut into groups: ``cuts`` are the largest numbers of all groups but the last."""
-
-    cuts: tuple[float, ...]
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the groups, in order.
-
-        >>> NumberGroups((2.0, 5.0)).names
-        ['1: up to 2', '2: above 2, up to 5', '3: above 5']
-        """
-        ends = [f"{cut:g}" for cut in self.cuts]
-        inner = [f"above {low}, up to {high}" for low, high in pairwise(ends)]
-        return [f"{k}: {said}" for k, said in enumerate([f"up to {ends[0]}", *inner, f"above {ends[-1]}"], start=1)]
-
-    def __call__(self, numbers: Array) -> NDArray[Any]:
-        """The name of the group of every number, None where the number is missing."""
-        groups = np.array(self.names, dtype=object)[np.searchsorted(self.cuts, numbers)]
-        return np.where(np.isnan(numbers), np.array(None), groups)
-
-
-def group_numbers(labels: Sequence[str | None], habits: Habits = Habits()) -> tuple[NumberGroups, NDArray[Any]] | None:  # noqa: B008  # immutable
-    """Groups of labels that are amounts rather than classes, and the group of every label; None if they are classes.
-
-    >>> groups, names = group_numbers([str(i / 8) for i in range(40)])
-    >>> groups.cuts, names[39]
-    ((1.125, 2.375, 3.625), '4: above 3.625')
-    """
-    present = [label for label in labels if label is not None]
-    notation = find_amounts(present, habits) if present else None
-    if notation is None:
-        return None
-    numbers = np.array([np.nan if label is None else notation.read(label) for label in labels])
-    known = numbers[~np.isnan(numbers)]
-    distinct = np.unique(known)
-    whole = bool((known == np.floor(known)).all())
-    if len(distinct) <= (MANY_WHOLE_NUMBERS if whole else FEW_NUMBERS) or len(known) >= ROWS_PER_CLASS * len(distinct):
-        return None
-    shares = np.arange(1, N_GROUPS) / N_GROUPS
-    cuts = np.unique(np.quantile(known, shares, method="inverted_cdf"))
-    groups = NumberGroups(tuple(float(cut) for cut in cuts[cuts < distinct[-1]]))
-    return (groups, groups(numbers)) if groups.cuts else None

@@ -8,7 +8,7 @@ The rows of the sample keep the scores that were found with each of them left ou
 that did not see their labels, which is the same thing: out of sample. So all figures come from one posterior.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -20,8 +20,9 @@ from sklearn.utils import check_random_state
 
 from ..supervision.guarantee import Guarantee
 from ..supervision.verdicts import Verdicts
+from .amounts import warn_of_numbers
 from .blocks import Blocks, Features, Judge, Judged, Known, Summary, Taken, judge_rows, slices, stacked, take_rows
-from .given import replaced_spellings
+from .given import missing_words, replaced_spellings
 from .sample import (
     Index,
     LabelCounts,
@@ -69,6 +70,7 @@ def fit_in_blocks(
     parts = blocks.count()
     counts = LabelCounts.total(parts)
     _check_classes(model, counts, size)
+    warn_of_numbers(counts.classes, stacklevel=4)
     starts = np.cumsum([0, *(part.n_rows for part in parts)])
     if checked is not None:
         checked.check_rows(counts.n_rows)
@@ -153,13 +155,27 @@ def _guarantee(
 
 def join_counted(blocks: Any) -> dict[str, str]:
     """Join the spellings of each class in the counts of all blocks, and return the spellings that were replaced."""
-    parts = blocks.count()
-    counts = LabelCounts.total(parts).classes
+    counts = LabelCounts.total(blocks.count()).classes
     replaced = replaced_spellings({label: count for label, count in counts.items() if isinstance(label, str)})
     if replaced:
-        blocks.counted = [part.respelled(replaced) for part in parts]
-        blocks.respell(replaced)
+        _respell(blocks, replaced)
     return replaced
+
+
+def drop_missing_words(blocks: Any) -> dict[str, int]:
+    """Take words such as NA for missing labels where they are none, and return what stands in rows without a label."""
+    total = LabelCounts.total(blocks.count())
+    words = {label: count for label, count in total.classes.items() if isinstance(label, str)}
+    n_empty = total.n_rows - sum(total.classes.values())
+    dropped = {word: words[word] for word in missing_words(words, n_empty)}
+    if dropped:
+        _respell(blocks, dict.fromkeys(dropped))
+    return dropped | ({"": n_empty} if n_empty else {})
+
+
+def _respell(blocks: Any, replaced: Mapping[str, str | None]) -> None:
+    blocks.counted = [part.respelled(replaced) for part in blocks.count()]
+    blocks.respell(replaced)
 
 
 def _check_classes(model: Any, counts: LabelCounts, size: int) -> None:

@@ -60,8 +60,8 @@ class Partitions:
             self.counted = self.engine.fetch(self.engine.start(calls))
         return self.counted
 
-    def respell(self, replaced: Mapping[str, str]) -> None:
-        """Take some labels for others from now on."""
+    def respell(self, replaced: Mapping[str, str | None]) -> None:
+        """Take some labels for others, or for none, from now on."""
         self.y = [_call(respelled, part, _opaque(replaced)) for part in self.y]
 
     def gather(self, function: Callable[[Any], Any], handles: Any) -> list[Any]:

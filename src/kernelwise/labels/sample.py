@@ -96,11 +96,12 @@ class LabelCounts:
         ends = (float(used.min()), float(used.max())) if len(used) else (np.inf, -np.inf)
         return cls(len(labels), Counter(labels[counted].tolist()), *ends)
 
-    def respelled(self, replaced: Mapping[str, str]) -> "LabelCounts":
-        """The counts after some labels were replaced by others."""
+    def respelled(self, replaced: Mapping[str, str | None]) -> "LabelCounts":
+        """The counts after some labels were replaced by others, or by none."""
         classes: Counter[Hashable] = Counter()
         for label, count in self.classes.items():
-            classes[replaced.get(label, label) if isinstance(label, str) else label] += count
+            if (other := replaced.get(label, label) if isinstance(label, str) else label) is not None:
+                classes[other] += count
         return replace(self, classes=classes)
 
     @staticmethod

@@ -180,22 +180,30 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         Notes
         -----
         On a Dask cluster, ``X`` and ``pairs`` are as in :meth:`LinkSmoother.fit`. Nothing is chosen there:
-        ``depth="auto"`` means three steps with the symmetric normalisation. ``labels_`` and ``embedding_`` are
-        then Dask arrays whose blocks stay on the workers; ``compute()`` them, or delete them, before the model is
-        saved. The starts of k-means are tried on 20,000 rows, and Lloyd's iterations use sums over the blocks. Up to
-        20,000 rows the clusters are the same as in memory.
+        ``depth="auto"`` means three steps with the symmetric normalisation, which a warning says. ``labels_`` and
+        ``embedding_`` are then Dask arrays whose blocks stay on the workers; ``compute()`` them, or delete them, before
+        the model is saved. The starts of k-means are tried on 20,000 rows, and Lloyd's iterations use sums over
+        the blocks. Up to 20,000 rows the clusters are the same as in memory.
         """
         for name in ("n_clusters", "embedding_dim", "n_init"):
             check_count(name, getattr(self, name))
         if not isinstance(self.row_normalize, bool | np.bool_) and self.row_normalize != "auto":
             raise ValueError(f'row_normalize must be "auto", True or False, got {self.row_normalize!r}')
+        chooses = self._auto_depth and isinstance(self.row_normalize, str) and self.depth_weights is None
         if is_dask(X) or is_dask(pairs):
+            if chooses:
+                warnings.warn(
+                    f'depth="auto" chooses nothing on a Dask cluster: it means depth={DEFAULT_DEPTH} there, and '
+                    f"whether links help is not found out. Give depth={DEFAULT_DEPTH} if this is wanted, or a "
+                    "sample of the documents in memory",
+                    UserWarning,
+                    stacklevel=2,
+                )
             return fit_clusters_on_cluster(self, X, pairs)
         X = read_samples(self, X, ensure_min_samples=2)
         self._check_n_clusters(X)
         for name in ("links_help_", "chosen_", "candidates_", "diagnostic_"):
             self.__dict__.pop(name, None)  # of an earlier fit
-        chooses = self._auto_depth and isinstance(self.row_normalize, str) and self.depth_weights is None
         tell = teller(progress, f"clustering {X.shape[0]} rows")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters: some are empty
@@ -233,6 +241,11 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         walks = walk_factors(links, rng) if any(one.walks for one in finalists) else None
         chosen, settled = settle(finalists, steps, walks, links, how, part(tell, JUDGING, 1.0))
         self.chosen_, self.links_help_ = chosen.candidate.name, chosen.candidate.uses_links
+        if self.chosen_ != best and f'"{best}"' in self.diagnostic_["reason"]:
+            self.diagnostic_["reason"] += (
+                f' The clusters are those of "{self.chosen_}", which has nearly as many bits '
+                f"({evidence[self.chosen_].total:.2f}), and the most with all data."
+            )
         self.candidates_ = {
             name: {"features": one.features, "links": one.links, "all_data": settled.get(name, np.nan)}
             for name, one in evidence.items()

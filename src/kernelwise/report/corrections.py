@@ -49,7 +49,8 @@ class Correction:
     row : int
         The position of the label in the data, or of the pair in the list of pairs, from zero.
     given, corrected : str
-        The label as it was, and as it should be; for a pair "1" (same) or "-1" (different). The corrected label of a
+        The label as it was, and as it should be; for a pair "1" (same) or "-1" (different),
+        or the words of the file of pairs. The corrected label of a
         skipped row, or of a row whose label is correct, counts for nothing.
     decision : {"correct", "wrong", "unclear", "skip"}
         "unclear" says that the reviewer looked and could not tell, "skip" that there is no decision yet.

@@ -109,6 +109,8 @@ class LabelAudit(_Suspects):
         How far these figures can be trusted: see :class:`NoisyLabelClassifier`.
     checked : Verdicts, optional
         What people found who checked some rows; these rows are certain.
+    index : pandas.Index, optional
+        The names of the rows, for :meth:`to_frame`: the index of X, or that of y where X has none.
 
     Examples
     --------
@@ -136,6 +138,7 @@ class LabelAudit(_Suspects):
     transition: Array
     diagnostic: Mapping[str, Any] = field(default_factory=dict)
     checked: Verdicts | None = None
+    index: Any = None
 
     def __post_init__(self) -> None:
         labels, suggested, classes = map(np.asarray, (self.labels, self.suggested, self.classes))
@@ -146,6 +149,7 @@ class LabelAudit(_Suspects):
             ("suggested", suggested, (n_samples,)),
             ("probabilities", probabilities, (n_samples, n_classes)),
             ("transition", transition, (n_classes, n_classes)),
+            *([] if self.index is None else [("index", self.index, (n_samples,))]),
         ):
             if array.shape != shape:
                 raise ValueError(
@@ -164,10 +168,10 @@ class LabelAudit(_Suspects):
     def to_frame(self) -> Any:
         """A pandas DataFrame of label, quality and suggested label, one row per sample in the given order.
 
-        ``audit.to_frame().iloc[audit.order]`` has the most suspect label first.
+        It has the index of the audited frame. ``audit.to_frame().iloc[audit.order]`` has the most suspect label first.
         """
         columns = {"label": self.labels, "quality": self.quality, "suggested": self.suggested}
-        return _pandas().DataFrame(columns)
+        return _pandas().DataFrame(columns, index=self.index)
 
     def __repr__(self) -> str:
         rate = _with_interval(self.noise_rate, self.noise_interval)
@@ -253,7 +257,9 @@ class PairAudit(_Suspects):
 
 
 def _equal(one: Any, other: Any) -> bool:
-    return np.array_equal(one, other) if isinstance(one, np.ndarray) else bool(one == other)
+    if hasattr(one, "equals"):  # an index
+        return bool(one.equals(other))
+    return np.array_equal(one, other) if isinstance(one, np.ndarray) else bool(one is other or np.all(one == other))
 
 
 def _check_quality(quality: Any, count: int, what: str) -> Array:

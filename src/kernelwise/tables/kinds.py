@@ -45,6 +45,7 @@ __all__ = [
     "as_words",
     "is_missing",
     "is_number",
+    "is_word_for_missing",
     "kind_of_numbers",
     "kind_of_words",
     "missing_code",
@@ -60,6 +61,8 @@ MISSING = frozenset(
     + ["#n/a", "#n/a n/a", "#na", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"]
     + ["#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"]
 )
+#: Words among them that are also names and answers: North America, Namibia, no stance.
+WORDS_FOR_MISSING = frozenset(["na", "n/a", "none", "null"])
 #: Numbers that stand for a missing value where all other numbers are positive or zero.
 MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0, -99999.0, -999999.0)
 #: Cells of WORDS_OF_PROSE words on average are text. With WORDS_OF_NOTES words, most cells must also be different.
@@ -97,14 +100,27 @@ def is_number(cell: str) -> bool:
         return False
 
 
-def as_words(cells: Sequence[str]) -> NDArray[Any]:
+def is_word_for_missing(cell: str) -> bool:
+    """Whether a cell is a word that stands for a missing value in most columns, and may be a label.
+
+    >>> is_word_for_missing("None"), is_word_for_missing("?")
+    (True, False)
+    """
+    return cell.strip().casefold() in WORDS_FOR_MISSING
+
+
+def as_words(cells: Sequence[str], *, keep_words: bool = False) -> NDArray[Any]:
     """The cells without blanks around them in an object array, None where missing.
 
-    >>> as_words([" a", "NA"])
-    array(['a', None], dtype=object)
+    With ``keep_words``, words such as NA and None are kept: who reads labels decides what they mean.
+
+    >>> as_words([" a", "NA", "?"]), as_words(["NA", "?"], keep_words=True)
+    (array(['a', None, None], dtype=object), array(['NA', None], dtype=object))
     """
     words = np.empty(len(cells), dtype=object)
-    words[:] = [None if is_missing(cell) else cell.strip() for cell in cells]
+    words[:] = [
+        None if is_missing(cell) and not (keep_words and is_word_for_missing(cell)) else cell.strip() for cell in cells
+    ]
     return words
 
 

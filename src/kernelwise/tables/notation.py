@@ -7,7 +7,7 @@ is chosen that reads *every* cell of the column, and where two notations do, the
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 __all__ = [
@@ -82,6 +82,8 @@ PARTS = re.compile(
     rf"(?: ?(?P<behind>{_CURRENCY}|[%\u2030])| (?P<unit>[A-Za-zµμ°²³/]{{1,8}}))?(?P<close>\))?",
     re.ASCII,
 )
+#: Numbers without a unit are taken in the unit of the others if at least this share of the numbers has it.
+SOME_UNITS = 0.1
 #: Decimal mark and thousands mark; the first pair that reads all cells is taken.
 MARKS = ((".", ""), (".", ","), (",", ""), (",", "."), (",", " "), (".", " "), (".", "'"), (",", "'"))
 
@@ -108,9 +110,12 @@ class Amounts:
     decimal, thousands : str
         One character each; the thousands mark may be empty.
     unit : str
-        A currency, a percent sign or another unit, which every cell has; or empty.
+        A currency, a percent sign or another unit; or empty. A number without a unit is taken in the unit of the
+        others, but not in percent: .05 may be five percent.
     doubtful : bool
         Whether the thousands mark could also be a decimal mark.
+    partly : bool
+        Whether some numbers had no unit.
 
     Examples
     --------
@@ -125,6 +130,7 @@ class Amounts:
     thousands: str = ""
     unit: str = ""
     doubtful: bool = False
+    partly: bool = field(default=False, repr=False)
 
     def read(self, cell: str) -> float:
         if cell.strip() in DASHES:
@@ -139,8 +145,8 @@ class Amounts:
         return sign * float(plain.replace(self.decimal, "."))
 
     def _may_lack_unit(self, parts: tuple[float, str, str]) -> bool:
-        """Whether a number without a unit means the same: an amount of money, or zero."""
-        return not parts[2] and (self.unit in CURRENCIES or not parts[1].strip("0.,"))
+        """Whether a number without a unit means the same: in every unit but percent, and for zero."""
+        return not parts[2] and (self.unit not in PERCENT or not _is_bare(parts))
 
     def _fits(self, digits: str) -> bool:
         return _NUMBERS[self.decimal, self.thousands].fullmatch(digits) is not None
@@ -149,7 +155,7 @@ class Amounts:
     def said(self) -> str:
         marks = ["decimal comma"] if self.decimal == "," and not self.doubtful else []
         marks += [f"{NAMES_OF_MARKS[self.thousands]} between thousands"] if self.thousands else []
-        unit = "percent" if self.unit in PERCENT else self.unit
+        unit = "percent" if self.unit in PERCENT else self.unit + ", also where no unit is written" * self.partly
         said = " ".join([f"with {' and '.join(marks)}"] * bool(marks) + [f"in {unit}"] * bool(unit))
         mark = {",": "comma", ".": "point"}.get(self.thousands)
         if not self.doubtful or mark is None:
@@ -174,13 +180,18 @@ def _cut(cell: str) -> tuple[float, str, str] | None:
     return -1.0 if negative else 1.0, found["number"].strip(), units[0] if units else ""
 
 
+def _is_bare(parts: tuple[float, str, str]) -> bool:
+    """Whether a number other than zero stands without a unit."""
+    return not parts[2] and bool(parts[1].strip("0.,"))
+
+
 def find_amounts(cells: Iterable[str], habits: Habits, *, share: float = 1.0) -> Amounts | None:
     """The notation that reads the cells, or at least a ``share`` of them; None if there is none.
 
     >>> find_amounts(["39,1", "40", "1.200,5"], Habits())
     Amounts(decimal=',', thousands='.', unit='', doubtful=False)
-    >>> find_amounts(["12 kg", "300 g"], Habits()) is None
-    True
+    >>> find_amounts(["12 kg", "300 g"], Habits()) is None, find_amounts(["3010 g", "3020"], Habits()).said
+    (True, 'in g, also where no unit is written')
     """
     distinct = [cell for cell in dict.fromkeys(cells) if cell.strip() not in DASHES]
     cut = [_cut(cell) for cell in distinct]
@@ -191,16 +202,19 @@ def find_amounts(cells: Iterable[str], habits: Habits, *, share: float = 1.0) ->
     if len(units) > 1:
         return None
     unit = units.pop() if units else ""
+    bare = sum(map(_is_bare, known)) if unit and unit not in CURRENCIES else 0
+    if bare > (1 - SOME_UNITS) * len(known):
+        return None
     fitting = []
     for decimal, thousands in MARKS:
-        notation = Amounts(decimal, thousands, unit)
+        notation = Amounts(decimal, thousands, unit, partly=bare > 0)
         read = sum(notation._fits(parts[1]) and (parts[2] == unit or notation._may_lack_unit(parts)) for parts in known)
         if read >= share * len(distinct):
             fitting.append(notation)
     if habits.decimal_comma is None and points_group_thousands(
         [digits for _, digits, _ in known], money=unit in CURRENCIES
     ):
-        return Amounts(",", ".", unit, doubtful=True)
+        return Amounts(",", ".", unit, doubtful=True, partly=bare > 0)
     return _preferred(fitting, habits, marked=any("," in digits or "." in digits for _, digits, _ in known))
 
 
@@ -209,6 +223,8 @@ def several_notations(cells: Iterable[str]) -> str | None:
 
     >>> several_notations(["39,1", "38.5"]), several_notations(["12 kg", "300 g"]), several_notations(["1.2.3", "4.5"])
     ("the decimal marks '.' and ','", "the units 'g' and 'kg'", None)
+    >>> several_notations(["5 %", "0.05"])
+    "the unit: some have '%' and others have none"
     """
     known = [_cut(cell) for cell in dict.fromkeys(cells) if cell.strip() not in DASHES]
     if not known or any(
@@ -218,7 +234,9 @@ def several_notations(cells: Iterable[str]) -> str | None:
     units = sorted({parts[2] for parts in known if parts is not None and parts[2]})
     if len(units) > 1:
         return f"the units {', '.join(map(repr, units[:-1]))} and {units[-1]!r}"
-    return "the decimal marks '.' and ','" if units or find_amounts(cells, Habits()) is None else None
+    if find_amounts([parts[1] for parts in known if parts is not None], Habits()) is None:
+        return "the decimal marks '.' and ','"
+    return f"the unit: some have {units[0]!r} and others have none" if units else None
 
 
 def points_group_thousands(numbers: Sequence[str], *, money: bool = False) -> bool:
@@ -249,7 +267,7 @@ def _preferred(fitting: Sequence[Amounts], habits: Habits, *, marked: bool) -> A
         return decimal_commas[0]
     commas = {(".", ","), (",", "")} <= {(notation.decimal, notation.thousands) for notation in fitting}
     if commas and fitting[0].thousands == "," and habits.decimal_comma is None:
-        return Amounts(".", ",", fitting[0].unit, doubtful=True)
+        return replace(fitting[0], decimal=".", thousands=",", doubtful=True)
     return fitting[0]
 
 

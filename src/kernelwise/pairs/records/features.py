@@ -168,7 +168,7 @@ def _compare_column(table: Table, column: Column, rows: IntArray, cols: IntArray
         found["days apart"] = -np.log1p(np.abs(numbers[rows] - numbers[cols]))
     else:
         found |= compare_strings(cells, rows, cols)
-        if (held := first_numbers(cells)) is not None:
+        if (held := first_numbers(cells, table.habits)) is not None:
             found |= _compare_numbers(held, rows, cols)
     return list(found.items())
 

@@ -27,6 +27,8 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from ...checks import IntArray
+from ...tables.kinds import MOSTLY
+from ...tables.notation import Amounts, Habits, find_amounts
 
 __all__ = ["common_subsequence", "compare_strings", "first_numbers", "tidy_string"]
 
@@ -35,7 +37,10 @@ Array = NDArray[np.float64]
 #: The longest common subsequence is that of the first so many characters: in longer texts nearly every letter recurs.
 LONGEST = 200
 BLANKS = re.compile(r"[\W_]+")
-NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+#: A number within a text. A minus stands behind a blank and before the digits, or before a currency: AM-53 is a name.
+NUMBER = re.compile(
+    r"(?P<minus>(?<![^\s(])[-\u2212](?=[$€£¥]?[.,]?\d))?[$€£¥]?(?P<digits>(?:\d+(?:[.,]\d+)*|(?<![\w.,])[.,]\d+))"
+)
 
 
 def tidy_string(cell: str | None) -> str:
@@ -78,19 +83,28 @@ def compare_strings(cells: Sequence[str | None], rows: IntArray, cols: IntArray)
     return {name: np.where(missing, np.nan, values) for name, values in found.items()}
 
 
-def first_numbers(cells: Sequence[str | None]) -> Array | None:
+def first_numbers(cells: Sequence[str | None], habits: Habits = Habits()) -> Array | None:  # noqa: B008  # immutable
     """Return the number in each cell, NaN where there is none; None unless most cells hold exactly one number.
+
+    Numbers are read as those of a column of numbers: in the notation that reads nearly all of them, given the habits of
+    the table, and otherwise one by one, as records of two sources may be written in two ways. What no notation reads,
+    as 1.2.3, is no number.
 
     >>> first_numbers(["$ 1,299.00", "8.1 %", None])
     array([1299. ,    8.1,     nan])
+    >>> first_numbers(["cable 0.125 m", "cable 125 m", "freezer, -18 degrees"])
+    array([  0.125, 125.   , -18.   ])
     >>> first_numbers(["3 of 4", "May"]) is None
     True
     """
-    present = [NUMBER.findall(cell) for cell in cells if cell]
-    if 2 * sum(len(numbers) == 1 for numbers in present) <= len(present):
+    found = [list(NUMBER.finditer(cell)) if cell else [] for cell in cells]
+    if 2 * sum(len(numbers) == 1 for numbers in found) <= sum(bool(cell) for cell in cells):
         return None
-    numbers = (NUMBER.search(cell) if cell else None for cell in cells)
-    return np.array([np.nan if found is None else _value(found.group()) for found in numbers])
+    first = [numbers[0] if numbers else None for numbers in found]
+    written = [number["digits"] for number in first if number]
+    common = find_amounts(written, habits) or find_amounts(written, habits, share=MOSTLY)
+    value = {digits: _value(digits, common, habits) for digits in dict.fromkeys(written)}
+    return np.array([np.nan if one is None else (-1 if one["minus"] else 1) * value[one["digits"]] for one in first])
 
 
 def common_subsequence(first: str, second: str) -> int:
@@ -114,12 +128,15 @@ def common_subsequence(first: str, second: str) -> int:
     return len(first) - row.bit_count()
 
 
-def _value(number: str) -> float:
-    """Return a number as people write it: the last separator is the decimal one unless three digits follow."""
-    parts = re.split("[.,]", number)
-    if len(parts) > 1 and len(parts[-1]) != 3:
-        return float("".join(parts[:-1]) + "." + parts[-1])
-    return float("".join(parts))
+def _value(digits: str, common: Amounts | None, habits: Habits) -> float:
+    """Return a number in the common notation, or in one of its own, or NaN."""
+    for notation in (common, find_amounts([digits], habits)):
+        try:
+            if notation is not None:
+                return notation.read(digits)
+        except ValueError:
+            continue
+    return np.nan
 
 
 def _codes(cells: Sequence[str | None], position: IntArray, n_strings: int) -> list[str]:
