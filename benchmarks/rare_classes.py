@@ -1,8 +1,8 @@
 """Does the range of the share of wrong labels hold the truth where one class is rare?
 
-Five shapes of data, from .5 to 10 % positives, and three kinds of labels: clean, 40 % of the positives missed, and 1 % of
-the negatives called positive. A measurement is the share of the fits in which the range holds the share of wrong labels,
-and in how many of the fits that were called reliable it does.
+Five shapes of data, from .5 to 10 % positives, and three kinds of labels: clean, 40 % of the positives missed, and 1 %
+of the negatives called positive. A measurement is the share of the fits in which the range holds the share of wrong
+labels, or the share of the fits that were called reliable in which it does.
 """
 
 from collections import defaultdict

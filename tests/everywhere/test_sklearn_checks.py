@@ -96,8 +96,8 @@ def has_no_features(estimator):
     return tags.estimator_type == "clusterer" and tags.input_tags.pairwise
 
 
-#: A weight is how much a row counts, and rows that are equal vouch for each other: each is scored by models that saw the
-#: others. A row of weight two is one row, so that weights of two for all rows change nothing; two equal rows are two.
+#: A weight is how much a row counts, and rows that are equal vouch for each other: each is scored by models that saw
+#: the others. A row of weight two is one row, so that weights of two for all rows change nothing; equal rows are two.
 WEIGHTS_ARE_NO_COPIES = {
     ("NoisyLabelClassifier", "check_sample_weight_equivalence_on_dense_data"),
     ("NoisyLabelClassifier", "check_sample_weight_equivalence_on_sparse_data"),

@@ -276,6 +276,7 @@ def judge_rows(
     quality = np.full(len(labels), np.nan)
     quality[labelled] = own[labelled]
     weights = np.ones(len(labels)) if weight is None else np.asarray(weight, dtype=np.float64)
+    weights = weights / judge.model._class_weights[np.maximum(column, 0)]
     suspects = labelled[np.argsort(quality[labelled], kind="stable")[:LISTED]]
     doubtful = quality[labelled][quality[labelled] < 0.5]
     summary = Summary(

@@ -70,8 +70,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     noise_rate_ : float
-        The estimated share of wrong labels among the training labels: the mean of ``1 - label_quality_``, weighted by
-        ``sample_weight``.
+        The estimated share of wrong labels among the training labels: the mean of ``1 - label_quality_``. Labels of one
+        given class are weighted by ``sample_weight``, and every given class counts as often as it was given.
     noise_interval_ : tuple of two floats
         The range of this share over the explanations in ``diagnostic_["explanations"]``, for errors that do not follow
         the features. With checked rows that were drawn by a plan, the 95 % interval of :func:`guaranteed_share`, which
@@ -156,8 +156,10 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             pandas, a y (or ``sample_weight``) with another index than X is refused, unless one of the two has the index
             0, 1, 2, ... and the other one has other row names.
         sample_weight : array-like of shape (n_samples,), optional
-            How much each row counts in the likelihood of the labels. Only the ratios of weights matter, so that equal
-            weights change nothing. A row of weight two is one row: it is not two equal rows, which vouch for each other.
+            How much each row counts. Ratios of weights among the rows that were given the same label count in the
+            likelihood; the mean weights of the classes change predictions alone, which are made for rows as the weights
+            have them. So equal weights change nothing, and weights that balance the classes do not change the audit. A
+            row of weight two is one row: it is not two equal rows, which vouch for each other.
         checked : Verdicts, optional
             What people found who checked some rows: see :func:`plan_checks`. Checked rows are learned from with their
             true labels, and they calibrate the probabilities of all other rows.
@@ -218,7 +220,11 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         n_classes, column = len(self._learned), np.searchsorted(self.classes_[self._learned], y[used])
         known = np.where(truth[used] >= 0, np.searchsorted(self._learned, truth[used]), -1)
         learned = np.where(known >= 0, known, column)  # views learn from what is known to be true
-        counts = _effective(weight[used] if sample is None else (weight * sample.stands_for)[used])
+        by_class = np.bincount(column, weight[used], n_classes) / np.bincount(column, minlength=n_classes)
+        self._class_weights = np.ones(len(self.classes_))
+        self._class_weights[self._learned] = by_class
+        counts = weight[used] / by_class[column]
+        counts = _effective(counts if sample is None else counts * sample.stands_for[used])
         self._scaler = None if sp.issparse(X) else _Standardiser.fit(X[used], counts)
         Z = self._standardised(X[used])
         order, starts = order_alike(Z, learned * n_classes + column)
@@ -227,6 +233,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         pool = fit_pool(Z, learned[order], n_classes, counts, rng, common, progress)
         scores = pool.out_of_sample
         self._posterior: ExplainedNoise = explain_label_noise(scores, given, counts)
+        # A prediction is for rows as the weights have them, where a class may be more frequent than it was given.
+        self._frequency = self._posterior.overlap.transition @ (by_class / by_class.max())
         self.kernel_names_ = [view.name for view in pool.views]
         self.kernel_weights_ = pool.weights
         rows = np.linspace(0, Z.shape[0] - 1, min(Z.shape[0], IMPORTANCE_ROWS)).astype(np.intp)
@@ -328,6 +336,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         self.out_of_sample_probabilities_[np.ix_(used, self._learned)] = belief
         self.label_quality_ = np.where(labelled, quality, np.nan)
         counted = np.flatnonzero(labelled & (weight > 0))
+        weight = weight / self._class_weights[column]
         self.noise_rate_ = float(weight[counted] @ (1 - quality[counted]) / weight[counted].sum())
         self.transition_ = transition_of(probabilities[counted], column[counted], weight[counted])
 
@@ -335,7 +344,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         belief = self._posterior.true_probabilities(scores)
         probabilities = np.zeros((len(scores), len(self.classes_)))
         learned = belief if self._recalibration is None else self._recalibration.true_probabilities(belief)
-        probabilities[:, self._learned] = learned
+        learned = learned * self._frequency
+        probabilities[:, self._learned] = learned / learned.sum(axis=1, keepdims=True)
         return probabilities
 
     def _scores(self, X: Any) -> Array:
