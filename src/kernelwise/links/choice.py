@@ -36,6 +36,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 
 from ..progress import Tell
+from ..ties import first_best
 from .candidates import CANDIDATES, DEEPEST, Candidate, Embedding
 from .embedding import two_stage_k_means
 from .smoothing import LinkSmoother, normalised_adjacency
@@ -320,14 +321,14 @@ class FeatureJudge:
         _, codes = np.unique(labels, return_inverse=True)
         members = np.eye(codes.max() + 1)[codes]
         shares, own = members.mean(axis=0), (np.arange(len(codes)), codes)
-        best = np.zeros(len(codes))  # telling nothing is always possible
+        told = [np.zeros(len(codes))]  # telling nothing is always possible
         for penalty in RIDGE_PENALTIES * self.squares.sum() / len(codes):
             scores = self.left_out_scores(members, penalty)
             for slope in SLOPES:
                 logits = slope * (scores - scores.max(axis=1, keepdims=True)) + 0.5 * np.log(shares)
                 log_chances = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
-                best = max(best, (log_chances[own] - np.log(shares[codes])) / np.log(2.0), key=np.mean)
-        return best
+                told.append((log_chances[own] - np.log(shares[codes])) / np.log(2.0))
+        return told[first_best([bits.mean() for bits in told])]
 
     def left_out_scores(self, members: Array, penalty: float) -> Array:
         """Ridge regression with an intercept: the prediction of every sample by a fit to the other samples."""
@@ -368,7 +369,8 @@ def bits_of_links(labels: Labels, n_clusters: int, kept: Links, left_out: Links)
 
 def best_of(evidence: dict[str, Evidence], names: Iterable[str]) -> str:
     """The name with the most bits; the first one of equals."""
-    return max(names, key=lambda name: evidence[name].total)
+    known = list(names)
+    return known[first_best([evidence[name].total for name in known])]
 
 
 def diagnose(evidence: dict[str, Evidence], candidates: Sequence[Candidate] = CANDIDATES) -> tuple[str, dict[str, Any]]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import check_probability, is_number
+from ..ties import steady_order
 from .noise import PairNoise
 from .pair_checks import check_pair_labels
 from .pairs import Pairs
@@ -32,8 +33,8 @@ class _Suspects:
 
     @property
     def order(self) -> NDArray[np.intp]:
-        """Positions from the most to the least suspect; equal qualities stay in the given order."""
-        return np.argsort(self.quality, kind="stable")
+        """Positions from the most to the least suspect; nearly equal qualities stay in the given order."""
+        return steady_order(self.quality)
 
     def worth_checking(self, chance: float = 0.5, *, precision: float | None = None) -> int:
         r"""How many labels or pairs to check: those that nobody has checked yet, wrong with more than this chance.

@@ -27,7 +27,7 @@ from ...supervision import Pairs
 from ...supervision.graph import pair_keys
 from ..classes.features import ClassFeatures
 from ..classes.summary import WIDE_INTERVAL
-from .hidden_classes import ClassFit, PairGraph, best_count, fit_classes, fits_of_fewer, likely_fits, scaled_features
+from .hidden_classes import ClassFit, PairGraph, best_fit, fit_classes, fits_of_fewer, likely_fits, scaled_features
 from .judgement import REMEDY, Judgement, precisions
 from .views import CORE_DIM, ClassView, class_view, core_embedding, nearest_clusters, pair_factors, smoothed_embedding
 
@@ -131,7 +131,10 @@ def link_fits(
         for start in clusters:
             fits.append(fit_classes(graph, pairs.labels, start, features, rng, tell_fit[len(fits)]))
         # Stop when three numbers of classes above the best number predict the labels worse.
-        if 6 * count > pairs.n_samples or len({fit.n_classes for fit in fits if fit.n_classes > best_count(fits)}) > 2:
+        if (
+            6 * count > pairs.n_samples
+            or len({fit.n_classes for fit in fits if fit.n_classes > best_fit(fits).n_classes}) > 2
+        ):
             break
     return fits
 

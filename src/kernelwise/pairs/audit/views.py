@@ -19,6 +19,7 @@ from ...links.clustering import leading_directions
 from ...links.smoothing import normalised_adjacency
 from ...progress import Tell, silent
 from ...supervision import Pairs
+from ...ties import first_best
 
 Array = NDArray[np.float64]
 
@@ -102,7 +103,7 @@ def core_embedding(rows: Array, pairs: Pairs, fold_of: NDArray[np.intp]) -> Arra
         cores = _ridge(gram - own_gram, moment - own_moment, len(pairs))
         predicted = _products(Z, fold.rows, fold.cols) @ cores
         errors += ((predicted - labels[fold.judged][:, None]) ** 2).sum(axis=0)
-    return _embedding(Z, _ridge(gram, moment, len(pairs))[:, int(errors.argmin())])
+    return _embedding(Z, _ridge(gram, moment, len(pairs))[:, first_best(-errors)])
 
 
 def pair_factors(start: Array, pairs: Pairs) -> Array:

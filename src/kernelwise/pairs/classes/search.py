@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...progress import Tell, part, silent
+from ...ties import first_best
 from .evidence import PairEvidence, Rates
 from .features import ClassFeatures, NoFeatures, Told
 from .starts import FROM_FEATURES, Clusters, enough_neighbours, starting_clusters
@@ -155,7 +156,7 @@ class Found:
     def best_alone(self) -> int | None:
         """The position of the best candidate that no pair has shaped; None without features."""
         alone = [j for j, fit in enumerate(self.candidates) if fit.recipe.frozen]
-        return max(alone, key=lambda j: float(self.held_out[j].sum()), default=None)
+        return alone[first_best(self.held_out[alone].sum(axis=1))] if alone else None
 
     @cached_property
     def best(self) -> int:
@@ -166,7 +167,7 @@ class Found:
         """
         told = self.held_out.sum(axis=1) + [float(fit.log_chance.sum()) for fit in self.candidates]
         shaped = [j for j, fit in enumerate(self.candidates) if not fit.recipe.frozen]
-        best = max(shaped, key=told.__getitem__, default=self.best_alone)
+        best = shaped[first_best(told[shaped])] if shaped else self.best_alone
         assert best is not None  # there is a candidate
         if self.best_alone is None:
             return best
@@ -225,7 +226,7 @@ class ClassSearch:
             return Found(alone[:1], alone[0].log_chance[None], alone[0].apart[None])
         fits = self.short_runs(tell=part(tell, ALONE_DONE, SHORT_DONE))
         scores: tuple[Callable[[ClassFit], float], ...] = (ClassFit.cautious, ClassFit.bold)
-        best = {id(fit): fit for fit in (max(fits, key=score) for score in scores)}
+        best = {id(fit): fit for fit in (fits[first_best([*map(score, fits)])] for score in scores)}
         n_rounds = LARGE_LONG if self.large else N_LONG
         candidates = alone + [self.settle(fit, n_rounds) for fit in best.values()]
         return Found(candidates, *self.told_of_held_out_pairs(candidates, part(tell, SHORT_DONE, 1.0)))
