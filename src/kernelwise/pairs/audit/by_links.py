@@ -131,10 +131,8 @@ def link_fits(
         for start in clusters:
             fits.append(fit_classes(graph, pairs.labels, start, features, rng, tell_fit[len(fits)]))
         # Stop when three numbers of classes above the best number predict the labels worse.
-        if (
-            6 * count > pairs.n_samples
-            or len({fit.n_classes for fit in fits if fit.n_classes > best_fit(fits).n_classes}) > 2
-        ):
+        best = best_fit(fits).n_classes
+        if 6 * count > pairs.n_samples or len({fit.n_classes for fit in fits if fit.n_classes > best}) > 2:
             break
     return fits
 

@@ -31,7 +31,7 @@ from sklearn.linear_model import LogisticRegression
 from ...progress import Tell, part, silent
 from ...supervision import Pairs
 from ...supervision.graph import pair_keys
-from ...ties import first_best, steady_order
+from ...ties import NEARLY, first_best, steady_order
 
 Array = NDArray[np.float64]
 
@@ -203,9 +203,8 @@ def likely_fits(fits: Sequence[ClassFit]) -> list[ClassFit]:
     """The fits that predict the labels as well as the best fit up to 1.5 standard errors, fewest classes first."""
     best = best_fit(fits)
     losses = [best.log_chance - fit.log_chance for fit in fits]
-    likely = [
-        fit for fit, loss in zip(fits, losses, strict=True) if loss.mean() <= MARGIN * loss.std() / np.sqrt(len(loss))
-    ]
+    margins = [MARGIN * float(loss.std()) / np.sqrt(len(loss)) + NEARLY for loss in losses]
+    likely = [fit for fit, loss, margin in zip(fits, losses, margins, strict=True) if loss.mean() <= margin]
     in_order = [likely[place] for place in steady_order([-fit.likelihood for fit in likely])]
     return sorted(in_order, key=lambda fit: fit.n_classes)
 

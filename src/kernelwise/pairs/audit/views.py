@@ -19,7 +19,7 @@ from ...links.clustering import leading_directions
 from ...links.smoothing import normalised_adjacency
 from ...progress import Tell, silent
 from ...supervision import Pairs
-from ...ties import first_best
+from ...ties import first_best, stirred
 
 Array = NDArray[np.float64]
 
@@ -180,7 +180,7 @@ def nearest_clusters(points: Array, count: int, rng: np.random.RandomState) -> N
 def _centers(points: Array, count: int, rng: np.random.RandomState) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters: some coincide
-        return KMeans(count, n_init=1, random_state=rng).fit(points).cluster_centers_
+        return KMeans(count, n_init=1, random_state=rng).fit(stirred(points)).cluster_centers_
 
 
 def _products(Z: Array, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> Array:

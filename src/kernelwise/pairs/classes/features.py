@@ -22,7 +22,7 @@ from scipy.special import log_softmax, softmax
 from ...kernels import FactorBank, Gaussian, Kernel, Linear
 from ...kernels.specs import squared_distances
 from ...labels.views.ridge import RidgeSystem
-from ...ties import first_best
+from ...ties import differ, first_best
 
 Array = NDArray[np.float64]
 
@@ -31,8 +31,6 @@ PENALTIES = 10.0 ** np.linspace(-2.0, 2.0, 9)
 SLOPES = 2.0 ** np.arange(-1, 6)
 #: Widths of the Gaussian kernels in units of the median distance, and the number of rows that tell the median.
 WIDTHS, MEDIAN_ROWS = (0.4, 0.8), 500
-#: Two rows are equal if they are this close, relative to the largest distance; equal rows do not count in the median.
-EQUAL_ROWS = 1e-6
 #: Each kernel has at most this many landmarks, and fewer for many samples.
 MAX_RANK, MANY_RANK, MANY_SAMPLES = 300, 100, 20_000
 #: The number of principal coordinates of the features that are kept.
@@ -127,6 +125,6 @@ def default_kernels(X: Array) -> list[Kernel]:
     """A linear kernel and two Gaussian kernels, narrower than the median distance between samples."""
     few = X[np.linspace(0, len(X) - 1, min(len(X), MEDIAN_ROWS)).astype(np.intp)]
     distances = np.sqrt(squared_distances(few, few))[np.triu_indices(len(few), 1)]
-    distances = distances[distances > EQUAL_ROWS * distances.max(initial=0.0)]
+    distances = distances[differ(distances)]  # equal rows do not count
     median = float(np.median(distances)) if len(distances) else 1.0
     return [Linear(), *(Gaussian(width=factor * median) for factor in WIDTHS)]

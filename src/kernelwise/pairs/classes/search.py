@@ -43,6 +43,8 @@ START_TRUST = 0.9
 BOLD, CAUTIOUS = 0.1, 0.5
 #: The number of folds of held-out pairs, and the gain in standard errors that classes from pairs have to show.
 N_FOLDS, LEAST_GAIN = 4, 0.5
+#: Nats of all pairs together that are rounding: the two classes are the same.
+NO_GAIN = 1e-6
 #: For the progress: the shares of the time after which the clusters of the features, and the short runs, are done.
 ALONE_DONE, SHORT_DONE = 0.15, 0.5
 #: With fewer pairs, pairs correct the clusters of the features and do not change the classes.
@@ -172,7 +174,7 @@ class Found:
         if self.best_alone is None:
             return best
         gain = self.held_out[best] - self.held_out[self.best_alone]
-        return best if gain.sum() > LEAST_GAIN * np.sqrt(np.sum(gain**2)) else self.best_alone
+        return best if gain.sum() > LEAST_GAIN * np.sqrt(np.sum(gain**2)) + NO_GAIN else self.best_alone
 
     @property
     def fit(self) -> ClassFit:

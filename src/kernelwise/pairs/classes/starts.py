@@ -16,7 +16,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from ...spectral import spectral_embedding
 from ...spectral.eigenpairs import repeatable_eigsh
-from ...ties import first_best
+from ...ties import first_best, stirred
 from .evidence import PairEvidence
 
 Array = NDArray[np.float64]
@@ -60,7 +60,7 @@ def enough_neighbours(n_samples: int) -> bool:
 
 def neighbour_embedding(columns: Array, n_classes: int, rng: np.random.RandomState) -> Array:
     """Coordinates of spectral clustering on the graph of nearest neighbours: classes of any shape, divided by gaps."""
-    graph = sp.csr_array(kneighbors_graph(columns, N_NEIGHBOURS, include_self=True))
+    graph = sp.csr_array(kneighbors_graph(stirred(columns), N_NEIGHBOURS, include_self=True))
     return spectral_embedding(0.5 * (graph + graph.T), n_classes, row_normalize=False, random_state=rng)
 
 
@@ -128,6 +128,7 @@ def _scale(first: Clusters, second: Clusters) -> Array:
 
 def k_means(points: Array, n_clusters: int, n_init: int, rng: np.random.RandomState) -> Clusters:
     """Clusters by k-means, fitted to some of many samples."""
+    points = stirred(points)
     fitted = points if len(points) <= MAX_FITTED else points[np.sort(rng.permutation(len(points))[:MAX_FITTED])]
     model = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(fitted)
     return np.asarray(model.labels_ if fitted is points else model.predict(points), dtype=np.intp)
