@@ -40,7 +40,7 @@ OTHER_LIMITS = {}
 FEW_DRAWS, ALL_DRAWS = 2, 10
 
 
-# More cases: the data are whole numbers, categories and words, with rows that occur twice -------------------------------
+# More cases: whole numbers, categories and words, with rows that occur twice ------------------------------------------
 
 
 @cases.features_first

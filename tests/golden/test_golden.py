@@ -4,8 +4,8 @@ import pytest
 import sklearn
 from sklearn.utils.fixes import parse_version
 
-from golden.cases import CASES, WITH_TREES
 from golden import stored
+from golden.cases import CASES, WITH_TREES
 from golden.stored import FOLDER, TOLERANCE, changes, difference, plain, read, write
 
 OTHER_TREES = parse_version(sklearn.__version__) < parse_version("1.9")

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ..checks import check_count, is_number
-from ..ties import NEARLY, steady_order
+from ..ties import NEARLY
 from .audit import LabelAudit, PairAudit
 from .draws import rows_stood_for
 from .stratified_bounds import FEWEST, FEWEST_OF_TWO
@@ -180,7 +180,7 @@ def strata(wrong: Array, n_strata: int) -> NDArray[np.intp]:
     >>> strata(np.repeat([0.9, 0.01, 0.02], [40, 60, 20]), 2)[[39, 40, 119]]
     array([1, 0, 0])
     """
-    order, n_rows = steady_order(wrong), len(wrong)
+    order, n_rows = np.argsort(np.round(wrong / NEARLY), kind="stable"), len(wrong)
     likely = np.maximum(wrong[order], 0.0)
     likely = likely / likely.sum() if likely.sum() > 0 else np.full(n_rows, 1 / n_rows)
 

@@ -25,6 +25,7 @@ from ...samples import power_of_two
 from ...spectral import spectral_basis
 from ...supervision import Pairs
 from ...supervision.graph import pair_keys
+from ...ties import most_probable
 from ..classes.features import ClassFeatures
 from ..classes.summary import WIDE_INTERVAL
 from .hidden_classes import ClassFit, PairGraph, best_fit, fit_classes, fits_of_fewer, likely_fits, scaled_features
@@ -165,7 +166,7 @@ def are_links(fit: ClassFit, rows: Array, hubs: Array, pairs: Pairs) -> bool:
     chance alone, the pairs were drawn at random and speak of classes. In between, similarity decides: whether it
     improves the prediction of the labels by classes and by the activity of both samples.
     """
-    dispersion = _dispersion(fit.classes.argmax(axis=1), pairs)
+    dispersion = _dispersion(most_probable(fit.classes), pairs)
     if dispersion > DRAWN:
         return dispersion > LINKED
     unit = normalize(rows)

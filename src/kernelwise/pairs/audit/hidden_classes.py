@@ -31,7 +31,7 @@ from sklearn.linear_model import LogisticRegression
 from ...progress import Tell, part, silent
 from ...supervision import Pairs
 from ...supervision.graph import pair_keys
-from ...ties import NEARLY, first_best, steady_order
+from ...ties import NEARLY, first_best, most_probable, steady_order
 
 Array = NDArray[np.float64]
 
@@ -223,7 +223,7 @@ def scaled_features(rows: Array) -> Array:
 
 def _predicted(features: Array | None, classes: Array, rng: np.random.RandomState) -> Array:
     """Class probabilities of every sample, predicted from features by a fit to other samples; else class shares."""
-    nearest = classes.argmax(axis=1)
+    nearest = most_probable(classes)
     members = np.bincount(nearest, minlength=classes.shape[1])
     if features is None or (members >= LEAST_MEMBERS).sum() < 2:
         return np.tile(classes.mean(axis=0) + LEAST_CHANCE, (len(classes), 1))

@@ -19,7 +19,7 @@ from ...links.clustering import leading_directions
 from ...links.smoothing import normalised_adjacency
 from ...progress import Tell, silent
 from ...supervision import Pairs
-from ...ties import first_best, stirred
+from ...ties import first_best, most_probable, stirred
 
 Array = NDArray[np.float64]
 
@@ -79,7 +79,7 @@ def class_view(
                 ends = members[fold.rows] * members[fold.cols]
                 score[fold.judged] += ends @ members.mean(axis=0) ** SHARE_POWER
                 if count in COUNTED:
-                    nearest = members.argmax(axis=1)
+                    nearest = most_probable(members)
                     together = nearest[fold.rows] == nearest[fold.cols]
                     joined[COUNTED.index(count), fold.judged] += together / len(DEPTHS)
         tell(done, int(fold_of.max()) + 1)

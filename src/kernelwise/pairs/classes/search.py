@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...progress import Tell, part, silent
-from ...ties import first_best
+from ...ties import first_best, most_probable
 from .evidence import PairEvidence, Rates
 from .features import ClassFeatures, NoFeatures, Told
 from .starts import FROM_FEATURES, Clusters, enough_neighbours, starting_clusters
@@ -122,7 +122,7 @@ class ClassFit:
     @property
     def n_used(self) -> int:
         """The number of classes that have members."""
-        return len(np.unique(self.belief.argmax(axis=1)))
+        return len(np.unique(most_probable(self.belief)))
 
     @cached_property
     def told_by_features(self) -> float:
@@ -262,7 +262,7 @@ class ClassSearch:
     def _found_clusters(self, start: str, evidence: PairEvidence, finer: int) -> Clusters:
         if start == "self-taught":  # the rounds of every run, without any pair
             no_pairs = self.evidence.part(np.zeros(self.evidence.n_pairs, dtype=bool))
-            return self.run(Recipe("kernel k-means"), no_pairs, N_HELD).belief.argmax(axis=1)
+            return most_probable(self.run(Recipe("kernel k-means"), no_pairs, N_HELD).belief)
         return starting_clusters(
             start, self.columns, self.features.principal, evidence, finer * self.n_classes, self.seed
         )
