@@ -211,7 +211,7 @@ def _compare_whole(table: Table, rows: IntArray, cols: IntArray) -> dict[str, Ar
 
 
 def _texts(column: Column) -> list[str]:
-    """Return the cells as text; a fraction has nine digits, because 0.1 + 0.2 and 0.3 are one number."""
+    """Return the cells as text; a fraction has nine digits, so that rounding makes no other text."""
     if column.values.dtype.kind != "f":
         return column.labels()
     return [
