@@ -32,7 +32,7 @@ help:
 	@echo "make dist-check    wheel and sdist: reproducible, complete, working in an empty environment"
 	@echo "make golden    store the statistical answers anew, on purpose, and print what changed"
 	@echo "make test-processors  the stored answers with other instruction sets of this processor"
-	@echo "make mutants   small changes to the statistical core: the share that the tests notice; half an hour"
+	@echo "make mutants   small changes to the statistical core: the share that the tests notice; an hour"
 	@echo "make coverage  quick tests with a coverage report"
 	@echo "make docs      the documentation, with its gallery, in docs/_build/html"
 	@echo "make bench     the benchmarks behind the claims in the documentation"
