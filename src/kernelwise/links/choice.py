@@ -36,7 +36,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 
 from ..progress import Tell
-from ..ties import first_best
+from ..ties import NEARLY, first_best
 from .candidates import CANDIDATES, DEEPEST, Candidate, Embedding
 from .embedding import two_stage_k_means
 from .smoothing import LinkSmoother, normalised_adjacency
@@ -87,7 +87,7 @@ class Evidence:
     @property
     def links_tell(self) -> bool:
         """Whether links that were left out tell of the clusters."""
-        return self.links > 0.0
+        return self.links > NEARLY
 
     @property
     def total(self) -> float:
@@ -383,7 +383,7 @@ def diagnose(evidence: dict[str, Evidence], candidates: Sequence[Candidate] = CA
     linked = best_of(evidence, supported or linked_names)
     margin = evidence[linked].total - evidence[alone].total
     error = evidence[linked].standard_error(evidence[alone])
-    clear = abs(margin) > 2.0 * error
+    clear = abs(margin) > 2.0 * error + NEARLY
     chosen = linked if clear and margin > 0 and supported else alone
     measured = (
         f'Clusters with links ("{linked}") tell {evidence[linked].total:.2f} bits of the data that were left out, and '
@@ -391,7 +391,7 @@ def diagnose(evidence: dict[str, Evidence], candidates: Sequence[Candidate] = CA
     )
     if not supported:
         measured = f"Links that were left out tell nothing of the clusters. {measured}"
-    nothing = evidence[chosen].total <= 2.0 * evidence[chosen].standard_error()
+    nothing = evidence[chosen].total <= 2.0 * evidence[chosen].standard_error() + NEARLY
     if nothing:
         reason = f"Neither features nor links show clusters. {measured}, which is no more than chance."
     elif not clear and supported:
