@@ -13,7 +13,7 @@ PYTHONS ?= 3.11 3.12 3.13 3.14
 JOBS ?= auto
 
 .PHONY: help demo test test-all test-browser test-webkit lint types contracts unit coverage docs bench bench-noise clean
-.PHONY: golden mutants
+.PHONY: golden test-processors mutants
 .PHONY: test-oldest test-newest test-pythons audit vulnerabilities licences dist-check
 # Environments take minutes to make, so that they outlive a test that fails.
 .PRECIOUS: $(VENV)-%/stamp
@@ -31,7 +31,8 @@ help:
 	@echo "make audit         vulnerabilities and licences of the dependencies; make licences needs no network service"
 	@echo "make dist-check    wheel and sdist: reproducible, complete, working in an empty environment"
 	@echo "make golden    store the statistical answers anew, on purpose, and print what changed"
-	@echo "make mutants   small changes to the statistical core: the share that the tests notice; half an hour"
+	@echo "make test-processors  the stored answers with other instruction sets of this processor"
+	@echo "make mutants   small changes to the statistical core: the share that the tests notice; an hour"
 	@echo "make coverage  quick tests with a coverage report"
 	@echo "make docs      the documentation, with its gallery, in docs/_build/html"
 	@echo "make bench     the benchmarks behind the claims in the documentation"
@@ -155,6 +156,10 @@ coverage: $(VENV)/dev.stamp
 
 golden: $(VENV)/dev.stamp
 	$(ONE_THREAD) $(BIN)/python tests/golden/renew.py
+
+# The same answers, whatever instructions the processor has: NumPy and the linear algebra library choose by them.
+test-processors: $(VENV)/dev.stamp
+	$(ONE_THREAD) $(BIN)/python tests/golden/processors.py
 
 mutants: $(VENV)/dev.stamp
 	$(ONE_THREAD) $(BIN)/python tools/mutants.py

@@ -5,9 +5,12 @@ switched off, a refinement left out. A mutant is *killed* if a golden test or a 
 Some mutants are written by hand (:data:`HAND_WRITTEN`), and the others are drawn with a seed from all changes that
 the operators below can make. Changes that nothing can notice are listed with their reasons in :data:`EQUIVALENT`.
 
+The tests are run once on the unchanged tree, with a record of the lines that each test executes. A mutant then meets
+only the tests that execute its line, the quickest first, until one fails.
+
 Why not mutmut or cosmic-ray: both start pytest for every mutant, and starting pytest and importing SciPy and
-scikit-learn takes several times longer than the golden cases that kill most mutants. Here one process imports them once
-and forks for every mutant. The operators of those tools also know nothing of statistics: they change messages, names
+scikit-learn takes several times longer than the tests that kill most mutants. Here one process imports them once and
+forks for every mutant. The operators of those tools also know nothing of statistics: they change messages, names
 and argument checks, and they do not switch a view off.
 
 ``<`` is not changed to ``<=``: for real numbers that is the same statement. Numbers that only keep a division finite,
@@ -15,7 +18,9 @@ or that only bound memory and time, are not scaled (:data:`SMALLEST`, :data:`LAR
 Indices, axes and messages are left alone, because a change of them raises an exception in any test and would flatter
 the result.
 
-    python tools/mutants.py --count 120 --seed 0           # all by hand, and drawn ones up to 120 in all
+    python tools/mutants.py --sample 120 --seed 0          # all by hand, and drawn ones up to 120 in all
+    python tools/mutants.py --sample 200 --part 1/4        # a quarter of them; the parts may run one after the other
+    python tools/mutants.py --sample 200 --resume          # go on after an interruption, or gather all parts
     python tools/mutants.py --file labels/views/pool.py    # of one file
     python tools/mutants.py --list                         # show what would be run
 """
@@ -23,15 +28,18 @@ the result.
 import argparse
 import ast
 import copy
+import hashlib
+import json
 import os
 import random
 import resource
 import shutil
 import sys
 import tempfile
-import warnings
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -47,24 +55,36 @@ CORE = (
     "labels/softmax.py",
     "labels/verdict.py",
     "pairs/audit",
+    "pairs/classes",
+    "pairs/records",
+    "pairs/checks.py",
     "pairs/statistics.py",
+    "links",
+    "completion",
+    "completion/matrix",
     "supervision/noise.py",
     "supervision/audit.py",
+    "supervision/betting.py",
+    "supervision/draws.py",
+    "supervision/guarantee.py",
+    "supervision/plan.py",
+    "supervision/stratified_bounds.py",
+    "supervision/verdicts.py",
+    "ties.py",
 )
-#: For each part of the core, the golden cases that depend on it and the unit tests, in the order in which they are run.
-LABEL_CASES = ("audit_labels", "estimate_label_noise", "noisy_label_classifier")
-PAIR_CASES = ("audit_pairs", "pair_kernel_learner", "pair_completer")
-SUITES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "labels": (LABEL_CASES, ("tests/labels",)),
-    "pairs/audit": (PAIR_CASES, ("tests/pairs/test_audit.py",)),
-    "pairs/statistics.py": (
-        ("pair_kernel_learner", "pair_kernel_clustering"),
-        ("tests/pairs/test_problem.py", "tests/pairs/test_learner.py", "src/kernelwise/pairs/statistics.py"),
-    ),
-    "supervision": (
-        ("pair_kernel_learner", "audit_labels_two_classes"),
-        ("tests/supervision", "tests/labels/test_audit.py"),
-    ),
+#: Files of these folders that are no statistics: the same computations in row blocks, and checks of arguments.
+NOT_CORE = ("on_cluster.py", "entry_checks.py", "__init__.py")
+#: For each part of the core, the tests that may notice a change; the first part that fits is taken. Those tests of
+#: them are run that execute the changed line.
+GOLDEN, LABELS, PAIRS = "tests/golden/test_golden.py", "tests/labels", "tests/pairs"
+SUITES: dict[str, tuple[str, ...]] = {
+    "labels": (GOLDEN, LABELS),
+    "pairs/records": (GOLDEN, "tests/pairs/test_records.py"),
+    "pairs": (GOLDEN, PAIRS, "src/kernelwise/pairs/statistics.py"),
+    "links": (GOLDEN, "tests/links"),
+    "completion": (GOLDEN, "tests/completion"),
+    "supervision": (GOLDEN, "tests/supervision", "tests/labels/test_checks.py", "tests/pairs/test_checks.py"),
+    "ties.py": (GOLDEN, "src/kernelwise/ties.py", "tests/supervision", PAIRS),
 }
 #: What every test needs, except for kernelwise.
 IMPORTED_ONCE = (
@@ -72,8 +92,12 @@ IMPORTED_ONCE = (
     *("sklearn.ensemble", "sklearn.kernel_approximation", "sklearn.linear_model", "sklearn.model_selection"),
     *("sklearn.naive_bayes", "sklearn.preprocessing", "sklearn.svm"),
 )
-#: A mutant may take this many times the processor seconds of the tests on the unchanged tree.
-PATIENCE = 3.0
+#: A test may take this many times its processor seconds on the unchanged tree, and so many seconds more.
+PATIENCE, MORE_PATIENCE = 3.0, 10.0
+#: The quickest tests of a line are run, as long as they take no more than so many seconds together.
+MOST_SECONDS = 30.0
+#: What was found so far, for ``--resume``.
+RESULTS = ROOT / ".mutants.json"
 
 #: File, text to replace, replacement, what the change is.
 HAND_WRITTEN = (
@@ -171,6 +195,11 @@ class Mutant(NamedTuple):
     source: str  # of the whole changed file
 
     @property
+    def key(self) -> str:
+        """The same for the same change of the same file."""
+        return hashlib.sha256(f"{self.file}\n{self.source}".encode()).hexdigest()[:16]
+
+    @property
     def is_equivalent(self) -> bool:
         return (self.file, self.code, self.change) in EQUIVALENT
 
@@ -180,7 +209,8 @@ def core_files() -> Iterator[str]:
     for part in CORE:
         path = ROOT / PACKAGE / part
         for file in sorted(path.glob("*.py")) if path.is_dir() else [path]:
-            yield file.relative_to(ROOT / PACKAGE).as_posix()
+            if file.name not in NOT_CORE:
+                yield file.relative_to(ROOT / PACKAGE).as_posix()
 
 
 def written_by_hand() -> Iterator[Mutant]:
@@ -282,13 +312,46 @@ def chosen(count: int, seed: int, file: str | None) -> list[Mutant]:
 # Running --------------------------------------------------------------------------------------------------------------
 
 
+class Coverage(NamedTuple):
+    """For one suite: the processor seconds of every test, and the tests that execute each line of each file."""
+
+    seconds: dict[str, float]
+    tests: dict[str, dict[int, list[str]]]
+
+    def of(self, mutant: Mutant) -> list[str]:
+        """The tests that may notice a mutant, the quickest first, up to the limit of time."""
+        lines = self.tests.get(mutant.file, {})
+        wanted = _lines_that_depend_on((ROOT / PACKAGE / mutant.file).read_text(encoding="utf-8"), mutant.line)
+        found = {test for line in wanted for test in lines.get(line, ())}
+        found = found or {test for tests in lines.values() for test in tests}
+        chosen, total = [], 0.0
+        for test in sorted(found, key=lambda test: self.seconds.get(test, 0.0)):
+            total += self.seconds.get(test, 0.0)
+            if chosen and total > MOST_SECONDS:
+                break
+            chosen.append(test)
+        return chosen
+
+
+def _lines_that_depend_on(source: str, line: int) -> set[int]:
+    """The lines of the statement around a line; of a constant of a module, all lines that name it."""
+    tree = ast.parse(source)
+    around = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and node.lineno <= line <= node.end_lineno]
+    inner = max(around, key=lambda node: node.lineno)
+    names = {node.id for node in ast.walk(inner) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    if inner in tree.body and names:
+        users = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in names]
+        return {node.lineno for node in users if isinstance(node.ctx, ast.Load)}
+    return set(range(inner.lineno, inner.end_lineno + 1)) if not hasattr(inner, "body") else {line}
+
+
 def suite_of(file: str) -> str:
     """The part of :data:`SUITES` that a file belongs to."""
     return next(part for part in SUITES if file.startswith(part))
 
 
-def run_tests(tree: Path, suite: str, limit: float | None) -> tuple[bool, float]:
-    """Whether the tests pass in this tree, and the processor seconds that they took, in a process of their own."""
+def in_child(tree: Path, limit: float | None, work: Callable[[], bool]) -> tuple[bool, float]:
+    """Whether some work in the tree succeeds, and its processor seconds, in a process of its own."""
     child = os.fork()
     if not child:
         if limit is not None:
@@ -296,45 +359,65 @@ def run_tests(tree: Path, suite: str, limit: float | None) -> tuple[bool, float]
         log = os.open(tree / "log.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(log, 1)
         os.dup2(log, 2)
-        os._exit(_fails(tree, suite))
+        os.chdir(tree)
+        sys.path[:0] = [str(tree / "src"), str(tree / "tests")]
+        sys.dont_write_bytecode = True
+        try:
+            succeeded = work()
+        except BaseException as problem:
+            print(repr(problem))
+            succeeded = False
+        os._exit(not succeeded)
     _, status, used = os.wait4(child, 0)
     return status == 0, used.ru_utime + used.ru_stime
 
 
-def _fails(tree: Path, suite: str) -> bool:
-    """Whether a test fails: first the golden cases, without the seconds that pytest takes to start, then unit tests."""
-    os.chdir(tree)
-    sys.path[:0] = [str(tree / "src"), str(tree / "tests")]
-    sys.dont_write_bytecode = True
-    prefixes, unit_tests = SUITES[suite]
-    try:
-        return _answers_differ(tree, prefixes) or _unit_tests_fail(unit_tests)
-    except BaseException as problem:
-        print(repr(problem))
-        return True
-
-
-def _answers_differ(tree: Path, prefixes: tuple[str, ...]) -> bool:
-    import kernelwise
-    from golden.cases import CASES
-    from golden.stored import TOLERANCE, difference, plain, read
-
-    assert Path(kernelwise.__file__).is_relative_to(tree), kernelwise.__file__
-    for name in (name for name in CASES if name.startswith(prefixes)):
-        with warnings.catch_warnings(action="error"):
-            found = plain(CASES[name]())
-        if any(not difference(old, found[output]) <= TOLERANCE for output, old in read(name).items()):
-            print(name)
-            return True
-    return False
-
-
-def _unit_tests_fail(tests: tuple[str, ...]) -> bool:
+def passes(tests: Sequence[str], plugins: Sequence[object] = ()) -> bool:
+    """Whether tests pass; they are given as files, folders or names."""
     import pytest
 
-    options = ["-x", "-q", "--tb=line", "-p", "no:cacheprovider", "-m", "not slow and not browser"]
+    options = ["-x", "-q", "--tb=line", "-p", "no:cacheprovider", "-p", "no:cov", "-m", "not slow and not browser"]
     options += ["-W", "ignore:Module already imported"]  # since it was, before the fork
-    return pytest.main([*options, *tests]) != 0
+    return pytest.main([*options, *tests], plugins=[*plugins]) == 0
+
+
+def measured(tree: Path, suite: str) -> Coverage:
+    """Run a suite on the unchanged tree, in which it has to pass."""
+
+    def work() -> bool:
+        import coverage
+        import pytest
+
+        seconds: dict[str, float] = {}
+        record = coverage.Coverage(data_file=None, source=[str(tree / PACKAGE)])
+
+        class Recorder:
+            @pytest.hookimpl(wrapper=True)
+            def pytest_runtest_protocol(self, item):  # type: ignore[no-untyped-def]
+                record.switch_context(item.nodeid)
+                before = time.process_time()
+                result = yield
+                seconds[item.nodeid] = time.process_time() - before
+                return result
+
+        record.start()
+        passed = passes(SUITES[suite], [Recorder()])
+        record.stop()
+        data, tests = record.get_data(), {}
+        for path in data.measured_files():
+            by_line = data.contexts_by_lineno(path)
+            file = Path(path).relative_to(tree / PACKAGE).as_posix()
+            tests[file] = {line: [name for name in names if name] for line, names in by_line.items()}
+        (tree / "coverage.json").write_text(json.dumps([seconds, tests]), encoding="utf-8")
+        return passed
+
+    passed, total = in_child(tree, None, work)
+    if not passed:
+        raise SystemExit(f"the tests of {suite} fail on the unchanged tree:\n{(tree / 'log.txt').read_text()}")
+    print(f"unchanged, {suite}: {total:.0f} s", flush=True)
+    seconds, tests = json.loads((tree / "coverage.json").read_text(encoding="utf-8"))
+    lines = {file: {int(line): names for line, names in by_line.items()} for file, by_line in tests.items()}
+    return Coverage(seconds, lines)
 
 
 def import_once() -> None:
@@ -345,53 +428,49 @@ def import_once() -> None:
         import_module(name)
 
 
-def run(mutants: list[Mutant], tree: Path, limit: float | None) -> list[Mutant]:
-    """Run every mutant in the copied tree, and return those that survive.
-
-    The tests of the unchanged tree, which have to pass, say how long a mutant may take, unless a limit is given.
-    """
-    for name in ("src", "tests", "pyproject.toml"):
+def run(mutants: list[Mutant], tree: Path, known: dict[str, bool]) -> list[Mutant]:
+    """Run every mutant in the copied tree that is not known yet, and return those that survive."""
+    for name in ("src", "tests", "docs", "tools", "pyproject.toml", "README.md"):  # some tests read the documentation
         origin = ROOT / name
         (shutil.copytree if origin.is_dir() else shutil.copy)(origin, tree / name)
-    suites = sorted({suite_of(mutant.file) for mutant in mutants})
-    limits = {} if limit is None else dict.fromkeys(suites, limit)
-    for suite in suites if limit is None else ():
-        passed, seconds = run_tests(tree, suite, None)
-        if not passed:
-            raise SystemExit(f"the tests of {suite} fail on the unchanged tree:\n{(tree / 'log.txt').read_text()}")
-        limits[suite] = PATIENCE * seconds
-        print(f"unchanged, {suite}: {seconds:.0f} s", flush=True)
-    survivors = []
-    for mutant in mutants:
-        path = tree / PACKAGE / mutant.file
+    left = [mutant for mutant in mutants if mutant.key not in known]
+    suites = {suite: measured(tree, suite) for suite in sorted({suite_of(mutant.file) for mutant in left})}
+    for mutant in left:
+        path, coverage = tree / PACKAGE / mutant.file, suites[suite_of(mutant.file)]
+        tests = coverage.of(mutant)
         unchanged = path.read_text(encoding="utf-8")
         path.write_text(mutant.source, encoding="utf-8")
-        suite = suite_of(mutant.file)
-        passed, seconds = run_tests(tree, suite, limits[suite])
+        expected = sum(coverage.seconds.get(test, 0.0) for test in tests)
+        survived, seconds = in_child(tree, PATIENCE * expected + MORE_PATIENCE, partial(passes, tests))
+        survived = survived or not tests
         path.write_text(unchanged, encoding="utf-8")
         place = f"{mutant.file}:{mutant.line}"
-        print(f"{'SURVIVED' if passed else 'killed':8s} {seconds:5.1f} s  {place}  {mutant.change}", flush=True)
-        survivors += [mutant] * passed
-    return survivors
+        print(f"{'SURVIVED' if survived else 'killed':8s} {seconds:5.1f} s  {place}  {mutant.change}", flush=True)
+        known[mutant.key] = survived
+        RESULTS.write_text(json.dumps(known, indent=0), encoding="utf-8")
+    return [mutant for mutant in mutants if known[mutant.key]]
 
 
 def main() -> None:
     """Run the mutants and print the share that is killed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--count", type=int, default=120, help="mutants in all (default: 120)")
+    parser.add_argument("--sample", type=int, default=200, help="mutants in all (default: 200)")
     parser.add_argument("--seed", type=int, default=0, help="which mutants are drawn (default: 0)")
+    parser.add_argument("--part", default="1/1", help="for example 2/4: the second quarter of the mutants")
+    parser.add_argument("--resume", action="store_true", help="keep what earlier runs on the same files found")
     parser.add_argument("--file", help="mutate this file alone, for example labels/views/pool.py")
     parser.add_argument("--list", action="store_true", help="show the mutants and run nothing")
-    parser.add_argument("--limit", type=float, help="processor seconds per mutant; skips the run that measures them")
     options = parser.parse_args()
-    mutants = chosen(options.count, options.seed, options.file)
+    part, parts = map(int, options.part.split("/"))
+    mutants = chosen(options.sample, options.seed, options.file)[part - 1 :: parts]
     if options.list:
         for mutant in mutants:
             print(f"{mutant.file}:{mutant.line}  {mutant.change}")
         return
     import_once()
+    known = json.loads(RESULTS.read_text(encoding="utf-8")) if options.resume and RESULTS.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
-        survivors = run(mutants, Path(folder).resolve(), options.limit)
+        survivors = run(mutants, Path(folder).resolve(), known)
     totals, left = Counter(mutant.file for mutant in mutants), Counter(mutant.file for mutant in survivors)
     print(f"\n{'file':45s} mutants  killed")
     for file, total in sorted(totals.items()):

@@ -3,9 +3,13 @@
 Each case returns a dictionary of outputs, which ``tests/golden/stored`` holds. Data sets are subsampled, so that all
 cases together take some seconds. Clusters have no names of their own: they are numbered in the order of their first
 members. Eigenvectors are left out, because their signs are free.
+
+Inside :func:`features_moved` every case sees features with errors of a relative size of 1e-10, about a million times
+the rounding of a processor: ``tests/everywhere/test_continuity.py`` asks how far the outputs move.
 """
 
-from functools import cache
+from contextlib import contextmanager
+from functools import cache, wraps
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,27 +27,73 @@ SEED = 0
 
 # Data -----------------------------------------------------------------------------------------------------------------
 
+#: The relative error of moved features.
+MOVEMENT = 1e-10
+#: The seed of the errors, or none.
+_draws = [None]
+
+
+@contextmanager
+def features_moved(draw):
+    """Let all cases see features times 1 + 1e-10 z, with z standard normal for every cell and drawn by this seed."""
+    _draws.append(draw)
+    try:
+        yield
+    finally:
+        _draws.pop()
+
+
+def moved(values):
+    """Features as they are, or moved; a data frame has numbers to move, and a sparse matrix entries."""
+    if _draws[-1] is None:
+        return values
+    if hasattr(values, "select_dtypes"):
+        numbers = values.select_dtypes("float")
+        return values.assign(**{name: moved(column.to_numpy()) for name, column in numbers.items()})
+    if sp.issparse(values):
+        return sp.csr_array((moved(values.data), values.indices, values.indptr), shape=values.shape)
+    return values * (1.0 + MOVEMENT * np.random.RandomState(_draws[-1]).standard_normal(values.shape))
+
+
+def features_first(make):
+    """Make data once; the first of them are features, which may be moved."""
+    made = cache(make)
+
+    @wraps(make)
+    def data(*arguments):
+        X, *others = made(*arguments)
+        return moved(X), *others
+
+    return data
+
 
 def every(values, count=10):
     """The values at so many evenly spaced rows."""
     return values[np.linspace(0, len(values) - 1, min(count, len(values))).astype(int)]
 
 
-@cache
+@features_first
 def bundled(name, n_rows, rate):
     """Evenly spaced rows of a bundled set, and its labels with a share of errors."""
     X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
     return every(X, n_rows), kw.flip_labels(every(y, n_rows), rate, random_state=SEED)
 
 
-@cache
+@features_first
+def heart_with_repetitions():
+    """Six rows occur twice, most of them with other labels."""
+    X, y = bundled.__wrapped__("heart", 100, 0.25)
+    return np.vstack([X, X[:6]]), np.append(y, y[5::-1])
+
+
+@features_first
 def twelve_classes():
     y = np.arange(204) % 12
     X = np.random.RandomState(SEED).randn(204, 5) + 4.0 * np.random.RandomState(1).randn(12, 5)[y]
     return X, kw.flip_labels(y, 0.2, random_state=SEED)
 
 
-@cache
+@features_first
 def mixed_table():
     """A data frame with numbers, categories and texts."""
     import pandas as pd
@@ -57,7 +107,7 @@ def mixed_table():
     return table, kw.flip_labels(kinds[true], 0.15, random_state=SEED)
 
 
-@cache
+@features_first
 def papers():
     """The first papers of Cora: their words, the distinct links between them and their classes."""
     cora, n_papers = datasets.load_cora(), 400
@@ -65,7 +115,7 @@ def papers():
     return sp.csr_array(cora.data[:n_papers]), np.unique(np.sort(inside, axis=1), axis=0), cora.target[:n_papers]
 
 
-@cache
+@features_first
 def three_groups():
     """Features, classes and pairs with errors."""
     y = np.repeat([0, 1, 2], 30)
@@ -73,13 +123,39 @@ def three_groups():
     return X, y, kw.Pairs.from_labels(y, n_pairs=500, random_state=SEED).flip(0.15, random_state=SEED)
 
 
-@cache
 def similarity():
     """A similarity of the three groups and few pairs."""
     X, y, _ = three_groups()
     known = np.where(np.arange(90) % 3 < 2, y, -1)
     pairs = kw.Pairs.from_labels(known, n_pairs=250, random_state=SEED).flip(0.1, random_state=SEED)
     return np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 4), pairs
+
+
+@features_first
+def register():
+    """Records of sixty people, each given twice with errors and gaps, and who is who by two people who err."""
+    import pandas as pd
+
+    draw = np.random.RandomState(SEED)
+    letters, person = np.array(list("abcdefghij")), np.repeat(np.arange(60), 2)
+    names = ["".join(name) for name in draw.choice(letters, (60, 7))]
+    towns, sizes = draw.choice(["Ulm", "Bern", "Graz"], 60), draw.randint(150, 200, 60) / 100
+    record = [(names[k][: draw.randint(4, 8)] + draw.choice(letters), towns[k], sizes[k]) for k in person]
+    table = pd.DataFrame(record, columns=["name", "town", "size"])
+    table.loc[::9, "town"], table.loc[4::11, "size"] = None, np.nan
+    rows, cols = np.tile(np.arange(0, 120, 2), 3), np.concatenate([np.arange(1, 120, 2), draw.randint(120, size=120)])
+    apart = rows != cols
+    truth = np.where(person[rows[apart]] == person[cols[apart]], 1, -1)
+    pairs = kw.Pairs(rows[apart], cols[apart], truth, n_samples=120)
+    return table, kw.Pairs.concatenate([pairs.flip(0.1, random_state=seed) for seed in (0, 1)])
+
+
+@features_first
+def heart_and_pairs():
+    """Whole numbers, rows that occur twice, and pairs of which a fifth is wrong."""
+    X, y = bundled.__wrapped__("heart", 90, 0.0)
+    X, y = np.vstack([X, X[:6]]), np.append(y, y[:6])
+    return X, kw.Pairs.from_labels(y, n_pairs=300, random_state=SEED).flip(0.2, random_state=SEED)
 
 
 def out_of_sample_probabilities(n_classes, n_samples, sharpness, *, rate=0.0, fading=0.0, skewed=False):
@@ -90,9 +166,9 @@ def out_of_sample_probabilities(n_classes, n_samples, sharpness, *, rate=0.0, fa
     """
     draw = np.random.RandomState(n_classes)
     scores = sharpness * draw.randn(n_samples, n_classes)
-    belief = softmax(scores, axis=1)
-    true = (belief.cumsum(axis=1) < draw.rand(n_samples, 1)).sum(axis=1)
-    margin = np.ptp(np.sort(belief, axis=1)[:, -2:], axis=1)
+    belief = softmax(moved(scores), axis=1)
+    true = (softmax(scores, axis=1).cumsum(axis=1) < draw.rand(n_samples, 1)).sum(axis=1)
+    margin = np.ptp(np.sort(softmax(scores, axis=1), axis=1)[:, -2:], axis=1)
     rates = rate * np.where(true == 0, 2.0, 0.5) if skewed else np.full(n_samples, rate)
     wrong = draw.rand(n_samples) < rates + fading * (1 - margin)
     return belief, np.where(wrong, (true + 1 + draw.randint(n_classes - 1, size=n_samples)) % n_classes, true)
@@ -174,10 +250,9 @@ def ionosphere():
 
 def heart():
     """Weights: some rows count twice, some do not count, and some rows are the same."""
-    X, y = bundled("heart", 100, 0.25)
-    X = np.vstack([X, X[:6]])
+    X, y = heart_with_repetitions()
     weight = np.tile([1.0, 2.0, 0.5, 0.0, 1.0, 1.5], 18)[: len(X)]
-    return noisy_labels(X, np.append(y, y[5::-1]), X[1::2], sample_weight=weight)
+    return noisy_labels(X, y, X[1::2], sample_weight=weight)
 
 
 def splice():
@@ -253,6 +328,77 @@ def kernel_clustering():
     return {"labels": clusters(model.labels_), "eigenvalues": model.eigenvalues_}
 
 
+def noisy_pairs():
+    X, pairs = heart_and_pairs()
+    model = kw.NoisyPairClustering(2, random_state=SEED).fit(X, pairs=pairs)
+    noise = model.noise_
+    return {
+        "labels": clusters(model.labels_),
+        "noise": [noise.prior, noise.precision_positive, noise.precision_negative],
+        "intervals": model.noise_intervals_,
+        "pair_quality": every(model.pair_quality_),
+        "mean_pair_quality": model.pair_quality_.mean(),
+        "held_out_probabilities": every(model.held_out_probabilities_),
+        "pair_probabilities": model.pair_probabilities(np.arange(0, 40, 4), np.arange(50, 90, 4)),
+        "same_class": every(model.predict_proba(X[::5]) @ model.predict_proba(X[1::5])[:10].T, 3),
+        "pairs_help": model.pairs_help_,
+        "diagnostic": [model.diagnostic_[name] for name in ("gain", "gain_error", "feature_bits", "reliable")],
+    }
+
+
+def record_pairs():
+    audit = kw.audit_record_pairs(*register(), random_state=SEED)
+    figures = ("wrong_interval", "separability", "n_triangles", "n_differing", "reliable")
+    return pair_audit(audit) | {"diagnostic": [audit.diagnostic[name] for name in figures]}
+
+
+def guarantee_of(found):
+    return [found.low, found.high, found.estimate, found.n_checked, found.n_found, found.n_unclear]
+
+
+def checks_of_labels():
+    """Two plans of checks, what follows from them for certain, and the audit that knows the verdicts."""
+    belief, given = out_of_sample_probabilities(3, 300, 2.0, rate=0.25)
+    _, truth = out_of_sample_probabilities(3, 300, 2.0)
+    audit = kw.audit_labels(None, given, probabilities=belief)
+    first = kw.plan_checks(audit, 40, random_state=SEED)
+    checked = first.verdicts(np.where(np.arange(40) % 13 == 0, None, truth[first.rows]))
+    again = kw.audit_labels(None, given, probabilities=belief, checked=checked)
+    second = kw.plan_checks(again, 30, random_state=SEED)
+    both = checked + second.verdicts(truth[second.rows])
+    last = kw.audit_labels(None, given, probabilities=belief, checked=both)
+    shares = {
+        "share": kw.guaranteed_share(given, checked),
+        "share_after_both": kw.guaranteed_share(given, both),
+        "share_of_suspects": kw.guaranteed_share(given, both, among=audit.order[:60], side="upper"),
+        "share_of_predictions": kw.guaranteed_share(given, both, predictions=audit.suggested),
+        "share_at_all_times": kw.guaranteed_share(given, both, always=True),
+    }
+    return (
+        {"plan": first.rows, "chance": every(first.chance), "second_plan": second.rows}
+        | {name: guarantee_of(found) for name, found in shares.items()}
+        | {f"calibrated_{name}": value for name, value in label_audit(last).items()}
+        | {"checks_needed": kw.checks_needed(given, both, 0.3)}
+    )
+
+
+def checks_of_pairs():
+    X, _, pairs = three_groups()
+    audit = kw.audit_pairs(X, pairs, kind="classes", random_state=SEED)
+    truth = kw.Pairs(pairs.rows, pairs.cols, pairs.labels, n_samples=90).true_labels(np.repeat([0, 1, 2], 30))
+    plan = kw.plan_checks(audit, 40, random_state=SEED)
+    checked = plan.verdicts(truth[plan.rows])
+    model = kw.NoisyPairClustering(3, random_state=SEED).fit(X, pairs=pairs, checked=checked)
+    noise = model.noise_
+    return {
+        "plan": plan.rows,
+        "share": guarantee_of(kw.guaranteed_share(pairs, checked)),
+        "noise": [noise.prior, noise.precision_positive, noise.precision_negative],
+        "intervals": model.noise_intervals_,
+        "pair_quality": every(model.pair_quality_),
+    }
+
+
 def linked_clustering():
     X, links, _ = papers()
     pairs = kw.Pairs.from_graph(links, n_samples=X.shape[0], negatives=None)
@@ -303,7 +449,7 @@ def plan():
 def matrix():
     rows, cols = np.nonzero(np.random.RandomState(2).rand(30, 25) < 0.5)
     values = np.random.RandomState(3).randn(30, 2) @ np.random.RandomState(4).randn(2, 25)
-    found = kw.complete_matrix(rows, cols, values[rows, cols], (30, 25), random_state=SEED)
+    found = kw.complete_matrix(rows, cols, moved(values[rows, cols]), (30, 25), random_state=SEED)
     return {
         "primal": found.certificate.primal,
         "completed": every(found.left @ found.right.T, 3),
@@ -335,6 +481,7 @@ WITH_TREES = {
     "noisy_label_classifier_splice",
     "noisy_label_classifier_twelve_classes",
     "robust_mkl",
+    "audit_record_pairs",
 }
 
 #: What to run for each name, cheap ones first.
@@ -366,6 +513,10 @@ CASES = {
     "audit_pairs_links": audit_pairs_of_words_and_links,
     "pair_kernel_learner": learner,
     "pair_kernel_clustering": kernel_clustering,
+    "noisy_pair_clustering": noisy_pairs,
+    "audit_record_pairs": record_pairs,
+    "checks_of_labels": checks_of_labels,
+    "checks_of_pairs": checks_of_pairs,
     "linked_clustering": linked_clustering,
     "complete_matrix": matrix,
     "pair_completer": completer,

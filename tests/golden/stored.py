@@ -1,21 +1,22 @@
 """Outputs on disk: one readable file of JSON per case, one line per output, numbers to twelve digits.
 
-Some answers depend on the last digits of the linear algebra: which tree splits where, or where a search of k-means
-ends. The libraries compute differently on processors of different kinds, so that such a case has a second file,
-``NAME.KIND.json``, for every other kind of processor that it was run on. The answers of any of these files are right.
+There is one answer for all processors. How far an output moves if the features move by 1e-10 of their size, as measured
+when it was stored, stands in the same file under ``movement`` where it is more than a tenth of the usual tolerance. A
+test accepts ten times the movement.
 """
 
 import json
 from pathlib import Path
 
 import numpy as np
-from threadpoolctl import threadpool_info
 
 FOLDER = Path(__file__).parent / "stored"
-#: Numbers may differ by this fraction of the largest number of their output.
+#: Numbers may differ by this fraction of the largest number of their output, or of 1 if all are smaller; an output that
+#: moves more than a tenth of this may differ by ten times its movement.
 TOLERANCE = 1e-6
-#: The kind of the processor, as the linear algebra library names it.
-KIND = next((library["architecture"] for library in threadpool_info() if "architecture" in library), "unknown").lower()
+TIMES = 10
+#: The key of the movements in a file.
+MOVEMENT = "movement"
 
 
 def plain(value):
@@ -30,30 +31,36 @@ def plain(value):
 
 
 def read(name):
-    """The stored outputs of a case on processors of this kind; none if it was never stored."""
-    for path in (FOLDER / f"{name}.{KIND}.json", FOLDER / f"{name}.json"):
-        if path.exists():
-            return json.loads(path.read_text(encoding="utf-8"))
-    return {}
+    """The stored outputs of a case, and how far each may be off; none if it was never stored."""
+    path = FOLDER / f"{name}.json"
+    stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    moves = stored.pop(MOVEMENT, {})
+    return stored, {key: max(TOLERANCE, TIMES * moves.get(key, 0.0)) for key in stored}
 
 
-def read_all(name):
-    """The stored outputs of a case on processors of every kind."""
-    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob(f"{name}.*json"))]
-
-
-def write(name, outputs, *, kind=None):
-    """Store the plain outputs of a case, for all processors or for one kind."""
+def write(name, outputs, moves):
+    """Store the plain outputs of a case, and those movements that matter, rounded up to one digit."""
     FOLDER.mkdir(exist_ok=True)
-    for other in FOLDER.glob(f"{name}.*.json") if kind is None else ():
-        other.unlink()  # the answers changed on purpose, and those of other processors are not known yet
-    lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in outputs.items()]
-    file = f"{name}.json" if kind is None else f"{name}.{kind}.json"
-    (FOLDER / file).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    matter = {key: _rounded_up(move) for key, move in moves.items() if TIMES * move > TOLERANCE}
+    stored = outputs | ({MOVEMENT: matter} if matter else {})
+    lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in stored.items()]
+    (FOLDER / f"{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def _rounded_up(number):
+    digit = 10.0 ** np.floor(np.log10(number))
+    return float(f"{np.ceil(number / digit) * digit:.1g}")
+
+
+def changes(name, found):
+    """The outputs that differ from the stored ones by more than they may, as pairs of before and after."""
+    stored, tolerance = read(name)
+    both = {key: (stored.get(key), found.get(key)) for key in stored | found}
+    return {key: pair for key, pair in both.items() if not difference(*pair) <= tolerance.get(key, TOLERANCE)}
 
 
 def difference(old, new):
-    """How far two plain outputs are apart, relative to the largest number of the old one.
+    """How far two plain outputs are apart, relative to the largest number of the old one if it is above 1.
 
     The difference is infinite if they do not consist of the same parts, or if a text, a truth value or a whole number
     is another one.
@@ -67,7 +74,7 @@ def difference(old, new):
     if not all(isinstance(new_leaves[key], float) for key in numbers):
         return np.inf
     before, after = (np.array([parts[key] for key in numbers]) for parts in (old_leaves, new_leaves))
-    size = np.abs(before).max(initial=0.0) or 1.0
+    size = np.abs(before).max(initial=1.0)
     return float(np.abs(after - before).max(initial=0.0) / size)
 
 

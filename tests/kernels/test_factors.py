@@ -268,3 +268,16 @@ def test_kernel_expansion_is_the_sum_of_its_blocks(bank, rng):
     expected = 0.5 + bank.maps[1](new) @ outputs[0][1] + bank.maps[4](new) @ outputs[0][4]
     np.testing.assert_allclose(expansion(new)[:, 0], expected, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(expansion(new)[:, 1], -2.0)
+
+
+@pytest.mark.parametrize(("width", "rank"), [(0.6, 60), (1.8, 300)])
+def test_rounding_does_not_choose_the_landmarks(width, rank):
+    """On a grid, many samples are equally far from all landmarks, and a factor of few landmarks depends on them."""
+    draw = np.random.RandomState(0)
+    grid = np.stack(np.meshgrid(*[np.arange(9.0)] * 3), axis=-1).reshape(-1, 3)
+    X = grid[draw.permutation(len(grid))[:500]]
+    factors = []
+    for moved in (X, X * (1 + 1e-10 * draw.standard_normal(X.shape))):
+        bank = FactorBank.build(moved, [Gaussian(width=width)], tol=1e-8, max_rank=rank, random_state=0)
+        factors.append(bank.factor(0))
+    np.testing.assert_allclose(factors[1] @ factors[1].T, factors[0] @ factors[0].T, atol=1e-7)

@@ -199,6 +199,14 @@ def test_each_kind_of_column_is_compared_in_its_own_way(register):
     assert np.isfinite(found.values).all()
 
 
+def test_numbers_that_differ_by_rounding_are_one_number():
+    records = pd.DataFrame({"size": [0.3 * (1 + 1e-12), 0.3, 0.7], "id": [12345678901.0, 12345678902.0, 7.0]})
+    found = pair_features(records[["size"]], Pairs([0, 0], [1, 2], [1, -1], n_samples=3))
+    np.testing.assert_array_equal(feature(found, "whole record: equal"), [1, 0])
+    whole = pair_features(records[["id"]], Pairs([0, 0], [1, 2], [1, -1], n_samples=3))
+    np.testing.assert_array_equal(feature(whole, "whole record: equal"), [0, 0])  # whole numbers keep all digits
+
+
 def test_a_missing_cell_speaks_neither_for_nor_against():
     records = pd.DataFrame({"city": ["Rome", "Rome", None, "Oslo"], "size": [1.0, 2.0, np.nan, 4.0]})
     pairs = Pairs([0, 0, 0], [1, 3, 2], [1, -1, -1], n_samples=4)
@@ -339,6 +347,19 @@ def test_differing_answers_to_a_pair_tell_the_rates(register):
         low, high = together.intervals[name]
         assert low <= np.mean(right[kind]) <= high
         assert high - low < 0.25
+
+
+def test_rounding_hardly_moves_what_repeated_answers_tell(rng):
+    same = rng.random(400) < 0.3
+    score = 2.0 * same + rng.normal(size=400)
+    yes = rng.binomial(3, np.where(same, 0.7, 0.1))
+    votes = np.stack([3.0 - yes, yes])
+    found = [
+        fit_repeated_answers(np.column_stack([-moved, moved]), votes, np.random.RandomState(0))
+        for moved in (score, score * (1 + 1e-10 * rng.normal(size=400)))
+    ]
+    np.testing.assert_allclose(found[1].transitions, found[0].transitions, atol=1e-8)
+    np.testing.assert_allclose(found[1].slopes, found[0].slopes, atol=1e-7)
 
 
 def test_copies_of_one_answer_are_no_evidence_of_its_rate(register, tenth):

@@ -100,6 +100,25 @@ def test_a_sequence_of_plans_keeps_the_guarantee_and_never_repeats_a_row():
     assert np.mean(held) >= 0.9
 
 
+@pytest.mark.parametrize("n_rows", [60, 61, 300])
+def test_rounding_does_not_change_a_plan(n_rows):
+    """Whole plans are the same where chances are equal but for their last digits, also at the borders of strata."""
+    rng = np.random.default_rng(2)
+    for wrong in (np.full(n_rows, 0.2), np.repeat([1e-13, 0.2, 0.7], n_rows // 3), np.round(rng.random(n_rows), 1)):
+        plan = plan_checks(audit_with(wrong), 40, random_state=0)
+        for _ in range(3):
+            moved = plan_checks(audit_with(wrong + 1e-12 * rng.random(len(wrong))), 40, random_state=0)
+            np.testing.assert_array_equal(moved.rows, plan.rows)
+            np.testing.assert_array_equal(moved.draw, plan.draw)
+
+
+def test_a_row_that_looks_otherwise_hardly_changes_a_plan():
+    wrong = np.random.default_rng(3).random(200)
+    chances = (np.append(first, wrong[1:]) for first in (0.01, 0.99))
+    plans = [plan_checks(audit_with(now), 40, random_state=0).rows for now in chances]
+    assert len(np.intersect1d(*plans)) >= 30
+
+
 def test_plans_with_a_good_audit_are_narrower_and_find_more_than_a_random_sample():
     rng = np.random.default_rng(0)
     ours, plain, found, by_chance = [], [], 0, 0

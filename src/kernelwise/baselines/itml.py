@@ -37,6 +37,7 @@ from ..samples import check_magnitude, read_samples
 from ..supervision import Pairs
 from ..supervision.noise import RandomState
 from ..supervision.resolve import resolve_pairs
+from ..ties import differ
 from .mahalanobis import MahalanobisTransformer
 from .row_operations import FloatArray, dense, squared_norms, weighted_gram
 
@@ -66,8 +67,8 @@ class ITML(MahalanobisTransformer):
         u and l, for *squared* distances under the prior. By default the 5th and 95th percentile between samples.
     prior : "identity", "covariance" or array of shape (n_features, n_features), default="identity"
         :math:`M_0`; "covariance" stands for the inverse of the covariance of the data, which must then be invertible.
-    tol : float, default=1e-3
-        Duality gap to reach, relative to ``max(1, objective)``.
+    tol : float, default=1e-6
+        Duality gap to reach, relative to ``max(1, objective)``. M is known up to about the root of it.
     max_iter : int, default=1000
         Limit on the number of passes over the pairs, up to the end of a line search.
     random_state : int, RandomState or None
@@ -113,7 +114,7 @@ class ITML(MahalanobisTransformer):
         gamma: float = 1.0,
         bounds: tuple[float, float] | None = None,
         prior: str | ArrayLike = "identity",
-        tol: float = 1e-3,
+        tol: float = 1e-6,
         max_iter: int = 1000,
         random_state: RandomState = None,
     ) -> None:
@@ -166,7 +167,7 @@ class _Problem:
     @classmethod
     def of(cls, X: Any, pairs: Pairs, bounds: tuple[float, float], gamma: float) -> Self:
         differences = X[pairs.rows] - X[pairs.cols]
-        informative = squared_norms(differences) > 0
+        informative = differ(np.sqrt(squared_norms(differences)))
         differences, signs = differences[informative], pairs.labels[informative].astype(np.float64)
         targets = np.where(signs > 0, *bounds)
         basis = None
@@ -360,7 +361,7 @@ def _percentiles(X: Any, rng: np.random.RandomState) -> tuple[float, float]:
         cols = (rows + rng.randint(1, n_samples, size=N_DISTANCES)) % n_samples
     chunks = range(0, len(rows), 4096)
     squares = np.concatenate([squared_norms(X[rows[c : c + 4096]] - X[cols[c : c + 4096]]) for c in chunks])
-    squares = squares[squares > 0]
+    squares = squares[differ(np.sqrt(squares))]
     if not len(squares):
         return 1.0, 1.0  # all samples are equal: there is no constraint for the bounds to bound
     lower, upper = np.percentile(squares, (5, 95))

@@ -35,6 +35,7 @@ from ..samples import check_magnitude, read_samples
 from ..supervision import Pairs
 from ..supervision.noise import RandomState
 from ..supervision.resolve import resolve_pairs
+from ..ties import first_best
 from .mpckmeans_problem import Problem, run, squared_distances
 from .row_operations import IntArray, squared
 
@@ -157,7 +158,8 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
             shrinkage=self.shrinkage,
         )
         runs = [run(problem, self.max_iter, self.tol, rng) for _ in range(self.n_init)]
-        state, self.objective_, self.n_iter_, self.converged_ = min(runs, key=lambda ended: ended[1])
+        best = first_best([-objective for _, objective, _, _ in runs])
+        state, self.objective_, self.n_iter_, self.converged_ = runs[best]
         if not self.converged_:
             warn(f"not converged after {self.n_iter_} rounds; raise max_iter", ConvergenceWarning, stacklevel=2)
         self.labels_, self.cluster_centers_ = state.labels, state.centers + shift

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from ..supervision import Pairs
+from ..ties import NEARLY, first_best, steady_order
 from .row_operations import FloatArray, IntArray, dense, squared, squared_norms
 
 #: Rows of the distance matrix that are looked at together in the search for the farthest pair.
@@ -135,7 +136,8 @@ def run(problem: Problem, max_iter: int, tol: float, rng: np.random.RandomState)
 def _with_labels(problem: Problem, state: State, rng: np.random.RandomState) -> State:
     """Improve the present labels and labels of whole neighbourhoods, and return the better result."""
     fresh = replace(state, labels=_labels_of_neighbourhoods(problem, state))
-    return min((_settled(problem, start, rng) for start in (state, fresh)), key=problem.objective)
+    ends = [_settled(problem, start, rng) for start in (state, fresh)]
+    return ends[first_best([-problem.objective(end) for end in ends])]
 
 
 def _labels_of_neighbourhoods(problem: Problem, state: State) -> IntArray:
@@ -237,7 +239,7 @@ def _with_seeded_empty_clusters(problem: Problem, state: State) -> State:
     if not len(empty):
         return state
     own = np.take_along_axis(problem.own_costs(state), state.labels[:, None], axis=1).ravel()
-    worst = np.argsort(own)[::-1][: len(empty)]
+    worst = steady_order(-own)[: len(empty)]
     centers, metrics, profiles = state.centers.copy(), state.metrics.copy(), state.profiles.copy()
     donors = problem.groups[state.labels[worst]]
     centers[empty] = dense(problem.X[worst])
@@ -277,7 +279,7 @@ def _weighted_farthest_first(points: FloatArray, weights: IntArray, count: int) 
     while len(chosen) < min(count, len(points)):
         scores = weights * nearest
         scores[chosen] = -1.0
-        chosen.append(int(scores.argmax()))
+        chosen.append(first_best(scores))
         distances = np.linalg.norm(points - points[chosen[-1]], axis=1)
         nearest = distances if len(chosen) == 1 else np.minimum(nearest, distances)
     return chosen
@@ -289,18 +291,18 @@ def _farthest_profile(X: Any, metric: FloatArray) -> FloatArray:
     norms = squared_norms(Z)
     # Two steps to the farthest sample, from the sample of largest norm, give a lower bound on the largest distance.
     # Samples whose norm is too small for a distance above this bound are left out.
-    first = int(norms.argmax())
+    first = first_best(norms)
     for _ in range(2):
         distances = norms + norms[first] - 2.0 * dense(Z @ Z[[first]].T).ravel()
-        first, least = int(distances.argmax()), float(distances.max())
+        first, least = first_best(distances), float(distances.max())
     lengths = np.sqrt(norms)
     candidates = np.flatnonzero(lengths + lengths.max() >= np.sqrt(max(least, 0.0)) * (1.0 - 1e-9))
-    Z, norms, best, ends = Z[candidates], norms[candidates], -1.0, (0, 0)
+    Z, norms, best, ends = Z[candidates], norms[candidates], 0.0, (0, 0)
     for start in range(0, len(candidates), ROWS_AT_ONCE):
         stop = start + ROWS_AT_ONCE
         distances = norms[start:stop, None] + norms[start:] - 2.0 * dense(Z[start:stop] @ Z[start:].T)
-        position = int(distances.argmax())
-        if distances.flat[position] > best:
+        position = first_best(distances.ravel())
+        if distances.flat[position] > best * (1.0 + NEARLY):
             best, (i, j) = float(distances.flat[position]), np.unravel_index(position, distances.shape)
             ends = (int(candidates[start + i]), int(candidates[start + j]))
     return np.square(dense(X[[ends[0]]] - X[[ends[1]]])[0])

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import laplacian
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import NearestNeighbors
+from sklearn.metrics import pairwise_distances
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -41,6 +41,7 @@ from ..memory import require
 from ..samples import check_magnitude, read_samples, tidy
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
+from ..ties import nearest_few
 from .kernel_matrix_problem import Certified, KernelMatrixProblem, solve_linear, solve_squared_hinge
 
 __all__ = ["NonparametricKernelLearner"]
@@ -183,7 +184,7 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         assert known is not None  # they are required
         self._samples = X.copy()
         bound = float(X.shape[0] if self.bound is None else self.bound)
-        links = neighbor_graph(self._nearest()) if self.graph == "neighbors" else linear_graph(X)
+        links = neighbor_graph(X, self._n_near, self.metric) if self.graph == "neighbors" else linear_graph(X)
         matrix: Any = laplacian(links, normed=self.normalize_graph)
         problem = KernelMatrixProblem(sp.csr_array(matrix), known.merged(), self.C, self.p, bound)
         check_magnitude(problem.prices, "C times the weights of the pairs", least=0.0)
@@ -192,10 +193,9 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self._keep(best)
         return self
 
-    def _nearest(self) -> NearestNeighbors:
-        """Return an index of the samples of ``fit`` that finds the nearest samples of any sample."""
-        count = min(self.n_neighbors, self._samples.shape[0] - 1)
-        return NearestNeighbors(n_neighbors=count, metric=self.metric, algorithm="brute").fit(self._samples)
+    @property
+    def _n_near(self) -> int:
+        return min(self.n_neighbors, self._samples.shape[0] - 1)
 
     def _keep(self, best: Certified) -> None:
         order = np.argsort(best.primal.values)[::-1]
@@ -235,7 +235,7 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         new = np.flatnonzero(position < 0)
         features = self.features_[position]
         if len(new):
-            nearest = self._nearest().kneighbors(X[new], return_distance=False)
+            nearest = nearest_few(pairwise_distances(X[new], self._samples, metric=self.metric), self._n_near)
             features[new] = self.features_[nearest].mean(axis=1)
         return features
 
@@ -279,20 +279,23 @@ class NonparametricKernelLearner(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return tags
 
 
-def neighbor_graph(neighbors: NearestNeighbors) -> sp.csr_array:
-    """Links of weight one between samples of which one is among the nearest of the other.
+def neighbor_graph(X: Any, count: int, metric: str = "euclidean") -> sp.csr_array:
+    """Links of weight one between samples of which one is among the ``count`` nearest of the other.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.neighbors import NearestNeighbors
     >>> from kernelwise.baselines.nonparametric_kernel import neighbor_graph
-    >>> neighbor_graph(NearestNeighbors(n_neighbors=1).fit(np.array([[0.0], [1.0], [3.0]]))).toarray()
+    >>> neighbor_graph(np.array([[0.0], [1.0], [3.0]]), 1).toarray()
     array([[0., 1., 0.],
            [1., 0., 1.],
            [0., 1., 0.]])
     """
-    directed = neighbors.kneighbors_graph(mode="connectivity")
+    distances = pairwise_distances(X, metric=metric)
+    np.fill_diagonal(distances, np.inf)
+    near = nearest_few(distances, count)
+    ends = np.repeat(np.arange(len(near)), near.shape[1]), near.ravel()
+    directed = sp.csr_array((np.ones(near.size), ends), shape=distances.shape)
     return sp.csr_array(directed.maximum(directed.T))
 
 

@@ -38,6 +38,7 @@ from ..samples import read_samples
 from ..spectral import GramFactor, SpectralBasis, top_eigenpairs
 from ..supervision import Pairs
 from ..supervision.resolve import resolve_pairs
+from ..ties import NEARLY
 
 __all__ = ["SpectralKernelLearner"]
 
@@ -95,7 +96,8 @@ class SpectralKernelLearner(CombinedKernelTransformer):
     A kernel of non-negative similarities has a first eigenvector of one sign, which makes all samples alike and must
     get the largest eigenvalue. Where most pairs are negative, it can happen that no admissible kernel is aligned with
     the pairs; the learned kernel is then zero, with a warning. Pairs drawn from ``y`` are weighted so that both kinds
-    count alike. Where there are fewer pairs than eigenvectors, the learned kernel can be one of many solutions.
+    count alike. Where there are fewer pairs than eigenvectors, the learned kernel can be one of many solutions. A part
+    of the kernel that is zero on all pairs is left out.
 
     References
     ----------
@@ -112,7 +114,7 @@ class SpectralKernelLearner(CombinedKernelTransformer):
     >>> pairs = Pairs([0, 2, 0, 1], [1, 3, 2, 3], [1, 1, -1, -1], n_samples=4)
     >>> learner = SpectralKernelLearner().fit(X, pairs=pairs)
     >>> learner.eigenvalues_.round(6), learner.kernel_weights_.round(2)
-    (array([18.,  2.]), array([3.69, 0.31]))
+    (array([18.,  2.]), array([4., 0.]))
     """
 
     def __init__(
@@ -272,7 +274,9 @@ def align_spectrum(vectors: Array, pairs: Pairs, decay: float, different: float 
     """
     powers = np.power(float(decay), -np.arange(vectors.shape[1], dtype=np.float64))
     generators, target = _least_squares(vectors, pairs, powers, different)
-    scale = float(np.linalg.norm(generators, axis=0).max(initial=0.0)) or 1.0
+    sizes = np.linalg.norm(generators, axis=0)
+    scale = float(sizes.max(initial=0.0)) or 1.0
+    generators = np.where(sizes > NEARLY * scale, generators, 0.0)  # what is zero on all pairs but for rounding
     generators, target = generators / scale, target / (float(np.linalg.norm(target)) or 1.0)
     nu, _ = nnls(generators, target, maxiter=100 * len(powers))
     fitted = generators @ nu

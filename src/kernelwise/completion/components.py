@@ -14,6 +14,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from ..checks import is_count
 from ..progress import Tell, silent
+from ..ties import first_best
 from .core_fit import CoreFitter
 from .known_block import KnownBlock
 from .matrix.observed import sample_product
@@ -108,5 +109,5 @@ def choose_components(
         tell(len(errors), len(counts))
         if errors[count] > WORSE * min(errors.values()):
             break  # the cost grows with the square of the number of eigenvectors
-    best = min(errors, key=errors.__getitem__)
+    best = list(errors)[first_best([-error for error in errors.values()])]
     return best, errors, Calibration.fit(scores[best], held, fitter.noise_rate) if calibrate else None

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..spectral.eigenpairs import repeatable_eigsh
+from ..ties import NEARLY, first_best
 from .known_block import KnownBlock
 from .matrix.observed import sample_product
 
@@ -62,10 +63,10 @@ def refined_rows(rows: Array, block: KnownBlock, random_state: np.random.RandomS
         return rows
     seen, asked = _entries(block, ~held), _entries(block, held)
     errors = {strength: _residuals(_grown(rows, seen, strength), asked) ** 2 for strength in STRENGTHS}
-    best = min(errors, key=lambda strength: float(errors[strength].mean()))
+    best = STRENGTHS[first_best([-float(errors[strength].mean()) for strength in STRENGTHS])]
     gain = _residuals(rows, asked) ** 2 - errors[best]
     # Held-out pairs may be few and wrong: a gain within one standard error is no reason to leave the basis.
-    return _grown(rows, block, best) if gain.mean() > gain.std() / np.sqrt(len(gain)) else rows
+    return _grown(rows, block, best) if gain.mean() > gain.std() / np.sqrt(len(gain)) + NEARLY else rows
 
 
 def _entries(block: KnownBlock, kept: NDArray[np.bool_]) -> KnownBlock:

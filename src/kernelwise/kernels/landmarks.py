@@ -15,6 +15,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from ..memory import require
+from ..ties import first_best
 from .specs import Kernel
 
 Array = NDArray[np.float64]
@@ -22,8 +23,9 @@ Index = NDArray[np.intp]
 
 #: Up to this many samples a kernel of several columns is factored from its whole Gram matrix, by LAPACK.
 WHOLE_GRAM = 4000
-#: ... unless its rank is limited to this fraction of the samples: then one landmark at a time is quicker.
-SHORT = 0.1
+#: ... unless its rank is limited to so many landmarks: then they are added one at a time. Which they are matters then,
+#: and among samples of equal remaining diagonals, of which data of whole numbers have many, the first one is taken.
+SHORT = 600
 #: With more samples, landmarks are first chosen among this many (or five times the rank asked for, at most 5 SAMPLE).
 SAMPLE = 2000
 #: Further landmarks are chosen among the samples with the largest remaining diagonal, this many at a time.
@@ -137,7 +139,7 @@ def factor_kernel(
     S = kernel.select(X)
     partial = PartialCholesky(kernel, S, max_rank)
     threshold = max(tol, ROUNDING) * partial.largest
-    if _is_one_dimensional(S) or partial.cap <= SHORT * min(partial.n_samples, WHOLE_GRAM):
+    if _is_one_dimensional(S) or (max_rank is not None and partial.cap <= SHORT):
         at_once = 1
     else:
         at_once = WORST
@@ -276,7 +278,7 @@ def _eliminate(cross: Array, known: Array, rows: Array, L: Array) -> Array:
 
 def _largest(values: Array, count: int, threshold: float) -> Index:
     if count == 1:
-        return np.array([np.argmax(values)])
+        return np.array([first_best(values)])
     above = np.flatnonzero(values > threshold)
     if len(above) <= count:
         return above

@@ -36,6 +36,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 
 from ..progress import Tell
+from ..ties import NEARLY, first_best
 from .candidates import CANDIDATES, DEEPEST, Candidate, Embedding
 from .embedding import two_stage_k_means
 from .smoothing import LinkSmoother, normalised_adjacency
@@ -86,7 +87,7 @@ class Evidence:
     @property
     def links_tell(self) -> bool:
         """Whether links that were left out tell of the clusters."""
-        return self.links > 0.0
+        return self.links > NEARLY
 
     @property
     def total(self) -> float:
@@ -320,14 +321,14 @@ class FeatureJudge:
         _, codes = np.unique(labels, return_inverse=True)
         members = np.eye(codes.max() + 1)[codes]
         shares, own = members.mean(axis=0), (np.arange(len(codes)), codes)
-        best = np.zeros(len(codes))  # telling nothing is always possible
+        told = [np.zeros(len(codes))]  # telling nothing is always possible
         for penalty in RIDGE_PENALTIES * self.squares.sum() / len(codes):
             scores = self.left_out_scores(members, penalty)
             for slope in SLOPES:
                 logits = slope * (scores - scores.max(axis=1, keepdims=True)) + 0.5 * np.log(shares)
                 log_chances = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
-                best = max(best, (log_chances[own] - np.log(shares[codes])) / np.log(2.0), key=np.mean)
-        return best
+                told.append((log_chances[own] - np.log(shares[codes])) / np.log(2.0))
+        return told[first_best([bits.mean() for bits in told])]
 
     def left_out_scores(self, members: Array, penalty: float) -> Array:
         """Ridge regression with an intercept: the prediction of every sample by a fit to the other samples."""
@@ -368,7 +369,8 @@ def bits_of_links(labels: Labels, n_clusters: int, kept: Links, left_out: Links)
 
 def best_of(evidence: dict[str, Evidence], names: Iterable[str]) -> str:
     """The name with the most bits; the first one of equals."""
-    return max(names, key=lambda name: evidence[name].total)
+    known = list(names)
+    return known[first_best([evidence[name].total for name in known])]
 
 
 def diagnose(evidence: dict[str, Evidence], candidates: Sequence[Candidate] = CANDIDATES) -> tuple[str, dict[str, Any]]:
@@ -381,7 +383,7 @@ def diagnose(evidence: dict[str, Evidence], candidates: Sequence[Candidate] = CA
     linked = best_of(evidence, supported or linked_names)
     margin = evidence[linked].total - evidence[alone].total
     error = evidence[linked].standard_error(evidence[alone])
-    clear = abs(margin) > 2.0 * error
+    clear = abs(margin) > 2.0 * error + NEARLY
     chosen = linked if clear and margin > 0 and supported else alone
     measured = (
         f'Clusters with links ("{linked}") tell {evidence[linked].total:.2f} bits of the data that were left out, and '
@@ -389,7 +391,7 @@ def diagnose(evidence: dict[str, Evidence], candidates: Sequence[Candidate] = CA
     )
     if not supported:
         measured = f"Links that were left out tell nothing of the clusters. {measured}"
-    nothing = evidence[chosen].total <= 2.0 * evidence[chosen].standard_error()
+    nothing = evidence[chosen].total <= 2.0 * evidence[chosen].standard_error() + NEARLY
     if nothing:
         reason = f"Neither features nor links show clusters. {measured}, which is no more than chance."
     elif not clear and supported:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from ..spectral.tall_arrays import with_signs
+from ..ties import stirred
 
 Array = NDArray[np.float64]
 
@@ -34,9 +35,7 @@ def two_stage_k_means(
 ) -> KMeans:
     """k-means in the leading coordinates, where starts matter less, then Lloyd's iterations in all coordinates."""
     few = np.ascontiguousarray(embedding[:, :n_leading])
-    start = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(few)
-    if few.shape[1] == embedding.shape[1]:
-        return start
+    start = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(stirred(few))
     members = sp.csc_array((np.ones(len(few)), start.labels_, np.arange(len(few) + 1)), shape=(n_clusters, len(few)))
     counts = np.maximum(members.sum(axis=1), 1.0)  # with fewer distinct points than clusters, some clusters are empty
     return KMeans(n_clusters, init=(members @ embedding) / counts[:, None], n_init=1, random_state=0).fit(embedding)

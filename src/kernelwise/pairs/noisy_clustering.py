@@ -19,6 +19,7 @@ from ..supervision import Pairs
 from ..supervision.graph import pair_keys
 from ..supervision.resolve import resolve_pairs
 from ..supervision.verdicts import Verdicts
+from ..ties import NEARLY, most_probable
 from .checks import CheckedPairs
 from .classes.columns import fit_columns
 from .classes.counts import clusters_without_pairs, fits_by_count, likely_fits
@@ -288,7 +289,7 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
 
     def predict_pairs(self, rows: ArrayLike, cols: ArrayLike) -> NDArray[np.int64]:
         """+1 where two samples of ``fit`` probably share a class, otherwise -1."""
-        return np.where(self.pair_probabilities(rows, cols) >= 0.5, 1, -1)
+        return np.where(self.pair_probabilities(rows, cols) >= 0.5 - NEARLY, 1, -1)
 
     def _for_new_samples(self) -> Self:
         """A copy without what belongs to the samples and the pairs of ``fit``."""
@@ -372,8 +373,3 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
-
-
-def most_probable(probabilities: Array) -> NDArray[np.intp]:
-    """The most probable class of every sample."""
-    return probabilities.argmax(axis=1)

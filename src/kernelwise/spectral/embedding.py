@@ -12,6 +12,7 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from ..checks import check_choice, check_count
 from ..rows import map_rows
+from ..ties import stirred
 from .eigenpairs import FloatArray, RandomState, as_float, as_symmetric_operator, top_eigenpairs
 
 __all__ = ["SpectralBasis", "assign_clusters", "spectral_basis", "spectral_embedding"]
@@ -225,7 +226,7 @@ def assign_clusters(
         raise ValueError(f"embedding must have one row per sample, got shape {embedding.shape}")
     check_count("n_clusters", n_clusters, most=embedding.shape[0], limit=", the number of samples")
     k_means = KMeans(n_clusters, init="k-means++", n_init=n_init, random_state=random_state)
-    return k_means.fit(embedding).labels_.astype(np.intp)
+    return k_means.fit(stirred(embedding)).labels_.astype(np.intp)
 
 
 def settled_clusters(

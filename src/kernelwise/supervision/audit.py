@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import check_probability, is_number
+from ..ties import NEARLY, steady_order
 from .noise import PairNoise
 from .pair_checks import check_pair_labels
 from .pairs import Pairs
@@ -19,9 +20,6 @@ from .verdicts import Verdicts
 
 Array = NDArray[np.float64]
 Interval = tuple[float, float]
-
-#: A running mean may be below the wanted precision by this much, because of rounding.
-ROUNDING = 1e-12
 
 
 class _Suspects:
@@ -32,8 +30,8 @@ class _Suspects:
 
     @property
     def order(self) -> NDArray[np.intp]:
-        """Positions from the most to the least suspect; equal qualities stay in the given order."""
-        return np.argsort(self.quality, kind="stable")
+        """Positions from the most to the least suspect; nearly equal qualities stay in the given order."""
+        return steady_order(self.quality)
 
     def worth_checking(self, chance: float = 0.5, *, precision: float | None = None) -> int:
         r"""How many labels or pairs to check: those that nobody has checked yet, wrong with more than this chance.
@@ -68,12 +66,12 @@ def count_worth_checking(quality: Array, chance: float = 0.5, *, precision: floa
     if precision is None:
         if not is_number(chance) or not 0 <= chance < 1:
             raise ValueError(f"chance must be a number of at least 0 and below 1, got {chance!r}")
-        return int(np.count_nonzero(wrong > chance))
+        return int(np.count_nonzero(wrong > chance + NEARLY))
     if not is_number(precision) or not 0 < precision <= 1:
         raise ValueError(f"precision must be a number above 0 and at most 1, got {precision!r}")
     # The values fall, so their running mean falls too, and counting is enough.
     means = wrong.cumsum() / np.arange(1, len(wrong) + 1)
-    return int(np.count_nonzero(means >= precision - ROUNDING))
+    return int(np.count_nonzero(means >= precision - NEARLY))
 
 
 def open_suspects(audit: _Suspects) -> NDArray[np.intp]:

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ..checks import check_count, is_number
+from ..ties import NEARLY
 from .audit import LabelAudit, PairAudit
 from .draws import rows_stood_for
 from .stratified_bounds import FEWEST, FEWEST_OF_TWO
@@ -179,7 +180,7 @@ def strata(wrong: Array, n_strata: int) -> NDArray[np.intp]:
     >>> strata(np.repeat([0.9, 0.01, 0.02], [40, 60, 20]), 2)[[39, 40, 119]]
     array([1, 0, 0])
     """
-    order, n_rows = np.argsort(wrong, kind="stable"), len(wrong)
+    order, n_rows = np.argsort(np.round(wrong / NEARLY), kind="stable"), len(wrong)
     likely = np.maximum(wrong[order], 0.0)
     likely = likely / likely.sum() if likely.sum() > 0 else np.full(n_rows, 1 / n_rows)
 
@@ -187,7 +188,7 @@ def strata(wrong: Array, n_strata: int) -> NDArray[np.intp]:
         spread = step / N_STEPS
         drawn_often = spread / n_rows + (1 - spread) * likely
         below = np.cumsum(drawn_often) - drawn_often / 2
-        return np.minimum((below * n_strata).astype(np.intp), n_strata - 1)
+        return np.minimum((below * n_strata + NEARLY).astype(np.intp), n_strata - 1)  # at a border, the upper one
 
     def costs_little(step: int) -> bool:
         sizes = np.bincount(cut(step), minlength=n_strata)
@@ -224,7 +225,8 @@ def _draw(rows: Index, wrong: Array, n_drawn: int, n_strata: int, batch: int, rn
     if not n_drawn:
         return CheckPlan(rows[:0], np.zeros(0), np.array([], dtype=str), np.zeros(0, np.int64))
     stratum = strata(wrong, min(n_strata, len(rows)))
-    shuffled = [rng.permutation(rows[stratum == h]) for h in range(stratum.max() + 1)]
+    order = rng.permutation(len(rows))  # of all rows, so that a row in another stratum does not change all draws
+    shuffled = [rows[order[stratum[order] == h]] for h in range(stratum.max() + 1)]
     picks: list[tuple[int, int, int]] = []  # number of the round, stratum, row
     number = 0
     while len(picks) < n_drawn:

@@ -25,9 +25,10 @@ from ...samples import power_of_two
 from ...spectral import spectral_basis
 from ...supervision import Pairs
 from ...supervision.graph import pair_keys
+from ...ties import most_probable
 from ..classes.features import ClassFeatures
 from ..classes.summary import WIDE_INTERVAL
-from .hidden_classes import ClassFit, PairGraph, best_count, fit_classes, fits_of_fewer, likely_fits, scaled_features
+from .hidden_classes import ClassFit, PairGraph, best_fit, fit_classes, fits_of_fewer, likely_fits, scaled_features
 from .judgement import REMEDY, Judgement, precisions
 from .views import CORE_DIM, ClassView, class_view, core_embedding, nearest_clusters, pair_factors, smoothed_embedding
 
@@ -131,7 +132,8 @@ def link_fits(
         for start in clusters:
             fits.append(fit_classes(graph, pairs.labels, start, features, rng, tell_fit[len(fits)]))
         # Stop when three numbers of classes above the best number predict the labels worse.
-        if 6 * count > pairs.n_samples or len({fit.n_classes for fit in fits if fit.n_classes > best_count(fits)}) > 2:
+        best = best_fit(fits).n_classes
+        if 6 * count > pairs.n_samples or len({fit.n_classes for fit in fits if fit.n_classes > best}) > 2:
             break
     return fits
 
@@ -164,7 +166,7 @@ def are_links(fit: ClassFit, rows: Array, hubs: Array, pairs: Pairs) -> bool:
     chance alone, the pairs were drawn at random and speak of classes. In between, similarity decides: whether it
     improves the prediction of the labels by classes and by the activity of both samples.
     """
-    dispersion = _dispersion(fit.classes.argmax(axis=1), pairs)
+    dispersion = _dispersion(most_probable(fit.classes), pairs)
     if dispersion > DRAWN:
         return dispersion > LINKED
     unit = normalize(rows)

@@ -31,6 +31,7 @@ from sklearn.linear_model import LogisticRegression
 from ...progress import Tell, part, silent
 from ...supervision import Pairs
 from ...supervision.graph import pair_keys
+from ...ties import NEARLY, first_best, most_probable, steady_order
 
 Array = NDArray[np.float64]
 
@@ -193,26 +194,26 @@ def with_labels(apart: Array, odds: Array) -> Array:
     return odds * apart / (odds * apart + 1.0 - apart)
 
 
-def best_count(fits: Sequence[ClassFit]) -> int:
-    """The number of classes that predicts the given labels best."""
-    return max(fits, key=lambda fit: fit.likelihood).n_classes
+def best_fit(fits: Sequence[ClassFit]) -> ClassFit:
+    """The fit that predicts the given labels best."""
+    return fits[first_best([fit.likelihood for fit in fits])]
 
 
 def likely_fits(fits: Sequence[ClassFit]) -> list[ClassFit]:
     """The fits that predict the labels as well as the best fit up to 1.5 standard errors, fewest classes first."""
-    best = max(fits, key=lambda fit: fit.likelihood)
+    best = best_fit(fits)
     losses = [best.log_chance - fit.log_chance for fit in fits]
-    likely = [
-        fit for fit, loss in zip(fits, losses, strict=True) if loss.mean() <= MARGIN * loss.std() / np.sqrt(len(loss))
-    ]
-    return sorted(likely, key=lambda fit: (fit.n_classes, -fit.likelihood))
+    margins = [MARGIN * float(loss.std()) / np.sqrt(len(loss)) + NEARLY for loss in losses]
+    likely = [fit for fit, loss, margin in zip(fits, losses, margins, strict=True) if loss.mean() <= margin]
+    in_order = [likely[place] for place in steady_order([-fit.likelihood for fit in likely])]
+    return sorted(in_order, key=lambda fit: fit.n_classes)
 
 
 def fits_of_fewer(fits: Sequence[ClassFit], n_classes: int) -> list[ClassFit]:
     """For every number of classes up to ``n_classes``, the fit that predicts the given labels best."""
     counts = {fit.n_classes for fit in fits if fit.n_classes <= n_classes}
     alike = ([fit for fit in fits if fit.n_classes == count] for count in sorted(counts))
-    return [max(group, key=lambda fit: fit.likelihood) for group in alike]
+    return [best_fit(group) for group in alike]
 
 
 def scaled_features(rows: Array) -> Array:
@@ -222,7 +223,7 @@ def scaled_features(rows: Array) -> Array:
 
 def _predicted(features: Array | None, classes: Array, rng: np.random.RandomState) -> Array:
     """Class probabilities of every sample, predicted from features by a fit to other samples; else class shares."""
-    nearest = classes.argmax(axis=1)
+    nearest = most_probable(classes)
     members = np.bincount(nearest, minlength=classes.shape[1])
     if features is None or (members >= LEAST_MEMBERS).sum() < 2:
         return np.tile(classes.mean(axis=0) + LEAST_CHANCE, (len(classes), 1))

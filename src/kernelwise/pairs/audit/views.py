@@ -19,6 +19,7 @@ from ...links.clustering import leading_directions
 from ...links.smoothing import normalised_adjacency
 from ...progress import Tell, silent
 from ...supervision import Pairs
+from ...ties import first_best, most_probable, stirred
 
 Array = NDArray[np.float64]
 
@@ -78,7 +79,7 @@ def class_view(
                 ends = members[fold.rows] * members[fold.cols]
                 score[fold.judged] += ends @ members.mean(axis=0) ** SHARE_POWER
                 if count in COUNTED:
-                    nearest = members.argmax(axis=1)
+                    nearest = most_probable(members)
                     together = nearest[fold.rows] == nearest[fold.cols]
                     joined[COUNTED.index(count), fold.judged] += together / len(DEPTHS)
         tell(done, int(fold_of.max()) + 1)
@@ -102,7 +103,7 @@ def core_embedding(rows: Array, pairs: Pairs, fold_of: NDArray[np.intp]) -> Arra
         cores = _ridge(gram - own_gram, moment - own_moment, len(pairs))
         predicted = _products(Z, fold.rows, fold.cols) @ cores
         errors += ((predicted - labels[fold.judged][:, None]) ** 2).sum(axis=0)
-    return _embedding(Z, _ridge(gram, moment, len(pairs))[:, int(errors.argmin())])
+    return _embedding(Z, _ridge(gram, moment, len(pairs))[:, first_best(-errors)])
 
 
 def pair_factors(start: Array, pairs: Pairs) -> Array:
@@ -179,7 +180,7 @@ def nearest_clusters(points: Array, count: int, rng: np.random.RandomState) -> N
 def _centers(points: Array, count: int, rng: np.random.RandomState) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters: some coincide
-        return KMeans(count, n_init=1, random_state=rng).fit(points).cluster_centers_
+        return KMeans(count, n_init=1, random_state=rng).fit(stirred(points)).cluster_centers_
 
 
 def _products(Z: Array, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> Array:

@@ -13,6 +13,7 @@ from ...supervision import PairAudit, PairNoise, Pairs
 from ...supervision.graph import pair_keys
 from ...supervision.resolve import resolve_pairs
 from ...supervision.verdicts import Verdicts
+from ...ties import NEARLY
 from ..checks import CheckedPairs
 from ..classes.summary import WIDE_INTERVAL
 from ..one_kind import with_both_kinds
@@ -171,7 +172,7 @@ def _summary(
         "precision_positive": (float(low[0]), float(high[0])),
         "precision_negative": (float(low[1]), float(high[1])),
     }
-    suggested = np.where(same >= 0.5, 1, -1)
+    suggested = np.where(same >= 0.5 - NEARLY, 1, -1)
     noise = PairNoise(prior, d_pos, d_neg)
     diagnostic = {**judged.diagnostic, **found.words(WIDE_INTERVAL)}
     intervals = found.guaranteed(noise, intervals)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import silhouette_score
 
 from ...progress import Tell, silent
+from ...ties import first_best
 from .evidence import PairEvidence
 from .features import ClassFeatures, NoFeatures
 from .search import N_SHORT, ClassFit, ClassSearch, Recipe, merged
@@ -58,10 +59,10 @@ def fits_by_count(
     for count in counts:
         search = ClassSearch(columns, features, evidence, count, seed)
         runs = search.short_runs(RECIPES if columns is not None else None)
-        fits.append(max(runs, key=ClassFit.bold))
+        fits.append(runs[first_best([run.bold() for run in runs])])
         tell(len(fits), max(usual, len(fits)))
         totals = [float(fit.log_chance.sum()) for fit in fits]
-        if len(totals) - 1 - int(np.argmax(totals)) >= ENOUGH:
+        if len(totals) - 1 - first_best(totals) >= ENOUGH:
             break
     return improved_by_merging(fits, columns, features, seed)
 
@@ -75,13 +76,14 @@ def improved_by_merging(
     for count in range(finest - 1, 1, -1):
         search = ClassSearch(columns, features, fits[0].evidence, count, seed)
         from_finer = search.settle(merged(by_count[count + 1], count), N_SHORT)
-        by_count[count] = max(from_finer, by_count.get(count, from_finer), key=ClassFit.bold)
+        both = [from_finer, by_count.get(count, from_finer)]
+        by_count[count] = both[first_best([fit.bold() for fit in both])]
     return [by_count[count] for count in sorted(by_count)]
 
 
 def likely_fits(fits: list[ClassFit], margin: float = MARGIN) -> list[ClassFit]:
     """The fits that tell the labels as well as the best fit up to a margin in standard errors, fewest classes first."""
-    best = max(fits, key=lambda fit: float(fit.log_chance.sum()))
+    best = fits[first_best([fit.log_chance.sum() for fit in fits])]
     losses = [best.log_chance - fit.log_chance for fit in fits]
     return [
         fit for fit, loss in zip(fits, losses, strict=True) if loss.sum() <= margin * np.sqrt(np.sum(loss**2)) + CHANCE
@@ -96,6 +98,10 @@ def clusters_without_pairs(columns: Array, features: ClassFeatures, evidence: Pa
         clusters = ClassSearch(columns, features, evidence, count, seed).clusters("k-means", evidence)[some]
         if 1 < len(np.unique(clusters)) < len(some):
             scores[count] = float(silhouette_score(columns[some], clusters))
-        if len(scores) > 2 * ENOUGH and max(scores, key=scores.__getitem__) <= count // 2:
+        if len(scores) > 2 * ENOUGH and _best_count(scores) <= count // 2:
             break
-    return max(scores, key=scores.__getitem__) if scores else 1
+    return _best_count(scores) if scores else 1
+
+
+def _best_count(scores: dict[int, float]) -> int:
+    return list(scores)[first_best(list(scores.values()))]

@@ -22,6 +22,7 @@ from scipy.special import log_softmax, softmax
 from ...kernels import FactorBank, Gaussian, Kernel, Linear
 from ...kernels.specs import squared_distances
 from ...labels.views.ridge import RidgeSystem
+from ...ties import differ, first_best
 
 Array = NDArray[np.float64]
 
@@ -76,17 +77,13 @@ class ClassFeatures:
 
     def tell(self, classes: Array, near: Told | None = None) -> Told:
         """Fit soft classes; ``near`` is an earlier fit to similar classes, whose penalty is close to the best one."""
-        ridge, best = replace(self.ridge, targets=classes), (np.inf, 0, classes)
-        tried = range(len(PENALTIES)) if near is None else range(near.penalty - 1, near.penalty + 2)
-        for position in tried:
-            if 0 <= position < len(PENALTIES):
-                scores = ridge.leave_one_out(PENALTIES[position], leverages=self.leverages(position))
-                best = min(best, (float(((classes - scores) ** 2).sum()), position, scores), key=lambda found: found[0])
-        _, position, scores = best
-        fits = [log_softmax(slope * scores, axis=1) for slope in SLOPES]
-        gains = [float(np.einsum("ik,ik->", classes, logs)) for logs in fits]
-        steepest = int(np.argmax(gains))
-        return Told(fits[steepest], position, float(SLOPES[steepest]))
+        ridge, last = replace(self.ridge, targets=classes), len(PENALTIES) - 1
+        tried = range(last + 1) if near is None else range(max(near.penalty - 1, 0), min(near.penalty + 1, last) + 1)
+        told = [ridge.leave_one_out(PENALTIES[position], leverages=self.leverages(position)) for position in tried]
+        best = first_best([-float(((classes - scores) ** 2).sum()) for scores in told])
+        fits = [log_softmax(slope * told[best], axis=1) for slope in SLOPES]
+        steepest = first_best([float(np.einsum("ik,ik->", classes, logs)) for logs in fits])
+        return Told(fits[steepest], tried[best], float(SLOPES[steepest]))
 
     def leverages(self, position: int) -> Array:
         """The leverages for one of the penalties, computed once."""
@@ -128,6 +125,6 @@ def default_kernels(X: Array) -> list[Kernel]:
     """A linear kernel and two Gaussian kernels, narrower than the median distance between samples."""
     few = X[np.linspace(0, len(X) - 1, min(len(X), MEDIAN_ROWS)).astype(np.intp)]
     distances = np.sqrt(squared_distances(few, few))[np.triu_indices(len(few), 1)]
-    distances = distances[distances > 0]
+    distances = distances[differ(distances)]  # equal rows do not count
     median = float(np.median(distances)) if len(distances) else 1.0
     return [Linear(), *(Gaussian(width=factor * median) for factor in WIDTHS)]

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...rows import map_rows, persist, put_rows, share_with, take_rows
+from ...ties import most_probable
 from .evidence import PairEvidence
 from .features import ClassPredictor
 from .search import ClassFit, Found, corrected_by_pairs, with_trust_in_clusters
@@ -66,7 +67,7 @@ class FeatureJudge:
         for start in range(0, len(chances), AT_ONCE):
             part = slice(start, start + AT_ONCE)
             chances[part] = self.predictor(samples[part] if self.front is None else self.front(samples[part]))
-        return with_trust_in_clusters(chances.argmax(axis=1), chances) if self.trusts_clusters else chances
+        return with_trust_in_clusters(most_probable(chances), chances) if self.trusts_clusters else chances
 
 
 def judge_all(

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...progress import Tell, part, silent
+from ...ties import first_best, most_probable
 from .evidence import PairEvidence, Rates
 from .features import ClassFeatures, NoFeatures, Told
 from .starts import FROM_FEATURES, Clusters, enough_neighbours, starting_clusters
@@ -42,6 +43,8 @@ START_TRUST = 0.9
 BOLD, CAUTIOUS = 0.1, 0.5
 #: The number of folds of held-out pairs, and the gain in standard errors that classes from pairs have to show.
 N_FOLDS, LEAST_GAIN = 4, 0.5
+#: Nats of all pairs together that are rounding: the two classes are the same.
+NO_GAIN = 1e-6
 #: For the progress: the shares of the time after which the clusters of the features, and the short runs, are done.
 ALONE_DONE, SHORT_DONE = 0.15, 0.5
 #: With fewer pairs, pairs correct the clusters of the features and do not change the classes.
@@ -119,7 +122,7 @@ class ClassFit:
     @property
     def n_used(self) -> int:
         """The number of classes that have members."""
-        return len(np.unique(self.belief.argmax(axis=1)))
+        return len(np.unique(most_probable(self.belief)))
 
     @cached_property
     def told_by_features(self) -> float:
@@ -155,7 +158,7 @@ class Found:
     def best_alone(self) -> int | None:
         """The position of the best candidate that no pair has shaped; None without features."""
         alone = [j for j, fit in enumerate(self.candidates) if fit.recipe.frozen]
-        return max(alone, key=lambda j: float(self.held_out[j].sum()), default=None)
+        return alone[first_best(self.held_out[alone].sum(axis=1))] if alone else None
 
     @cached_property
     def best(self) -> int:
@@ -166,12 +169,12 @@ class Found:
         """
         told = self.held_out.sum(axis=1) + [float(fit.log_chance.sum()) for fit in self.candidates]
         shaped = [j for j, fit in enumerate(self.candidates) if not fit.recipe.frozen]
-        best = max(shaped, key=told.__getitem__, default=self.best_alone)
+        best = shaped[first_best(told[shaped])] if shaped else self.best_alone
         assert best is not None  # there is a candidate
         if self.best_alone is None:
             return best
         gain = self.held_out[best] - self.held_out[self.best_alone]
-        return best if gain.sum() > LEAST_GAIN * np.sqrt(np.sum(gain**2)) else self.best_alone
+        return best if gain.sum() > LEAST_GAIN * np.sqrt(np.sum(gain**2)) + NO_GAIN else self.best_alone
 
     @property
     def fit(self) -> ClassFit:
@@ -225,7 +228,7 @@ class ClassSearch:
             return Found(alone[:1], alone[0].log_chance[None], alone[0].apart[None])
         fits = self.short_runs(tell=part(tell, ALONE_DONE, SHORT_DONE))
         scores: tuple[Callable[[ClassFit], float], ...] = (ClassFit.cautious, ClassFit.bold)
-        best = {id(fit): fit for fit in (max(fits, key=score) for score in scores)}
+        best = {id(fit): fit for fit in (fits[first_best([*map(score, fits)])] for score in scores)}
         n_rounds = LARGE_LONG if self.large else N_LONG
         candidates = alone + [self.settle(fit, n_rounds) for fit in best.values()]
         return Found(candidates, *self.told_of_held_out_pairs(candidates, part(tell, SHORT_DONE, 1.0)))
@@ -259,7 +262,7 @@ class ClassSearch:
     def _found_clusters(self, start: str, evidence: PairEvidence, finer: int) -> Clusters:
         if start == "self-taught":  # the rounds of every run, without any pair
             no_pairs = self.evidence.part(np.zeros(self.evidence.n_pairs, dtype=bool))
-            return self.run(Recipe("kernel k-means"), no_pairs, N_HELD).belief.argmax(axis=1)
+            return most_probable(self.run(Recipe("kernel k-means"), no_pairs, N_HELD).belief)
         return starting_clusters(
             start, self.columns, self.features.principal, evidence, finer * self.n_classes, self.seed
         )

@@ -16,6 +16,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from ...spectral import spectral_embedding
 from ...spectral.eigenpairs import repeatable_eigsh
+from ...ties import first_best, stirred
 from .evidence import PairEvidence
 
 Array = NDArray[np.float64]
@@ -59,7 +60,7 @@ def enough_neighbours(n_samples: int) -> bool:
 
 def neighbour_embedding(columns: Array, n_classes: int, rng: np.random.RandomState) -> Array:
     """Coordinates of spectral clustering on the graph of nearest neighbours: classes of any shape, divided by gaps."""
-    graph = sp.csr_array(kneighbors_graph(columns, N_NEIGHBOURS, include_self=True))
+    graph = sp.csr_array(kneighbors_graph(stirred(columns), N_NEIGHBOURS, include_self=True))
     return spectral_embedding(0.5 * (graph + graph.T), n_classes, row_normalize=False, random_state=rng)
 
 
@@ -107,14 +108,14 @@ def core_embedding(principal: Array, evidence: PairEvidence, n_classes: int, rng
     design = (left[:, first] * right[:, second] + left[:, second] * right[:, first]) * _scale(first, second)
     squares, vectors = np.linalg.eigh(design.T @ design)
     rotated, moment = design @ vectors, vectors.T @ (design.T @ target)
-    best = np.inf, moment
+    errors, fits = [], []
     for penalty in squares[-1] * CORE_PENALTIES:
         damped = np.maximum(squares, 0.0) + penalty
         leverage = (rotated**2) @ (1.0 / damped)
-        error = float((((target - rotated @ (moment / damped)) / np.maximum(1.0 - leverage, 1e-3)) ** 2).sum())
-        best = min(best, (error, vectors @ (moment / damped)), key=lambda found: found[0])
+        fits.append(vectors @ (moment / damped))
+        errors.append(float((((target - design @ fits[-1]) / np.maximum(1.0 - leverage, 1e-3)) ** 2).sum()))
     core = np.zeros((Z.shape[1], Z.shape[1]))
-    core[first, second] = best[1] * _scale(first, second)
+    core[first, second] = fits[first_best(-np.array(errors))] * _scale(first, second)
     values, axes = np.linalg.eigh(core + core.T)
     count = min(n_classes, len(values))
     return Z @ (axes[:, -count:] * np.sqrt(np.maximum(values[-count:], 1e-12)))
@@ -127,6 +128,7 @@ def _scale(first: Clusters, second: Clusters) -> Array:
 
 def k_means(points: Array, n_clusters: int, n_init: int, rng: np.random.RandomState) -> Clusters:
     """Clusters by k-means, fitted to some of many samples."""
+    points = stirred(points)
     fitted = points if len(points) <= MAX_FITTED else points[np.sort(rng.permutation(len(points))[:MAX_FITTED])]
     model = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(fitted)
     return np.asarray(model.labels_ if fitted is points else model.predict(points), dtype=np.intp)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...supervision import PairNoise, Pairs
 from .evidence import PairEvidence
-from .search import ClassFit, Found
+from .search import NO_GAIN, ClassFit, Found
 
 Array = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -59,7 +59,7 @@ def rate_intervals(found: Found) -> list[Interval]:
     likely = [
         fit
         for fit, told in zip(found.candidates, found.held_out, strict=True)
-        if (loss := found.held_out[best] - told).sum() <= MARGIN * np.sqrt(np.sum(loss**2))
+        if (loss := found.held_out[best] - told).sum() <= MARGIN * np.sqrt(np.sum(loss**2)) + NO_GAIN
     ]
     fit, errors = found.fit, [rate_errors(one) for one in likely]
     lows = np.min([np.array(one.rates) - MARGIN * error for one, error in zip(likely, errors, strict=True)], axis=0)

@@ -45,6 +45,7 @@ from ...supervision import PairAudit, PairNoise, Pairs
 from ...supervision.audit import Interval
 from ...supervision.graph import key_pairs, pair_keys
 from ...supervision.verdicts import Verdicts
+from ...ties import NEARLY, most_probable
 from ..checks import CheckedPairs
 from .features import CUT, pair_features
 from .repeated import answers_differ, explain_repeated_answers
@@ -148,17 +149,17 @@ def audit_record_pairs(
     weight = votes[label, answered]
     if answers_differ(votes):
         noise, own = explain_repeated_answers(scores, votes, rng)
-        most_probable = noise.true_probabilities(scores).argmax(axis=1)
+        probable = most_probable(noise.true_probabilities(scores))
     else:
         noise = explain_label_noise(scores[answered], label, weight)
-        own, most_probable = _log_odds(noise, scores, votes), scores.argmax(axis=1)
+        own, probable = _log_odds(noise, scores, votes), most_probable(scores)
     known = np.where(found.truth == 0, own, CERTAIN * found.truth)
     log_odds, n_triangles = add_transitivity(known, rows, cols, pairs.n_samples)
     belief = noise.true_probabilities(scores)[:, 1]
     # What a checked pair is compared with in the calibration does not know its own verdict.
     same = found.calibrated(belief, expit(log_odds - known + own), votes[1] > votes[0])[position]
     tell(N_STEPS, N_STEPS)
-    answers = Answers(scores[answered], label, weight, most_probable[answered] == label)
+    answers = Answers(scores[answered], label, weight, probable[answered] == label)
     counts = {"n_triangles": n_triangles, "n_differing": int((votes.min(axis=0) > 0).sum())}
     audit = _summary(pairs, same, noise, answers, counts)
     intervals, words = found.guaranteed(audit.noise, dict(audit.intervals)), found.words(WIDE_RANGE)
@@ -270,7 +271,7 @@ def _summary(
     return PairAudit(
         pairs,
         quality,
-        np.where(same >= 0.5, 1, -1),
+        np.where(same >= 0.5 - NEARLY, 1, -1),
         PairNoise(share * d_pos + (1 - share) * (1 - d_neg), d_pos, d_neg),
         intervals,
         diagnostic,

@@ -205,9 +205,19 @@ def _compare_whole(table: Table, rows: IntArray, cols: IntArray) -> dict[str, Ar
     """Return the comparisons of the strings that all cells of a record make up."""
     if not table.columns:
         return {}
-    columns = [column.labels() for column in table.columns.values()]
+    columns = [_texts(column) for column in table.columns.values()]
     whole = [" ".join(cell for cell in cells if cell) or None for cells in zip(*columns, strict=True)]
     return {f"{WHOLE}: {way}": values for way, values in compare_strings(whole, rows, cols).items()}
+
+
+def _texts(column: Column) -> list[str]:
+    """Return the cells as text; a fraction has nine digits, so that rounding makes no other text."""
+    if column.values.dtype.kind != "f":
+        return column.labels()
+    return [
+        text if number % 1 == 0 else f"{number:.9g}".replace("nan", "")
+        for text, number in zip(column.labels(), column.values, strict=True)
+    ]
 
 
 def _compare_matrix(matrix: Any, rows: IntArray, cols: IntArray) -> dict[str, Array]:

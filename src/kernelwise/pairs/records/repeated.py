@@ -15,7 +15,6 @@ and settings are drawn from it.
 """
 
 from collections.abc import Callable
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +38,8 @@ PRIOR_SPREAD = 3.0
 FLOOR = 1e-4
 #: Step of the differences that give the curvature.
 STEP = 1e-3
+#: The bounds of the parameters in the search for the mode, and the Newton steps that follow it.
+BOUNDS, N_NEWTON = [(-5, 5), (-20, 20), (-12, 12), (-12, 12)], 4
 
 
 def answers_differ(votes: Array) -> bool:
@@ -80,20 +81,32 @@ def fit_repeated_answers(scores: Array, votes: Array, rng: np.random.RandomState
     mean, spread = float(score.mean()), float(score.std()) or 1.0
     standard = (score - mean) / spread
 
-    def loss(point: Array) -> float:
+    def loss(point: Array) -> tuple[float, Array]:
+        """The negative logarithm of the posterior, and its gradient."""
         slope, offset = np.exp(point[0]), point[1]
-        called_different, called_same = 0.5 * expit(point[2:])
+        called_different, called_same = flips = 0.5 * expit(point[2:])
         odds = slope * standard + offset
         if_same = log_expit(odds) + votes[1] * np.log1p(-called_different) + votes[0] * np.log(called_different)
         if_different = log_expit(-odds) + votes[1] * np.log(called_same) + votes[0] * np.log1p(-called_same)
-        return -float(np.logaddexp(if_same, if_different).sum()) + 0.5 * float(((point / PRIOR_SPREAD) ** 2).sum())
+        total = np.logaddexp(if_same, if_different)
+        same = np.exp(if_same - total)
+        wrong = np.array([same @ votes[0], (1.0 - same) @ votes[1]])
+        right = np.array([same @ votes[1], (1.0 - same) @ votes[0]])
+        by_odds = expit(odds) - same
+        by_flips = flips * (1.0 - 2.0 * flips) * (right / (1.0 - flips) - wrong / flips)
+        gradient = np.array([slope * (by_odds @ standard), by_odds.sum(), *by_flips])
+        value = -float(total.sum()) + 0.5 * float(((point / PRIOR_SPREAD) ** 2).sum())
+        return value, gradient + point / PRIOR_SPREAD**2
 
     answered_same = votes[1].sum() / votes.sum()
     start = np.array([0.0, np.log(answered_same / (1 - answered_same)), -1.0, -1.0])
-    mode = minimize(loss, start, method="L-BFGS-B", bounds=[(-5, 5), (-20, 20), (-12, 12), (-12, 12)]).x
+    mode = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=BOUNDS).x
+    for _ in range(N_NEWTON):
+        mode = np.clip(mode - np.linalg.solve(_curvature(loss, mode), loss(mode)[1]), *np.transpose(BOUNDS))
     values, vectors = np.linalg.eigh(_curvature(loss, mode))
-    deviations = vectors / np.sqrt(np.maximum(values, PRIOR_SPREAD**-2))
-    points = mode + rng.normal(size=(N_SETTINGS, len(mode))) @ deviations.T
+    # The symmetric root: unlike the eigenvectors, it has no free signs, so that one draw is one setting everywhere.
+    deviations = (vectors / np.sqrt(values)) @ vectors.T
+    points = mode + rng.normal(size=(N_SETTINGS, len(mode))) @ deviations
     slopes, offsets = np.exp(points[:, 0]), points[:, 1]
     flips = 0.5 * expit(points[:, 2:])  # of pairs that are the same, and of pairs that differ
     kept = 1.0 - flips
@@ -108,12 +121,9 @@ def fit_repeated_answers(scores: Array, votes: Array, rng: np.random.RandomState
     )
 
 
-def _curvature(loss: Callable[[Array], float], point: Array) -> Array:
-    """Return the matrix of second derivatives, by central differences."""
+def _curvature(loss: Callable[[Array], tuple[float, Array]], point: Array) -> Array:
+    """Return the matrix of second derivatives, by central differences of the gradient; at least that of the prior."""
     steps = STEP * np.eye(len(point))
-    found = np.empty((len(point), len(point)))
-    for i, j in product(range(len(point)), repeat=2):
-        ahead, behind = steps[i] + steps[j], steps[i] - steps[j]
-        equal, unequal = loss(point + ahead) + loss(point - ahead), loss(point + behind) + loss(point - behind)
-        found[i, j] = (equal - unequal) / (4 * STEP**2)
-    return found
+    found = np.stack([(loss(point + step)[1] - loss(point - step)[1]) / (2 * STEP) for step in steps])
+    values, vectors = np.linalg.eigh((found + found.T) / 2)
+    return (vectors * np.maximum(values, PRIOR_SPREAD**-2)) @ vectors.T

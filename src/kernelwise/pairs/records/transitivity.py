@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 
 #: What one pair says in a triangle is never surer than this: answers and features share errors that no model knows.
 SUREST = 0.99
-MAX_SWEEPS, DAMPING, TOLERANCE = 50, 0.5, 1e-3
+MAX_SWEEPS, DAMPING, TOLERANCE = 100, 0.5, 1e-9
 #: Both shares keep this distance from the bounds at which a state would be impossible.
 LEAST_SHARE = 1e-3
 #: Corners of triangles are joined in blocks of about this many, to limit memory.
