@@ -40,7 +40,8 @@ class SimpleMKLClassifier(MKLClassifier):
     solver : {"auto", "column-generation", "mirror-prox", "variational-inequality"}
         "auto" is column generation with an interior point. The last two are the algorithms of the paper.
     tol : float
-        The duality gap to reach, relative to the objective.
+        The duality gap to reach, relative to what the kernels gain: the objective of f = 0 (of the best constant, with an
+        intercept) minus the optimum. The relative error of f is at most about the square root of it.
     max_iter : int or None
         The largest number of iterations of the solver; None: its own default.
     probability : bool
@@ -63,6 +64,9 @@ class SimpleMKLClassifier(MKLClassifier):
     intercept_ : ndarray of shape (1,) or (n_classes,)
     objective_, dual_gap_ : float
         The objective reached and the certified distance to the optimum, summed over one-against-rest problems.
+    relative_gap_ : float
+        The certified distance to the optimum relative to what the kernels gain, the largest of all problems: at most
+        ``tol`` where ``converged_``.
     n_iter_ : int
     converged_ : bool
     history_ : list of histories (iteration, seconds, primal, dual), one per problem
@@ -165,7 +169,8 @@ class RobustMKLClassifier(MKLClassifier):
     solver : {"auto", "column-generation", "mirror-prox", "variational-inequality"}
         "auto" is column generation with an interior point. The last two are the algorithms of the paper.
     tol : float
-        The duality gap to reach, relative to the objective.
+        The duality gap to reach, relative to what the kernels gain: the objective of f = 0 (of the best constant, with an
+        intercept) minus the optimum. The relative error of f is at most about the square root of it.
     max_iter : int or None
         The largest number of iterations of the solver; None: its own default.
     probability : bool

@@ -80,6 +80,41 @@ class Rounds(Protocol):
         """Store a round."""
 
 
+@dataclass(frozen=True)
+class Shrinkage:
+    """The solution for a large penalty from the solution for a smaller one, by ``problem.py``.
+
+    Parameters
+    ----------
+    problem : NoisyLabelProblem
+        The problem with the large penalty.
+    factor : float
+        The ratio of the two penalties.
+    """
+
+    problem: NoisyLabelProblem
+    factor: float
+
+    def value(self, value: float) -> float:
+        """Return the value of the large penalty for a value of the smaller one."""
+        return self.problem.start - (self.problem.start - value) / self.factor
+
+    def row(self, row: HistoryRow) -> HistoryRow:
+        """Return the row of a history."""
+        return row._replace(primal=self.value(row.primal), dual=self.value(row.dual))
+
+    def result(self, result: SolverResult[MKLPoint]) -> SolverResult[MKLPoint]:
+        """Return the shrunk function with its bounds; alpha is the same."""
+        point, bounds, center = result.point, result.certificate, self.problem.best_constant
+        parts = {j: w / self.factor for j, w in point.parts.items()}
+        return replace(
+            result,
+            point=MKLPoint(point.alpha, parts, center + (point.intercept - center) / self.factor),
+            certificate=Certificate(self.value(bounds.primal), self.value(bounds.dual), bounds.start),
+            history=tuple(map(self.row, result.history)),
+        )
+
+
 def solve_by_column_generation(
     problem: NoisyLabelProblem,
     *,
@@ -89,13 +124,13 @@ def solve_by_column_generation(
     callback: Callable[[HistoryRow], None] | None = None,
     rounds: Rounds | None = None,
 ) -> SolverResult[MKLPoint]:
-    """Solve ``problem`` to a relative duality gap of ``tol``.
+    """Solve ``problem`` to a duality gap of ``tol`` relative to what the kernels gain over the best constant.
 
     Parameters
     ----------
     problem : NoisyLabelProblem
     tol : float
-        The relative gap to reach.
+        The gap to reach, relative to ``problem.start - optimum``.
     max_iter : int
         The largest number of rounds.
     active : int array, optional
@@ -112,8 +147,15 @@ def solve_by_column_generation(
     """
     with suitable_blas_threads(problem.bank.n_samples):
         started = time.perf_counter()
-        point = _first_guess(problem)
+        # The best constant, and alpha proportional to the bounds: its prices align the kernels with the labels.
+        point = MKLPoint(problem.feasible(problem.upper), {}, problem.best_constant)
         prices = problem.prices(point.alpha)
+        if problem.penalty > (enough := problem.shrinks_from(prices)) > 0:
+            shrinkage = Shrinkage(problem, problem.penalty / enough)
+            heard = None if callback is None else lambda row: callback(shrinkage.row(row))
+            smaller = replace(problem, penalty=enough)
+            options: dict[str, Any] = {"max_iter": max_iter, "active": active, "rounds": rounds}
+            return shrinkage.result(solve_by_column_generation(smaller, tol=tol, callback=heard, **options))
         bounds = problem.certificate(point, prices)
         if bounds.relative_gap <= tol:  # a constant is optimal, as it is with one class, no kernel or no budget
             return SolverResult(point, bounds, Status.CONVERGED, 0)
@@ -149,7 +191,7 @@ def _next_round(
     """
     candidate, usage = _solve_restricted(problem, state.active, state.inner_tol)
     prices = problem.prices(candidate.alpha)
-    found = problem.certificate(candidate, prices)
+    candidate, found = _without_dust(problem, candidate, prices)
     point = _better(point, candidate, state.bounds, found)
     bounds = state.bounds.merge(found)
     number = state.number + 1
@@ -168,16 +210,6 @@ def _next_round(
     record = min(state.record, found.primal)
     state = replace(state, active=np.concatenate([staying, added]), inner_tol=inner_tol, record=record)
     return point, state, Status.MAX_ITER
-
-
-def _first_guess(problem: NoisyLabelProblem) -> MKLPoint:
-    """Return the best constant, and alpha proportional to the bounds: its prices align the kernels with the labels.
-
-    The loss of a constant is piecewise linear with its corners at -1, 0 and 1.
-    """
-    constants = (0.0, 1.0, -1.0) if problem.intercept else (0.0,)
-    best = min(constants, key=lambda b: problem.worst_loss(np.full_like(problem.y, b)))
-    return MKLPoint(problem.feasible(problem.upper), {}, best)
 
 
 def _effort(bank: KernelBank) -> Array:
@@ -218,7 +250,7 @@ def _solve_restricted(problem: NoisyLabelProblem, active: NDArray[np.intp], tol:
         budget=problem.budget if problem.budget_binds else None,
         balance=y if problem.intercept else None,
     )
-    solution = solve_cone_program(_not_too_steep(program), tol=tol)
+    solution = solve_cone_program(_not_too_steep(program), tol=tol, start=problem.start * problem.mass)
     shares = np.zeros(len(active))
     heads = solution.iterate.z.heads
     shares[kept_kernels] = heads / heads.sum()
@@ -248,6 +280,23 @@ def _to_point(
     used = np.flatnonzero(norms > DUST * norms.sum())
     parts = {int(active[k]): tails[k] for k in used}
     return MKLPoint(problem.feasible(alpha), parts, solution.iterate.bias)
+
+
+def _without_dust(problem: NoisyLabelProblem, point: MKLPoint, prices: Array) -> tuple[MKLPoint, Certificate]:
+    """Return the point without the kernels that the optimum does not use, if it is as good, and its certificate.
+
+    At the optimum a kernel has a part in the function only where its price is the highest. An interior point leaves a
+    little of every kernel; such a part is smaller than what the price lacks, and to leave it out lowers the objective
+    to first order.
+    """
+    found = problem.certificate(point, prices)
+    norms = point.norms(problem.bank.n_kernels)
+    lacking = 1.0 - np.sqrt(prices / prices[list(point.parts)].max()) if point.parts else norms
+    lean = replace(point, parts={j: w for j, w in point.parts.items() if norms[j] > lacking[j] * norms.sum()})
+    if len(lean.parts) in (0, len(point.parts)):
+        return point, found
+    value = problem.primal_value(problem.decisions(lean), lean.norms(problem.bank.n_kernels))
+    return (lean, replace(found, primal=value)) if value <= found.primal + 0.1 * found.gap else (point, found)
 
 
 def _better(kept: MKLPoint, new: MKLPoint, best: Certificate, found: Certificate) -> MKLPoint:

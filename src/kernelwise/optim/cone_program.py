@@ -31,6 +31,8 @@ Array = NDArray[np.float64]
 
 #: After this many steps without a smaller gap, rounding is taken to prevent any further progress.
 PATIENCE = 5
+#: A gap below this share of the start is rounding.
+ROUNDING = 1e-14
 
 
 class Iterate(NamedTuple):
@@ -53,12 +55,17 @@ class ConeSolution(NamedTuple):
     n_iter: int
 
 
-def solve_cone_program(program: ConeProgram, *, tol: float, max_iter: int = 60) -> ConeSolution:
-    """Solve to a gap of ``tol`` relative to the objective, or until rounding stops the progress."""
+def solve_cone_program(program: ConeProgram, *, tol: float, start: float = np.inf, max_iter: int = 60) -> ConeSolution:
+    """Solve to a gap of ``tol`` relative to the objective, or until rounding stops the progress.
+
+    The program is a dual, and its objective is minus the value of the problem behind it. Where ``start``, the value of
+    the function zero in that problem, is given, the gap is relative to what is gained, if that is smaller.
+    """
     state = best = _State(program, _starting_point(program))
+    rounding = ROUNDING * start if start < np.inf else 0.0
     since_best = 0
     for iteration in range(max_iter):
-        if best.gap <= tol * abs(best.objective):
+        if best.gap <= max(tol * min(abs(best.objective), abs(start + best.objective)), rounding):
             return ConeSolution(best.point, best.gap, iteration)
         moved = _newton_step(state)
         if moved is None or since_best >= PATIENCE:
