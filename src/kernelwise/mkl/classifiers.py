@@ -40,8 +40,8 @@ class SimpleMKLClassifier(MKLClassifier):
     solver : {"auto", "column-generation", "mirror-prox", "variational-inequality"}
         "auto" is column generation with an interior point. The last two are the algorithms of the paper.
     tol : float
-        The duality gap to reach, relative to what the kernels gain: the objective of f = 0 (of the best constant, with an
-        intercept) minus the optimum. The relative error of f is at most about the square root of it.
+        The duality gap to reach, relative to what the kernels gain, or to the objective where that is smaller. The gain
+        is the objective of f = 0 (with an intercept, of the best constant) minus the optimum.
     max_iter : int or None
         The largest number of iterations of the solver; None: its own default.
     probability : bool
@@ -169,8 +169,8 @@ class RobustMKLClassifier(MKLClassifier):
     solver : {"auto", "column-generation", "mirror-prox", "variational-inequality"}
         "auto" is column generation with an interior point. The last two are the algorithms of the paper.
     tol : float
-        The duality gap to reach, relative to what the kernels gain: the objective of f = 0 (of the best constant, with an
-        intercept) minus the optimum. The relative error of f is at most about the square root of it.
+        The duality gap to reach, relative to what the kernels gain, or to the objective where that is smaller. The gain
+        is the objective of f = 0 (with an intercept, of the best constant) minus the optimum.
     max_iter : int or None
         The largest number of iterations of the solver; None: its own default.
     probability : bool

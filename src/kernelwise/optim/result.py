@@ -89,9 +89,9 @@ class Certificate:
         """The gap beside the size of the objective; unchanged when the objective is rescaled.
 
         The size is ``max(|primal|, |dual|)``, or ``start - primal`` where there is a start and this is smaller. So a
-        relative gap of ``tol`` proves ``primal - optimum <= tol * (start - optimum)``. Where the start itself is optimal
-        there is nothing to gain, and two bounds that agree to twelve digits of the start (:data:`AGREE`) have a relative
-        gap of 0.
+        relative gap of ``tol`` proves ``primal - optimum <= tol * (start - optimum)``. Where the start itself is
+        optimal there is nothing to gain, and two bounds that agree to twelve digits of the start (:data:`AGREE`) have a
+        relative gap of 0.
 
         Two bounds of zero agree too. An optimum of zero has no scale: judge it by ``gap``. Without both bounds the
         relative gap is ``inf``.
