@@ -29,8 +29,8 @@ Array = NDArray[np.float64]
 
 #: The method gives up a start after this many alternations; usually about five are enough.
 MAX_ALTERNATIONS = 30
-#: Losses that differ by less than this are equal; the losses of samples on the margin, 0 and 1, are multiples of it.
-STEP = 2.0**-17
+#: Losses are compared as multiples of this; the losses of samples on the margin, 0 and 1, are such multiples.
+STEP = 2.0**-16
 
 
 def trusted_share(losses: Array, weight: Array, budget: float) -> Array:
@@ -171,7 +171,7 @@ class BestCaseMKLClassifier(MKLClassifier):
         scale_features: bool = True,
         rank: int | float | None = None,
         solver: str = "auto",
-        tol: float = 1e-4,
+        tol: float = 1e-6,
         max_iter: int | None = None,
         probability: bool = True,
         random_state: Any = None,

@@ -17,8 +17,8 @@ from ..samples import power_of_two
 Array = NDArray[np.float64]
 
 
-#: Decisions are compared as multiples of this share of the largest decision on the training samples.
-STEP = 2.0**-17
+#: Decisions are equal where they differ by less than this share of the largest decision on the training samples.
+TIE = 2.0**-17
 
 
 def decision_unit(largest: Any) -> Any:
@@ -27,12 +27,15 @@ def decision_unit(largest: Any) -> Any:
 
 
 def settled(decisions: Array, unit: Any) -> Array:
-    """Return the decisions as multiples of ``STEP * unit``, so that no class hangs on rounding or on the solver's gap.
+    """Return the decisions with ties made exact: a decision near zero is zero, and classes near the highest are as high.
 
-    Decisions that are zero, or equal for two classes, are so up to an error only, and the sign of an error is no reason
-    to predict a class.
+    Decisions that are zero, or equal for two classes, are so up to an error only, and the sign of an error, of rounding
+    or of the solver's gap, is no reason to predict a class.
     """
-    return np.asarray(np.round(decisions / unit / STEP) * STEP * unit)
+    if decisions.shape[-1] == 1:
+        return np.where(np.abs(decisions) < TIE * unit, 0.0, decisions)
+    highest = decisions.max(axis=-1, keepdims=True)
+    return np.where(highest - decisions < TIE * unit, highest, decisions)
 
 
 def chosen_classes(decisions: Array) -> NDArray[np.intp]:

@@ -45,7 +45,7 @@ class Round:
     active : int array
         The kernels of the next round.
     inner_tol : float
-        The gap to which the next round is solved.
+        The gap to which the next round is solved, relative to the objective.
     bounds : Certificate
         The best bounds so far.
     parts, intercept
@@ -201,12 +201,14 @@ def _next_round(
     added = _violated(prices, state.active, effort)
     if bounds.gap < 0.5 * state.halved:
         state = replace(state, halved_at=number, halved=bounds.gap)
-    if (added.size == 0 and state.inner_tol < tol) or number - state.halved_at >= PATIENCE:
+    # The gap that is allowed, relative to the objective; the gain over the start is known from the best point so far.
+    goal = bounds.allowed(tol) / bounds.primal
+    if (added.size == 0 and state.inner_tol < goal) or number - state.halved_at >= PATIENCE:
         return point, state, Status.STALLED
     # Kernels may leave only while the objective falls, else the same ones could leave and return for ever.
     falls = found.primal < state.record - 0.01 * bounds.gap
     staying = state.active[_in_use(prices, state.active, usage)] if falls else state.active
-    inner_tol = max(0.2 * tol, min(state.inner_tol, 0.02 * found.relative_gap))
+    inner_tol = max(0.2 * goal, min(state.inner_tol, 0.02 * found.gap / found.primal))
     record = min(state.record, found.primal)
     state = replace(state, active=np.concatenate([staying, added]), inner_tol=inner_tol, record=record)
     return point, state, Status.MAX_ITER
@@ -250,7 +252,7 @@ def _solve_restricted(problem: NoisyLabelProblem, active: NDArray[np.intp], tol:
         budget=problem.budget if problem.budget_binds else None,
         balance=y if problem.intercept else None,
     )
-    solution = solve_cone_program(_not_too_steep(program), tol=tol, start=problem.start * problem.mass)
+    solution = solve_cone_program(_not_too_steep(program), tol=tol)
     shares = np.zeros(len(active))
     heads = solution.iterate.z.heads
     shares[kept_kernels] = heads / heads.sum()

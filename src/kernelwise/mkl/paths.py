@@ -21,7 +21,7 @@ from .training import TrainingSet, prepare_training
 Array = NDArray[np.float64]
 
 #: The relative gap at which a model on the path is good enough to be compared.
-PATH_TOL = 1e-3
+PATH_TOL = 1e-5
 
 
 class RobustMKLClassifierCV(RobustMKLClassifier):
@@ -94,7 +94,7 @@ class RobustMKLClassifierCV(RobustMKLClassifier):
         scale_features: bool = True,
         rank: int | float | None = None,
         solver: str = "auto",
-        tol: float = 1e-4,
+        tol: float = 1e-6,
         max_iter: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -257,7 +257,7 @@ class SimpleMKLClassifierCV(RobustMKLClassifierCV):
         scale_features: bool = True,
         rank: int | float | None = None,
         solver: str = "auto",
-        tol: float = 1e-4,
+        tol: float = 1e-6,
         max_iter: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,

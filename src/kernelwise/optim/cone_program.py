@@ -31,8 +31,6 @@ Array = NDArray[np.float64]
 
 #: After this many steps without a smaller gap, rounding is taken to prevent any further progress.
 PATIENCE = 5
-#: A gap below this share of the start is rounding.
-ROUNDING = 1e-14
 
 
 class Iterate(NamedTuple):
@@ -55,17 +53,12 @@ class ConeSolution(NamedTuple):
     n_iter: int
 
 
-def solve_cone_program(program: ConeProgram, *, tol: float, start: float = np.inf, max_iter: int = 60) -> ConeSolution:
-    """Solve to a gap of ``tol`` relative to the objective, or until rounding stops the progress.
-
-    The program is a dual, and its objective is minus the value of the problem behind it. Where ``start``, the value of
-    the function zero in that problem, is given, the gap is relative to what is gained, if that is smaller.
-    """
+def solve_cone_program(program: ConeProgram, *, tol: float, max_iter: int = 60) -> ConeSolution:
+    """Solve to a gap of ``tol`` relative to the objective, or until rounding stops the progress."""
     state = best = _State(program, _starting_point(program))
-    rounding = ROUNDING * start if start < np.inf else 0.0
     since_best = 0
     for iteration in range(max_iter):
-        if best.gap <= max(tol * min(abs(best.objective), abs(start + best.objective)), rounding):
+        if best.gap <= tol * abs(best.objective):
             return ConeSolution(best.point, best.gap, iteration)
         moved = _newton_step(state)
         if moved is None or since_best >= PATIENCE:

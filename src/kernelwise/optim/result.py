@@ -96,14 +96,20 @@ class Certificate:
         Two bounds of zero agree too. An optimum of zero has no scale: judge it by ``gap``. Without both bounds the
         relative gap is ``inf``.
         """
-        size = max(abs(self.primal), abs(self.dual))
-        if math.isinf(size):
+        if math.isinf(max(abs(self.primal), abs(self.dual))):
             return math.inf
-        if self.gap <= AGREE * abs(self.start or 0.0):
+        if self.start is not None and self.gap <= AGREE * abs(self.start):
             return 0.0
-        if self.start is not None:
-            size = min(size, self.start - self.primal)
-        return self.gap / size if size > 0.0 else math.inf
+        return self.gap / self._size if self._size > 0.0 else 0.0 if self.start is None else math.inf
+
+    def allowed(self, tol: float) -> float:
+        """Return the gap at which the relative gap is at most ``tol``, judged by the primal bound of now."""
+        return max(tol * self._size, AGREE * abs(self.start or 0.0))
+
+    @property
+    def _size(self) -> float:
+        size = max(abs(self.primal), abs(self.dual))
+        return size if self.start is None else max(min(size, self.start - self.primal), 0.0)
 
     def merge(self, other: "Certificate") -> "Certificate":
         """Tightest bounds of both: the smaller primal and the larger dual."""
