@@ -10,7 +10,9 @@ from kernelwise import BestCaseMKLClassifier, RobustMKLClassifier, SimpleMKLClas
 
 from .measure import record
 
-TITLE = "Tolerance of the kernel classifiers: rows predicted alike at the default tol and at 1e-8, 2/3 of the rows fitted"
+TITLE = (
+    "Tolerance of the kernel classifiers: rows predicted alike at the default tol and at 1e-8, 2/3 of the rows fitted"
+)
 
 SETS = ("heart", "sonar", "ionosphere")
 ALPHAS = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)

@@ -27,7 +27,7 @@ def decision_unit(largest: Any) -> Any:
 
 
 def settled(decisions: Array, unit: Any) -> Array:
-    """Return the decisions with ties made exact: a decision near zero is zero, and classes near the highest are as high.
+    """Return decisions with exact ties: a decision near zero is zero, and classes near the highest are as high.
 
     Decisions that are zero, or equal for two classes, are so up to an error only, and the sign of an error, of rounding
     or of the solver's gap, is no reason to predict a class.
