@@ -12,9 +12,11 @@ __all__ = ["Certificate", "HistoryRow", "SolverResult", "Status"]
 
 Point = TypeVar("Point")
 
-#: Bounds that are closer than this share of the start are equal: an interior point whose optimum is the start itself
-#: comes as close before rounding stops it, and the gain of the kernels is far larger wherever there is one.
-AGREE = 1e-10
+#: A start that is within this share of the lower bound is optimal: an interior point comes as close before rounding
+#: stops it, and the gain of the kernels is far larger wherever there is one.
+AGREE = 1e-9
+#: Gaps below this share of the start are rounding.
+ROUNDING = 1e-12
 
 
 class Status(StrEnum):
@@ -90,21 +92,21 @@ class Certificate:
 
         The size is ``max(|primal|, |dual|)``, or ``start - primal`` where there is a start and this is smaller. So a
         relative gap of ``tol`` proves ``primal - optimum <= tol * (start - optimum)``. Where the start itself is
-        optimal there is nothing to gain, and two bounds that agree to ten digits of the start (:data:`AGREE`) have a
-        relative gap of 0.
+        optimal there is nothing to gain: if both bounds agree with the start to nine digits (:data:`AGREE`), the
+        relative gap is 0.
 
         Two bounds of zero agree too. An optimum of zero has no scale: judge it by ``gap``. Without both bounds the
         relative gap is ``inf``.
         """
         if math.isinf(max(abs(self.primal), abs(self.dual))):
             return math.inf
-        if self.start is not None and self.gap <= AGREE * abs(self.start):
+        if self.start is not None and max(self.start - self.dual, self.gap) <= AGREE * abs(self.start):
             return 0.0
         return self.gap / self._size if self._size > 0.0 else 0.0 if self.start is None else math.inf
 
     def allowed(self, tol: float) -> float:
         """Return the gap at which the relative gap is at most ``tol``, judged by the primal bound of now."""
-        return max(tol * self._size, AGREE * abs(self.start or 0.0))
+        return max(tol * self._size, ROUNDING * abs(self.start or 0.0))
 
     @property
     def _size(self) -> float:
