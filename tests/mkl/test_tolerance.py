@@ -82,7 +82,7 @@ def test_nothing_to_gain_is_found_and_certified():
         for tol in (1e-2, 1e-4, 1e-6):
             result = solve_by_column_generation(problem, tol=tol)
             assert result.converged, problem
-            assert result.certificate.gap <= 1e-9
+            assert result.certificate.gap <= 1e-7
             assert np.abs(problem.decisions(result.point)).max() <= 1e-5
 
 

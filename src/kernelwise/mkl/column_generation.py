@@ -32,6 +32,8 @@ PATIENCE = 12
 STEEPEST = 1e13
 #: The share of all norms below which a kernel counts as unused.
 DUST = 1e-10
+#: A kernel with less than this share of all norms is left out where the certificate allows it.
+NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -294,6 +296,7 @@ def _without_dust(problem: NoisyLabelProblem, point: MKLPoint, prices: Array) ->
     found = problem.certificate(point, prices)
     norms = point.norms(problem.bank.n_kernels)
     lacking = 1.0 - np.sqrt(prices / prices[list(point.parts)].max()) if point.parts else norms
+    lacking = np.maximum(lacking, NEGLIGIBLE)
     lean = replace(point, parts={j: w for j, w in point.parts.items() if norms[j] > lacking[j] * norms.sum()})
     if len(lean.parts) in (0, len(point.parts)):
         return point, found

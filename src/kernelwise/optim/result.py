@@ -12,9 +12,9 @@ __all__ = ["Certificate", "HistoryRow", "SolverResult", "Status"]
 
 Point = TypeVar("Point")
 
-#: A start that is within this share of the lower bound is optimal: an interior point comes as close before rounding
-#: stops it, and the gain of the kernels is far larger wherever there is one.
-AGREE = 1e-9
+#: A start that is within this share of the lower bound is optimal: an interior point without anything to gain comes as
+#: close before rounding stops it, and the gain is far larger wherever there is one.
+AGREE = 1e-7
 #: Gaps below this share of the start are rounding.
 ROUNDING = 1e-12
 
@@ -92,7 +92,7 @@ class Certificate:
 
         The size is ``max(|primal|, |dual|)``, or ``start - primal`` where there is a start and this is smaller. So a
         relative gap of ``tol`` proves ``primal - optimum <= tol * (start - optimum)``. Where the start itself is
-        optimal there is nothing to gain: if both bounds agree with the start to nine digits (:data:`AGREE`), the
+        optimal there is nothing to gain: if both bounds agree with the start to seven digits (:data:`AGREE`), the
         relative gap is 0.
 
         Two bounds of zero agree too. An optimum of zero has no scale: judge it by ``gap``. Without both bounds the
