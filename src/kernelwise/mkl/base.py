@@ -40,7 +40,7 @@ CALIBRATION_FOLDS, CALIBRATION_TOL = 5, 1e-3
 #: Weights of samples below this share of their mean make no difference to any sum.
 LEAST_WEIGHT = 1e-15
 #: Tables leave out kernels with a weight below this, which the solver does not use.
-SHOWN = 1e-6
+SHOWN = 1e-10
 
 
 def _log_row(row: HistoryRow) -> None:

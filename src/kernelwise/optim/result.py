@@ -106,7 +106,9 @@ class Certificate:
 
     def allowed(self, tol: float) -> float:
         """Return the gap at which the relative gap is at most ``tol``, judged by the primal bound of now."""
-        return max(tol * self._size, ROUNDING * abs(self.start or 0.0))
+        if self.start is not None and self.start - self.primal <= AGREE * abs(self.start):
+            return ROUNDING * abs(self.start)  # nothing is gained yet
+        return tol * self._size
 
     @property
     def _size(self) -> float:
