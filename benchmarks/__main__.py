@@ -20,6 +20,7 @@ from .measure import environment
 BENCHMARKS = (
     "bank",
     "mkl_speed",
+    "mkl_tolerance",
     "mkl_scale",
     "mkl_peers",
     "cluster",

@@ -56,7 +56,7 @@ def fit() -> dict[str, Any]:
         "seconds": seconds,
         "per_round": history[-1].seconds / len(history),
         "rounds": len(history),
-        "gap": fitted.dual_gap_ / fitted.objective_,
+        "gap": fitted.relative_gap_,
         "factors": 8 * N * int(ranks.sum()),
         "restarted": len(after - before),
         "largest": seen["largest"],

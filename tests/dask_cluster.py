@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,8 +13,7 @@ from tempfile import TemporaryDirectory
 import dask
 from distributed import Client, LocalCluster
 
-#: Seconds: enough for a busy machine; what takes longer hangs.
-PATIENCE = 60.0
+from waiting import PATIENCE, wait_until
 
 
 @contextmanager
@@ -74,14 +72,6 @@ def killed_at(client, task):
     in_time = killed.is_set()
     killer.join()
     assert in_time
-
-
-def wait_until(condition, *, seconds=PATIENCE):
-    """Return when ``condition()`` is true; fail if it does not become so."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"still waiting after {seconds} s"
-        time.sleep(0.05)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ models = [SimpleMKLClassifier(alpha=0.01).fit(X, flip_labels(y, rate, random_sta
 # Every model has a certificate: a bound on the distance between its objective and the optimum.
 
 for rate, model in zip(rates, models, strict=True):
-    used, gap = np.count_nonzero(model.kernel_weights_), model.dual_gap_ / model.objective_
+    used, gap = np.count_nonzero(model.kernel_weights_), model.relative_gap_
     print(f"{rate:.0%} wrong: {used} kernels, relative gap {gap:.0e}")
 
 # %%

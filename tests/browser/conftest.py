@@ -5,7 +5,6 @@ KERNELWISE_BROWSER=webkit takes WebKit instead of Chromium; it needs a display, 
 
 import os
 import shutil
-import time
 import warnings
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 
 from browser.audits import make_labels
 from kernelwise.report import PageSettings, label_report, write_report
+from waiting import wait_until
 
 OPTIONS = (
     "--headless=new",
@@ -105,13 +105,9 @@ class Page:
     def run(self, script, *values):
         return self.driver.execute_script(script, *values)
 
-    def wait(self, script, seconds=20.0):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if value := self.run(script):
-                return value
-            time.sleep(0.05)
-        raise AssertionError(f"not within {seconds} s: {script}")
+    def wait(self, script):
+        wait_until(lambda: self.run(script))
+        return self.run(script)
 
     def press(self, keys):
         from selenium.webdriver.common.action_chains import ActionChains
@@ -150,12 +146,9 @@ class Page:
 
     def download(self, name="corrections.csv"):
         """The exported file, once it is complete."""
-        path, end = self.folder / name, time.monotonic() + 20
-        while time.monotonic() < end:
-            if path.exists() and not list(self.folder.glob("*.crdownload")):
-                return path
-            time.sleep(0.05)
-        raise AssertionError(f"{name} was not downloaded")
+        path = self.folder / name
+        wait_until(lambda: path.exists() and not list(self.folder.glob("*.crdownload")))
+        return path
 
     def complaints(self):
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from functools import partial
 
 import numpy as np
@@ -21,6 +20,7 @@ from command_line import names, refused, run_here, spawn
 from kernelwise import Pairs
 from kernelwise.cli.show import print_suspects
 from kernelwise.datasets import make_block_similarity
+from waiting import PATIENCE, wait_until
 
 
 @pytest.fixture
@@ -514,11 +514,9 @@ def test_ctrl_c_ends_with_130_and_no_traceback(folder):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # shells have it ignored in the background
     )
     try:
-        deadline = time.monotonic() + 60
-        while not (folder / "results").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_until((folder / "results").exists, process=process)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
     assert process.returncode == 130

@@ -12,13 +12,14 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from dask_cluster import kill_worker, wait_until, worker_pids
+from dask_cluster import kill_worker, worker_pids
 from kernelwise import PairCompleter, PairCompletionClustering, Pairs, plan_labelling
 from kernelwise.cluster.block_array import BlockArray
 from kernelwise.cluster.engine import LocalEngine
 from kernelwise.kernels import Gaussian
 from kernelwise.rows import for_users, put_rows, take_rows
 from kernelwise.spectral import GramFactor
+from waiting import wait_until
 
 N, BLOCK = 6000, 2000
 N_GRAPH, GRAPH_BLOCK = 900, 300

@@ -3,12 +3,13 @@
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
-from dask_cluster import wait_until
 from kernelwise.cluster.collections import working_engine
 from kernelwise.cluster.engine import ClusterEngine, interrupts_wait
+from waiting import wait_until
 
 
 class InterruptedClient:
@@ -36,18 +37,30 @@ def ctrl_c():
     signal.signal(signal.SIGINT, before)
 
 
+def work_until_told(file):
+    """Work that ends by itself only when the test is over, so that no cancelled work is taken for finished work."""
+    while not Path(file).exists():
+        time.sleep(0.05)
+
+
 @pytest.mark.usefixtures("ctrl_c")
-@pytest.mark.parametrize("send", [lambda engine: engine.map(time.sleep, [[60.0] * 4]), lambda engine: engine.share(3)])
-def test_work_that_was_just_sent_is_cancelled_while_the_traceback_lives(client, send):
+@pytest.mark.parametrize(
+    "send", [lambda engine, end: engine.map(work_until_told, [[end] * 4]), lambda engine, end: engine.share(3)]
+)
+def test_work_that_was_just_sent_is_cancelled_while_the_traceback_lives(client, send, tmp_path):
     tasks = client.cluster.scheduler.tasks
     before = set(tasks)
     engine = ClusterEngine(InterruptedClient(client))
-    with pytest.raises(KeyboardInterrupt) as caught:
-        send(engine)
-    wait_until(lambda: set(tasks) - before)
-    engine.cancel()
-    wait_until(lambda: not set(tasks) - before, seconds=10)
-    assert caught.tb is not None  # its frames refer to the futures
+    end = tmp_path / "end"
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            send(engine, str(end))
+        wait_until(lambda: set(tasks) - before)
+        engine.cancel()
+        wait_until(lambda: not set(tasks) - before)
+        assert caught.tb is not None  # its frames refer to the futures
+    finally:
+        end.touch()  # the workers are free again
 
 
 @pytest.mark.usefixtures("ctrl_c")

@@ -4,7 +4,6 @@ import logging
 import os
 import signal
 import threading
-import time
 
 import dask
 import dask.array as da
@@ -14,12 +13,13 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from dask_cluster import kill_worker, local_cluster, wait_until, worker_pids
+from dask_cluster import kill_worker, local_cluster, worker_pids
 from kernelwise import RobustMKLClassifier, SimpleMKLClassifier
 from kernelwise.cluster import engine
 from kernelwise.cluster.engine import ClusterLost
 from kernelwise.kernels import gaussian_kernels
 from kernelwise.kernels.build import RankWarning
+from waiting import wait_until
 
 KERNELS = gaussian_kernels([0.3, 1.0, 3.0], scope="each")
 N = 3000
@@ -249,7 +249,7 @@ class TestLostClusters:
         with local_cluster(n_workers=2) as client:
 
             def lose_everything():
-                wait_until(path.exists, seconds=300)  # one round, on a machine that may be busy
+                wait_until(path.exists)
                 for nanny in list(client.cluster.workers.values()):
                     os.kill(nanny.process.pid, signal.SIGKILL)
                     client.cluster.sync(nanny.close)
@@ -275,7 +275,7 @@ class TestLostClusters:
         model = estimator(tol=1e-7)
 
         def interrupt():
-            time.sleep(2.0)
+            wait_until(lambda: any("kernelwise" in str(key) for key in list(client.cluster.scheduler.tasks)))
             os.kill(os.getpid(), signal.SIGINT)
 
         handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background, shells have it ignored
@@ -285,8 +285,8 @@ class TestLostClusters:
             self.fit_for_ever(model, in_chunks(X, y, weight))
         thread.join()
         signal.signal(signal.SIGINT, handler)
-        wait_until(lambda: not any(client.processing().values()), seconds=20)
-        wait_until(lambda: not [key for key in client.who_has() if str(key).startswith("kernelwise")], seconds=20)
+        wait_until(lambda: not any(client.processing().values()))
+        wait_until(lambda: not [key for key in client.who_has() if str(key).startswith("kernelwise")])
 
 
 class TestCheckpoints:

@@ -4,7 +4,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
@@ -36,6 +35,7 @@ from kernelwise.reproduction.runner import run_one
 from kernelwise.reproduction.stpmkl import figure1_accuracy, figure1_convergence, paths
 from kernelwise.whole_files import write_whole
 from tiny_experiment import tiny
+from waiting import PATIENCE, wait_until
 
 scalars = st.one_of(st.text(max_size=5), st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False))
 
@@ -217,25 +217,25 @@ def start(folder, n_jobs):
     script = [sys.executable, tiny_experiment.__file__, str(folder), str(n_jobs)]
     process = subprocess.Popen(script, stderr=subprocess.DEVNULL, start_new_session=True)
     path = folder / "tiny" / "records.jsonl"
-    deadline = time.monotonic() + 60
-    while not path.exists() or path.read_bytes().count(b"\n") < 3:
-        assert time.monotonic() < deadline, "the run did not start"
-        assert process.poll() is None, "the run ended before it could be stopped"
-        time.sleep(0.01)
+    wait_until(lambda: path.exists() and path.read_bytes().count(b"\n") >= 3, process=process)
     return process
 
 
 def wait_until_gone(group):
     """Workers must not outlive a run that was killed."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
+
+    def gone():
         try:
             os.killpg(group, 0)
         except ProcessLookupError:
-            return
-        time.sleep(0.05)
-    os.killpg(group, signal.SIGKILL)
-    pytest.fail("worker processes are still running")
+            return True
+        return False
+
+    try:
+        wait_until(gone)
+    except AssertionError:
+        os.killpg(group, signal.SIGKILL)
+        raise
 
 
 @pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -257,7 +257,7 @@ def test_a_killed_run_continues_and_loses_no_finished_cell(tmp_path, n_jobs):
 def test_ctrl_c_in_a_terminal_finishes_the_cells_under_way(tmp_path):
     process = start(tmp_path, 2)
     os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to every process of the group
-    assert process.wait(timeout=30) != 0
+    assert process.wait(timeout=PATIENCE) != 0
     assert 3 <= len(on_disk(tmp_path)) < 12
 
 

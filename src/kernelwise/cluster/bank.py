@@ -91,6 +91,11 @@ class BlockBank(FactorLayout):
         """Return all ``v^T K_j v``."""
         return self.group_sums(self.project(v) ** 2)
 
+    def largest_diagonal(self) -> float:
+        """Return the largest value of ``k_j(x, x)``."""
+        kernels = np.arange(self.n_kernels)
+        return float(self.factors(kernels).reduce_rows(_largest_norm, max, ends=self.offsets))
+
     def values(self, blocks: dict[int, Array]) -> BlockArray:
         """Return ``sum_j F_j w_j`` for some kernels."""
         if self.kept is None:
@@ -131,6 +136,11 @@ def _function_values(X: Any, maps: Maps, *, blocks: dict[int, Array]) -> Array:
         for j, w in blocks.items():
             values[part] += maps[j].values(X[part], w)
     return values
+
+
+def _largest_norm(block: Array, *, ends: NDArray[np.intp]) -> float:
+    squares = [np.einsum("ij,ij->i", part, part) for part in np.split(block, ends[1:-1], axis=1)]
+    return max(float(norms.max(initial=0.0)) for norms in squares)
 
 
 def _columns(block: Array, index: NDArray[np.intp]) -> Array:

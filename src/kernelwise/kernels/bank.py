@@ -83,6 +83,10 @@ class KernelBank(ABC):
     def diagonals(self) -> Any:
         """Return the diagonal of every kernel, an (n_kernels, n_samples) array (sparse for an attribute bank)."""
 
+    def largest_diagonal(self) -> float:
+        """Return the largest entry of all diagonals, the largest value of ``k_j(x, x)``."""
+        return float(self.diagonals().max())
+
     @abstractmethod
     def pair_values(self, rows: ArrayLike, cols: ArrayLike) -> Any:
         """Return ``K_j[rows, cols]`` as an (n_pairs, n_kernels) array (sparse for an attribute bank)."""

@@ -23,7 +23,7 @@ from ..kernels.precomputed import is_precomputed
 from ..optim import HistoryRow, SolverResult, Status
 from ..rows import compute, in_memory, is_dask, persist
 from ..samples import LARGEST, LEAST, balanced_folds, power_of_two
-from .calibration import class_probabilities, fit_slope
+from .calibration import chosen_classes, class_probabilities, decision_unit, fit_slope, settled
 from .checkpoint import Checkpoint
 from .on_cluster import training_on_cluster
 from .problem import MKLPoint, NoisyLabelProblem
@@ -40,7 +40,7 @@ CALIBRATION_FOLDS, CALIBRATION_TOL = 5, 1e-3
 #: Weights of samples below this share of their mean make no difference to any sum.
 LEAST_WEIGHT = 1e-15
 #: Tables leave out kernels with a weight below this, which the solver does not use.
-SHOWN = 1e-6
+SHOWN = 1e-10
 
 
 def _log_row(row: HistoryRow) -> None:
@@ -179,18 +179,28 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         self.intercept_ = np.array([point.intercept for point in points])
         self.objective_ = float(sum(result.certificate.primal for result in results))
         self.dual_gap_ = float(sum(result.certificate.gap for result in results))
+        self.relative_gap_ = max(result.certificate.relative_gap for result in results)
         self.n_iter_ = max(result.n_iter for result in results)
         self.converged_ = all(result.status == Status.CONVERGED for result in results)
         self.history_ = [result.history for result in results]
         self._scaler = training.scaler
+        self._unit = self._decision_unit(training, points)
         self._function = KernelExpansion.from_parts(bank, [point.parts for point in points], self.intercept_)
         if not self.converged_:
             warnings.warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} iterations at a duality gap of "
-                f"{self.dual_gap_:.3g} on an objective of {self.objective_:.3g}; raise max_iter or tol",
+                f"{self.dual_gap_:.3g}, which is {self.relative_gap_:.3g} of what the kernels gain over a constant; "
+                "raise max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+    @staticmethod
+    def _decision_unit(training: TrainingSet, points: list[MKLPoint]) -> float:
+        """Return a power of two near the largest decision on the training samples."""
+        samples = [WeightedSamples(training, output, training.weight) for output in range(training.n_outputs)]
+        values = [data.problem(penalty=1.0).decisions(point) for data, point in zip(samples, points, strict=True)]
+        return float(decision_unit(max(compute(*[np.abs(column).max() for column in values]))))
 
     def _calibrate(self, training: TrainingSet, results: list[Result], rng: np.random.RandomState) -> None:
         """Fit the slope of the probabilities to decisions on samples that were left out."""
@@ -221,6 +231,10 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         X, _ = read_features(self, X)
         return self._function(X if self._scaler is None else self._scaler(X))
 
+    def _settled_decisions(self, X: Any) -> Array:
+        """Return the decisions from which classes and probabilities follow."""
+        return settled(self._decisions(X), self._unit)
+
     @on_blocks(lambda model: () if len(model.classes_) == 2 else (len(model.classes_),))
     def decision_function(self, X: Any) -> Array:
         """Return ``f(x)``: a number per sample for two classes (positive means ``classes_[1]``), else one per class."""
@@ -229,10 +243,8 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
 
     @on_blocks(lambda model: (), dtype=lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of every sample."""
-        decisions = self._decisions(X)
-        chosen = (decisions[:, 0] > 0).astype(int) if len(self.classes_) == 2 else decisions.argmax(axis=1)
-        return self.classes_[chosen]
+        """Return the class of every sample; the first class where decisions agree to five digits of the largest."""
+        return self.classes_[chosen_classes(self._settled_decisions(X))]
 
     @available_if(_calibrates)
     @on_blocks(lambda model: (len(model.classes_),))
@@ -242,7 +254,7 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         These are probabilities of the *given* label, noise included, because the probabilities are calibrated on given
         labels.
         """
-        return class_probabilities(self._decisions(X), self._slope)
+        return class_probabilities(self._settled_decisions(X), self._slope)
 
     def kernel_table(self, *, as_frame: bool = False) -> Any:
         """Return the kernels in use, the heaviest first: which kernel, on which features, with which weight.

@@ -4,14 +4,45 @@
 slope alone the most probable class always is the predicted one; Platt's sigmoid, with its shift, does not promise that.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from ..rows import compute, map_rows
+from ..samples import power_of_two
 
 Array = NDArray[np.float64]
+
+
+#: Decisions are equal where they differ by less than this share of the largest decision on the training samples.
+TIE = 2.0**-17
+
+
+def decision_unit(largest: Any) -> Any:
+    """Return a power of two near the largest decision; largest decisions of one, on the margin, have the unit one."""
+    return power_of_two(1.5 * np.asarray(largest))
+
+
+def settled(decisions: Array, unit: Any) -> Array:
+    """Return decisions with exact ties: a decision near zero is zero, and classes near the highest are as high.
+
+    Decisions that are zero, or equal for two classes, are so up to an error only, and the sign of an error, of rounding
+    or of the solver's gap, is no reason to predict a class.
+    """
+    if decisions.shape[-1] == 1:
+        return np.where(np.abs(decisions) < TIE * unit, 0.0, decisions)
+    highest = decisions.max(axis=-1, keepdims=True)
+    return np.where(highest - decisions < TIE * unit, highest, decisions)
+
+
+def chosen_classes(decisions: Array) -> NDArray[np.intp]:
+    """Return the position of the class of every row, the first of equals, from settled decisions on the last axis."""
+    if decisions.shape[-1] == 1:
+        return (decisions[..., 0] > 0).astype(np.intp)
+    return decisions.argmax(axis=-1)
 
 
 def fit_slope(decisions: Array, target: NDArray[np.intp], weight: Array) -> float:
@@ -27,7 +58,7 @@ def fit_slope(decisions: Array, target: NDArray[np.intp], weight: Array) -> floa
         slope = np.exp(log_slope) / spread
         return -float(weight @ map_rows(decisions, _log_likelihood, target, slope=slope, doubt=doubt))
 
-    found = minimize_scalar(loss, bounds=(-10.0, 10.0), method="bounded")
+    found = minimize_scalar(loss, bounds=(-10.0, 10.0), method="bounded", options={"xatol": 1e-9})
     return float(np.exp(found.x) / spread)
 
 

@@ -40,7 +40,8 @@ class SimpleMKLClassifier(MKLClassifier):
     solver : {"auto", "column-generation", "mirror-prox", "variational-inequality"}
         "auto" is column generation with an interior point. The last two are the algorithms of the paper.
     tol : float
-        The duality gap to reach, relative to the objective.
+        The duality gap to reach, relative to what the kernels gain, or to the objective where that is smaller. The gain
+        is the objective of f = 0 (with an intercept, of the best constant) minus the optimum.
     max_iter : int or None
         The largest number of iterations of the solver; None: its own default.
     probability : bool
@@ -63,6 +64,9 @@ class SimpleMKLClassifier(MKLClassifier):
     intercept_ : ndarray of shape (1,) or (n_classes,)
     objective_, dual_gap_ : float
         The objective reached and the certified distance to the optimum, summed over one-against-rest problems.
+    relative_gap_ : float
+        The certified distance to the optimum relative to what the kernels gain, the largest of all problems: at most
+        ``tol`` where ``converged_``.
     n_iter_ : int
     converged_ : bool
     history_ : list of histories (iteration, seconds, primal, dual), one per problem
@@ -95,7 +99,7 @@ class SimpleMKLClassifier(MKLClassifier):
         scale_features: bool = True,
         rank: int | float | None = None,
         solver: str = "auto",
-        tol: float = 1e-4,
+        tol: float = 1e-6,
         max_iter: int | None = None,
         probability: bool = True,
         random_state: Any = None,
@@ -165,7 +169,8 @@ class RobustMKLClassifier(MKLClassifier):
     solver : {"auto", "column-generation", "mirror-prox", "variational-inequality"}
         "auto" is column generation with an interior point. The last two are the algorithms of the paper.
     tol : float
-        The duality gap to reach, relative to the objective.
+        The duality gap to reach, relative to what the kernels gain, or to the objective where that is smaller. The gain
+        is the objective of f = 0 (with an intercept, of the best constant) minus the optimum.
     max_iter : int or None
         The largest number of iterations of the solver; None: its own default.
     probability : bool
@@ -212,7 +217,7 @@ class RobustMKLClassifier(MKLClassifier):
         scale_features: bool = True,
         rank: int | float | None = None,
         solver: str = "auto",
-        tol: float = 1e-4,
+        tol: float = 1e-6,
         max_iter: int | None = None,
         probability: bool = True,
         random_state: Any = None,

@@ -32,6 +32,8 @@ PATIENCE = 12
 STEEPEST = 1e13
 #: The share of all norms below which a kernel counts as unused.
 DUST = 1e-10
+#: A kernel with less than this share of all norms is left out where the certificate allows it.
+NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Round:
     active : int array
         The kernels of the next round.
     inner_tol : float
-        The gap to which the next round is solved.
+        The gap to which the next round is solved, relative to the objective.
     bounds : Certificate
         The best bounds so far.
     parts, intercept
@@ -80,6 +82,41 @@ class Rounds(Protocol):
         """Store a round."""
 
 
+@dataclass(frozen=True)
+class Shrinkage:
+    """The solution for a large penalty from the solution for a smaller one, by ``problem.py``.
+
+    Parameters
+    ----------
+    problem : NoisyLabelProblem
+        The problem with the large penalty.
+    factor : float
+        The ratio of the two penalties.
+    """
+
+    problem: NoisyLabelProblem
+    factor: float
+
+    def value(self, value: float) -> float:
+        """Return the value of the large penalty for a value of the smaller one."""
+        return self.problem.start - (self.problem.start - value) / self.factor
+
+    def row(self, row: HistoryRow) -> HistoryRow:
+        """Return the row of a history."""
+        return row._replace(primal=self.value(row.primal), dual=self.value(row.dual))
+
+    def result(self, result: SolverResult[MKLPoint]) -> SolverResult[MKLPoint]:
+        """Return the shrunk function with its bounds; alpha is the same."""
+        point, bounds, center = result.point, result.certificate, self.problem.best_constant
+        parts = {j: w / self.factor for j, w in point.parts.items()}
+        return replace(
+            result,
+            point=MKLPoint(point.alpha, parts, center + (point.intercept - center) / self.factor),
+            certificate=Certificate(self.value(bounds.primal), self.value(bounds.dual), bounds.start),
+            history=tuple(map(self.row, result.history)),
+        )
+
+
 def solve_by_column_generation(
     problem: NoisyLabelProblem,
     *,
@@ -89,13 +126,13 @@ def solve_by_column_generation(
     callback: Callable[[HistoryRow], None] | None = None,
     rounds: Rounds | None = None,
 ) -> SolverResult[MKLPoint]:
-    """Solve ``problem`` to a relative duality gap of ``tol``.
+    """Solve ``problem`` to a duality gap of ``tol`` relative to what the kernels gain over the best constant.
 
     Parameters
     ----------
     problem : NoisyLabelProblem
     tol : float
-        The relative gap to reach.
+        The gap to reach, relative to ``problem.start - optimum``.
     max_iter : int
         The largest number of rounds.
     active : int array, optional
@@ -112,8 +149,15 @@ def solve_by_column_generation(
     """
     with suitable_blas_threads(problem.bank.n_samples):
         started = time.perf_counter()
-        point = _first_guess(problem)
+        # The best constant, and alpha proportional to the bounds: its prices align the kernels with the labels.
+        point = MKLPoint(problem.feasible(problem.upper), {}, problem.best_constant)
         prices = problem.prices(point.alpha)
+        if problem.penalty > (enough := problem.shrinks_from(prices)) > 0:
+            shrinkage = Shrinkage(problem, problem.penalty / enough)
+            heard = None if callback is None else lambda row: callback(shrinkage.row(row))
+            smaller = replace(problem, penalty=enough)
+            options: dict[str, Any] = {"max_iter": max_iter, "active": active, "rounds": rounds}
+            return shrinkage.result(solve_by_column_generation(smaller, tol=tol, callback=heard, **options))
         bounds = problem.certificate(point, prices)
         if bounds.relative_gap <= tol:  # a constant is optimal, as it is with one class, no kernel or no budget
             return SolverResult(point, bounds, Status.CONVERGED, 0)
@@ -149,7 +193,7 @@ def _next_round(
     """
     candidate, usage = _solve_restricted(problem, state.active, state.inner_tol)
     prices = problem.prices(candidate.alpha)
-    found = problem.certificate(candidate, prices)
+    candidate, found = _without_dust(problem, candidate, prices)
     point = _better(point, candidate, state.bounds, found)
     bounds = state.bounds.merge(found)
     number = state.number + 1
@@ -159,25 +203,17 @@ def _next_round(
     added = _violated(prices, state.active, effort)
     if bounds.gap < 0.5 * state.halved:
         state = replace(state, halved_at=number, halved=bounds.gap)
-    if (added.size == 0 and state.inner_tol < tol) or number - state.halved_at >= PATIENCE:
+    # The gap that is allowed, relative to the objective; the gain over the start is known from the best point so far.
+    goal = bounds.allowed(tol) / bounds.primal
+    if (added.size == 0 and state.inner_tol < goal) or number - state.halved_at >= PATIENCE:
         return point, state, Status.STALLED
     # Kernels may leave only while the objective falls, else the same ones could leave and return for ever.
     falls = found.primal < state.record - 0.01 * bounds.gap
     staying = state.active[_in_use(prices, state.active, usage)] if falls else state.active
-    inner_tol = max(0.2 * tol, min(state.inner_tol, 0.02 * found.relative_gap))
+    inner_tol = max(0.2 * goal, min(state.inner_tol, 0.02 * found.gap / found.primal))
     record = min(state.record, found.primal)
     state = replace(state, active=np.concatenate([staying, added]), inner_tol=inner_tol, record=record)
     return point, state, Status.MAX_ITER
-
-
-def _first_guess(problem: NoisyLabelProblem) -> MKLPoint:
-    """Return the best constant, and alpha proportional to the bounds: its prices align the kernels with the labels.
-
-    The loss of a constant is piecewise linear with its corners at -1, 0 and 1.
-    """
-    constants = (0.0, 1.0, -1.0) if problem.intercept else (0.0,)
-    best = min(constants, key=lambda b: problem.worst_loss(np.full_like(problem.y, b)))
-    return MKLPoint(problem.feasible(problem.upper), {}, best)
 
 
 def _effort(bank: KernelBank) -> Array:
@@ -248,6 +284,24 @@ def _to_point(
     used = np.flatnonzero(norms > DUST * norms.sum())
     parts = {int(active[k]): tails[k] for k in used}
     return MKLPoint(problem.feasible(alpha), parts, solution.iterate.bias)
+
+
+def _without_dust(problem: NoisyLabelProblem, point: MKLPoint, prices: Array) -> tuple[MKLPoint, Certificate]:
+    """Return the point without the kernels that the optimum does not use, if it is as good, and its certificate.
+
+    At the optimum a kernel has a part in the function only where its price is the highest. An interior point leaves a
+    little of every kernel; such a part is smaller than what the price lacks, and to leave it out lowers the objective
+    to first order.
+    """
+    found = problem.certificate(point, prices)
+    norms = point.norms(problem.bank.n_kernels)
+    lacking = 1.0 - np.sqrt(prices / prices[list(point.parts)].max()) if point.parts else norms
+    lacking = np.maximum(lacking, NEGLIGIBLE)
+    lean = replace(point, parts={j: w for j, w in point.parts.items() if norms[j] > lacking[j] * norms.sum()})
+    if len(lean.parts) in (0, len(point.parts)):
+        return point, found
+    value = problem.primal_value(problem.decisions(lean), lean.norms(problem.bank.n_kernels))
+    return (lean, replace(found, primal=value)) if value <= found.primal + 0.1 * found.gap else (point, found)
 
 
 def _better(kept: MKLPoint, new: MKLPoint, best: Certificate, found: Certificate) -> MKLPoint:

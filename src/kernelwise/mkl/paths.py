@@ -13,7 +13,7 @@ from ..optim.threads import suitable_blas_threads
 from ..rows import refuse_dask
 from ..samples import balanced_folds, n_rows
 from .base import WeightedSamples
-from .calibration import fit_slope
+from .calibration import chosen_classes, decision_unit, fit_slope, settled
 from .checkpoint import refuse_checkpoint
 from .classifiers import RobustMKLClassifier
 from .training import TrainingSet, prepare_training
@@ -21,7 +21,7 @@ from .training import TrainingSet, prepare_training
 Array = NDArray[np.float64]
 
 #: The relative gap at which a model on the path is good enough to be compared.
-PATH_TOL = 1e-3
+PATH_TOL = 1e-5
 
 
 class RobustMKLClassifierCV(RobustMKLClassifier):
@@ -53,7 +53,8 @@ class RobustMKLClassifierCV(RobustMKLClassifier):
     solver : {"auto", "column-generation", "mirror-prox", "variational-inequality"}
         "auto" is column generation with an interior point. The last two are the algorithms of the paper.
     tol : float
-        The duality gap to reach, relative to the objective.
+        The duality gap to reach, relative to what the kernels gain, or to the objective where that is smaller. The gain
+        is the objective of f = 0 (with an intercept, of the best constant) minus the optimum.
     max_iter : int or None
         The largest number of iterations of the solver; None: its own default.
     random_state : int, RandomState or None
@@ -93,7 +94,7 @@ class RobustMKLClassifierCV(RobustMKLClassifier):
         scale_features: bool = True,
         rank: int | float | None = None,
         solver: str = "auto",
-        tol: float = 1e-4,
+        tol: float = 1e-6,
         max_iter: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -135,7 +136,8 @@ class RobustMKLClassifierCV(RobustMKLClassifier):
         fold = balanced_folds(training.target, self.n_folds, rng)
         decisions = self._follow_path(training, fold, path)
         scores = _fold_scores(training, fold, decisions, self.n_folds)
-        best = int(np.argmax(scores.mean(axis=1)))
+        # The path is in the order of preference, and rounding of a mean must not choose between equal scores.
+        best = int(np.argmax(scores.mean(axis=1).round(12)))
         self.alpha_, self.budget_ = path[best].alpha, float(path[best].budget or 1.0)
         self.noise_rate_ = 1.0 - self.budget_
         self.cv_results_ = {
@@ -214,7 +216,8 @@ class SimpleMKLClassifierCV(RobustMKLClassifierCV):
     solver : {"auto", "column-generation", "mirror-prox", "variational-inequality"}
         "auto" is column generation with an interior point. The last two are the algorithms of the paper.
     tol : float
-        The duality gap to reach, relative to the objective.
+        The duality gap to reach, relative to what the kernels gain, or to the objective where that is smaller. The gain
+        is the objective of f = 0 (with an intercept, of the best constant) minus the optimum.
     max_iter : int or None
         The largest number of iterations of the solver; None: its own default.
     random_state : int, RandomState or None
@@ -254,7 +257,7 @@ class SimpleMKLClassifierCV(RobustMKLClassifierCV):
         scale_features: bool = True,
         rank: int | float | None = None,
         solver: str = "auto",
-        tol: float = 1e-4,
+        tol: float = 1e-6,
         max_iter: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -280,8 +283,8 @@ class SimpleMKLClassifierCV(RobustMKLClassifierCV):
 
 def _fold_scores(training: TrainingSet, fold: NDArray[np.intp], decisions: Array, n_folds: int) -> Array:
     """Return the weighted accuracy of every point in every fold."""
-    chosen = (decisions[:, :, 0] > 0).astype(int) if training.n_outputs == 1 else decisions.argmax(axis=2)
-    right = chosen == training.target
+    units = decision_unit(np.abs(decisions).max(axis=(1, 2), keepdims=True))
+    right = chosen_classes(settled(decisions, units)) == training.target
     scores = []
     for k in range(n_folds):
         weight = training.weight * (fold == k)

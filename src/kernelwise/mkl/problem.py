@@ -25,6 +25,17 @@ here                    in the paper
 
 A weight of two is the same as the sample given twice. The intercept b, not in the paper, is optional and unpenalised;
 it adds the constraint ``y^T alpha = 0`` to the dual.
+
+Gaps are relative to what the kernels gain, :math:`F(b_0) - F^*`, with :math:`b_0` the best constant (zero where there
+is no intercept). The objective itself is no measure: for a large penalty it is near :math:`F(0)`, whatever f is.
+
+**Large penalties only shrink the function.** Around the best constant the loss is positively homogeneous: for
+:math:`|h| \le 1`, :math:`L(b_0 + h) = L(b_0) + L'(b_0; h)`. With :math:`R^2` the largest diagonal entry of all kernels,
+the solution has :math:`\sum_j \|f_j\| \le R F(b_0) / \lambda`, thus values below one for
+:math:`\lambda \ge \lambda_0 = R^2 F(b_0)` (twice as much with an intercept, which moves by as much as the values do).
+From there on :math:`f_\lambda - b_0 = (\lambda_0 / \lambda) (f_{\lambda_0} - b_0)`,
+:math:`F_\lambda(b_0) - F_\lambda^* = (\lambda_0 / \lambda) (F_{\lambda_0}(b_0) - F_{\lambda_0}^*)`, and the predictions
+are those of :math:`\lambda_0`.
 """
 
 import math
@@ -81,6 +92,26 @@ class NoisyLabelProblem:
         """Whether the budget excludes anything that the bounds allow."""
         return bool(self.budget < float(self.upper.sum()))
 
+    @cached_property
+    def best_constant(self) -> float:
+        """The best function without kernels; the loss of a constant is piecewise linear with corners at -1, 0 and 1."""
+        constants = (0.0, 1.0, -1.0) if self.intercept else (0.0,)
+        return min(constants, key=lambda b: self.worst_loss(np.full_like(self.y, b)))
+
+    @cached_property
+    def start(self) -> float:
+        """The objective of the best constant, from which gains are measured."""
+        return self.worst_loss(np.full_like(self.y, self.best_constant)) / self.mass
+
+    def shrinks_from(self, prices: Array) -> float:
+        """Return a penalty above which the solution only shrinks (see above), given prices at ``feasible(upper)``.
+
+        The prices alone show that most penalties are smaller; then the diagonals are not needed.
+        """
+        if self.start <= 0 or self.penalty <= float(prices.max()) / (self.mass**2 * self.start):
+            return np.inf
+        return (2.0 if self.intercept else 1.0) * self.bank.largest_diagonal() * self.start
+
     def worst_loss(self, decisions: Array) -> float:
         """Return ``max over Q of sum_i alpha_i (1 - y_i f_i)``: the bounds, spent on the largest losses first."""
         losses = np.maximum(0.0, 1.0 - self.y * decisions)
@@ -130,7 +161,7 @@ class NoisyLabelProblem:
     def certificate(self, point: MKLPoint, prices: Array | None = None) -> Certificate:
         """Evaluate the primal and the dual at a point with a feasible ``alpha``; ``prices`` belong to ``alpha``."""
         primal = self.primal_value(self.decisions(point), point.norms(self.bank.n_kernels))
-        return Certificate(primal=primal, dual=self.dual_value(point.alpha, prices))
+        return Certificate(primal=primal, dual=self.dual_value(point.alpha, prices), start=self.start)
 
 
 def margin_of_confidence(risk: float) -> float:

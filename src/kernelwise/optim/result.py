@@ -12,6 +12,12 @@ __all__ = ["Certificate", "HistoryRow", "SolverResult", "Status"]
 
 Point = TypeVar("Point")
 
+#: A start that is within this share of the lower bound is optimal: an interior point without anything to gain comes as
+#: close before rounding stops it, and the gain is far larger wherever there is one.
+AGREE = 1e-7
+#: Gaps below this share of the start are rounding.
+ROUNDING = 1e-12
+
 
 class Status(StrEnum):
     """Why a solver stopped.
@@ -40,6 +46,9 @@ class Certificate:
         Objective of a feasible point; ``inf`` if there is none yet.
     dual : float
         Objective of a dual feasible point; ``-inf`` if there is none yet.
+    start : float, optional
+        Objective of the point that has learned nothing, such as f = 0. Where it is given, the relative gap is relative
+        to ``start - optimum``, what there is to gain, where that is less than the objective.
 
     Attributes
     ----------
@@ -51,13 +60,21 @@ class Certificate:
     >>> from kernelwise.optim import Certificate
     >>> early, late = Certificate(primal=1.5, dual=0.5), Certificate(primal=2.0, dual=1.0)
     >>> early.merge(late)
-    Certificate(primal=1.5, dual=1.0)
+    Certificate(primal=1.5, dual=1.0, start=None)
     >>> early.merge(late).gap
+    0.5
+
+    A gap of .001 is small beside an objective of one, and large if the optimum is hardly better than the start:
+
+    >>> round(Certificate(primal=0.998, dual=0.997).relative_gap, 3)
+    0.001
+    >>> round(Certificate(primal=0.998, dual=0.997, start=1.0).relative_gap, 3)
     0.5
     """
 
     primal: float
     dual: float
+    start: float | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("primal", self.primal), ("dual", self.dual)):
@@ -71,18 +88,36 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float:
-        """``gap / max(|primal|, |dual|)``: unchanged when the objective is rescaled; ``inf`` without both bounds.
+        """The gap beside the size of the objective; unchanged when the objective is rescaled.
 
-        Two bounds of zero agree, so their relative gap is 0. An optimum of zero has no scale: judge it by ``gap``.
+        The size is ``max(|primal|, |dual|)``, or ``start - primal`` where there is a start and this is smaller. So a
+        relative gap of ``tol`` proves ``primal - optimum <= tol * (start - optimum)``. Where the start itself is
+        optimal there is nothing to gain: if both bounds agree with the start to seven digits (:data:`AGREE`), the
+        relative gap is 0.
+
+        Two bounds of zero agree too. An optimum of zero has no scale: judge it by ``gap``. Without both bounds the
+        relative gap is ``inf``.
         """
-        magnitude = max(abs(self.primal), abs(self.dual))
-        if math.isinf(magnitude):
+        if math.isinf(max(abs(self.primal), abs(self.dual))):
             return math.inf
-        return self.gap / magnitude if magnitude > 0.0 else 0.0
+        if self.start is not None and max(self.start - self.dual, self.gap) <= AGREE * abs(self.start):
+            return 0.0
+        return self.gap / self._size if self._size > 0.0 else 0.0 if self.start is None else math.inf
+
+    def allowed(self, tol: float) -> float:
+        """Return the gap at which the relative gap is at most ``tol``, judged by the primal bound of now."""
+        if self.start is not None and self.start - self.primal <= AGREE * abs(self.start):
+            return ROUNDING * abs(self.start)  # nothing is gained yet
+        return tol * self._size
+
+    @property
+    def _size(self) -> float:
+        size = max(abs(self.primal), abs(self.dual))
+        return size if self.start is None else max(min(size, self.start - self.primal), 0.0)
 
     def merge(self, other: "Certificate") -> "Certificate":
         """Tightest bounds of both: the smaller primal and the larger dual."""
-        return Certificate(min(self.primal, other.primal), max(self.dual, other.dual))
+        return Certificate(min(self.primal, other.primal), max(self.dual, other.dual), self.start)
 
 
 class HistoryRow(NamedTuple):

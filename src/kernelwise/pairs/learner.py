@@ -88,7 +88,8 @@ class PairKernelLearner(CombinedKernelTransformer):
     rank : None, int or float, default=None
         As in :func:`kernelwise.kernels.build_bank`: None for factors that are exact up to rounding.
     tol : float, default=1e-6
-        Bound on the relative duality gap and on the relative residual of the optimality conditions.
+        Bound on the relative duality gap and on the residual of the optimality conditions, relative to that of w = 0:
+        weights near zero do not count as converged, however large alpha is.
     max_iter : int, default=500
     random_state : int, RandomState or None, default=None
         Draws pairs from ``y`` where no pairs are given, and the landmarks of large data.

@@ -38,7 +38,7 @@ def solve_by_mirror_prox(
     check_every: int = 10,
     callback: Callable[[HistoryRow], None] | None = None,
 ) -> SolverResult[MKLPoint]:
-    r"""Solve ``problem`` to a relative duality gap of ``tol`` by the paper's Algorithm 1.
+    r"""Solve ``problem`` to a duality gap of ``tol``, relative to the gain of the kernels, by the paper's Algorithm 1.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ class Incumbent:
         self.f = saddle.space.zero()
         self.alpha = np.zeros_like(saddle.problem.y)
         self.at_zero = saddle.problem.worst_loss(self.alpha) / saddle.problem.mass
-        self.bounds = Certificate(primal=self.at_zero, dual=0.0)
+        self.bounds = Certificate(primal=self.at_zero, dual=0.0, start=saddle.problem.start)
         self.history: list[HistoryRow] = []
         self.diverged = False
 

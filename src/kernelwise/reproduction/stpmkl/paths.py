@@ -23,8 +23,8 @@ Mask = NDArray[np.bool_]
 PENALTIES = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-4)
 #: The budgets rho/n of the paper.
 BUDGETS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
-#: The relative duality gap of every fit.
-TOLERANCE = 1e-3
+#: The duality gap of every fit, relative to what the kernels gain over f = 0.
+TOLERANCE = 1e-5
 #: The largest number of alternations of MiPMKL, which starts from the solution of SiPMKL.
 ALTERNATIONS = 6
 
