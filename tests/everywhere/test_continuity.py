@@ -140,12 +140,6 @@ LONG = {
     *("noisy pairs, auto", "noisy pairs, splice", "audit of pairs", "audit of links", "records, one answer"),
     *("noisy_label_classifier_heart", "pair_completer", "LinkedClustering", "robust_mkl"),
 }
-#: Cases that still hang on rounding, in the model of noisy labels; what does no more is to be taken off this list.
-NOT_YET = {
-    *("audit_labels_two_classes", "audit_labels_few_labels", "audit_labels_estimator", "audit_labels_ionosphere"),
-    *("estimate_label_noise_heart", "noisy_label_classifier_heart", "noisy_label_classifier_twelve_classes"),
-    *("noisy_label_classifier_table", "robust_mkl", "records, one answer", "NoisyLabelClassifier on whole numbers"),
-}
 
 
 def movements(name, draws):
@@ -171,18 +165,13 @@ def too_far(name, draws):
     return {key: far for key, far in movements(name, draws).items() if not far <= limit(name, key)}
 
 
-def marked(names):
-    not_yet = pytest.mark.xfail(reason="the model of noisy labels hangs on rounding", strict=False)
-    return [pytest.param(name, marks=not_yet) if name in NOT_YET else name for name in names]
-
-
-@pytest.mark.parametrize("name", marked(name for name in CASES if name not in LONG))
+@pytest.mark.parametrize("name", [name for name in CASES if name not in LONG])
 def test_rounding_hardly_moves_an_answer(name):
     assert not too_far(name, range(FEW_DRAWS))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", marked(CASES))
+@pytest.mark.parametrize("name", CASES)
 def test_rounding_hardly_moves_an_answer_in_ten_draws(name):
     assert not too_far(name, range(ALL_DRAWS))
 
