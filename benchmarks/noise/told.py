@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from kernelwise.labels.noise_model.posterior import BinnedScores, _slopes_and_offsets, grid_points, mean_and_spread
+from kernelwise.labels.noise_model.two_classes import ScoreNodes, grid_points, slopes_and_offsets
 
 from .competitors import METHODS
 from .datasets import MULTICLASS, names_of
@@ -46,16 +46,17 @@ def scores_if_told(cell: Cell) -> tuple[float, float]:
     pool, standardise, merged = fitted_pool(cell)
     scores, weight = log_odds(pool.out_of_sample), merged.weight
     given = cell.y_given[merged.first]
-    mean, spread = mean_and_spread(scores, weight)
-    binned = BinnedScores.gather((scores - mean) / spread, given, weight)
+    nodes = ScoreNodes.gather(scores, given, weight)
     points = grid_points([np.linspace(-2.6, 2.6, 40), np.linspace(-2.2, 2.2, 61)])
     rates = np.array([flips])
-    slopes, offsets = _slopes_and_offsets(rates[:, None], *points.T)
-    posterior = softmax(binned.log_likelihood(rates, slopes, offsets)[0] - 0.5 * np.sum(points**2, axis=1))
+    slopes, offsets = slopes_and_offsets(rates, points, nodes.offsets_of_share())
+    posterior = softmax(nodes.log_likelihood(rates, slopes, offsets)[0] - 0.5 * np.sum(points**2, axis=1))
     kept = posterior > 1e-6 * posterior.max()
 
     def positive(score: Floats) -> Floats:
-        return expit(slopes[0, kept] * ((score[:, None] - mean) / spread - offsets[0, kept])) @ posterior[kept]
+        return (
+            expit(slopes[0, kept] * ((score[:, None] - nodes.mean) / nodes.spread - offsets[0, kept])) @ posterior[kept]
+        )
 
     accuracy = float(np.mean((positive(log_odds(pool(standardise(cell.X_test)))) > 0.5) == cell.y_test))
     true = positive(scores)

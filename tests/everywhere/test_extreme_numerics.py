@@ -55,7 +55,7 @@ PAIR_LEARNERS = {
     "corrected": lambda: kw.PairKernelLearner(FEW, noise=kw.PairNoise(0.5, 0.9, 0.9)),
     "clustered": lambda: kw.PairKernelClustering(kw.PairKernelLearner(FEW), n_clusters=2, random_state=0),
     "uniform": lambda: kw.UniformKernel(linear_kernels()),
-    "itml": lambda: kw.ITML(max_iter=100, random_state=0),
+    "itml": lambda: kw.ITML(random_state=0),
     "mmc": lambda: kw.MMC(random_state=0),
     "diagonal mmc": lambda: kw.MMC(diagonal=True, random_state=0),
     "mpck": lambda: kw.MPCKMeans(2, n_init=2, random_state=0),

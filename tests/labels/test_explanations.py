@@ -32,7 +32,8 @@ def test_every_quantity_follows_its_formula(rng):
     """For two classes, the curves of errors near the boundary are T and g; the rest by hand."""
     score, weight = rng.normal(size=50), rng.uniform(0.5, 2, 50)
     overlap = one_setting()
-    noise = explained(overlap, columns(score), rng.integers(0, 2, 50), weight)
+    given = rng.integers(0, 2, 50)
+    noise = explained(overlap, columns(score), given, weight)
     p = expit(score)
     labels = 0.1 + 0.8 * p
     b = weight @ np.minimum(labels, 1 - labels) / weight.sum() - 0.1
@@ -51,8 +52,15 @@ def test_every_quantity_follows_its_formula(rng):
     assert noise.largest_rate == pytest.approx(q)
     assert noise.counting_error == pytest.approx(np.sqrt(q * (1 - q) / weight.sum()))
     margin = 1.959964 * noise.counting_error
-    assert noise.explanations["classes do not overlap"] == pytest.approx((q - margin, q + margin))
-    assert noise.explanations["classes overlap"] == overlap.interval(0.95)
+    for name, (low, high), mean, posterior in zip(
+        ("classes overlap", "classes do not overlap"),
+        (overlap.interval(0.95), (q - margin, q + margin)),
+        noise.means,
+        noise.label_posteriors(columns(score), given),
+        strict=True,
+    ):
+        assert mean == pytest.approx(weight @ (1 - posterior[np.arange(50), given]) / weight.sum())
+        assert noise.explanations[name] == pytest.approx((min(low, mean), max(high, mean)))
 
     sharp = sharpened(T)
     np.testing.assert_allclose(noise.true_probabilities(columns(score))[:, 1], (1 - shape) * p + shape * sharp)

@@ -75,7 +75,7 @@ def build_bank(
     >>> from kernelwise.kernels import build_bank, gaussian_kernels
     >>> bank = build_bank(np.linspace(0, 1, 1000)[:, None], gaussian_kernels(scope="each"), rank=1e-4)
     >>> bank.ranks.tolist()
-    [14, 9, 5, 4, 3, 3, 2, 2, 2, 2]
+    [15, 9, 5, 4, 3, 3, 2, 2, 2, 2]
     """
     tol, max_rank = tolerance_and_rank(rank)
     X = _check_samples(X)

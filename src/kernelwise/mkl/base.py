@@ -244,7 +244,8 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
     @on_blocks(lambda model: (), dtype=lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every sample; the first class where decisions agree to five digits of the largest."""
-        return self.classes_[chosen_classes(self._settled_decisions(X))]
+        chosen = chosen_classes(self._settled_decisions(X))
+        return self.classes_[chosen]
 
     @available_if(_calibrates)
     @on_blocks(lambda model: (len(model.classes_),))

@@ -201,6 +201,25 @@ class ScoreNodes:
             low, high = np.where(above, middle, low), np.where(above, high, middle)
         return lambda logs: np.interp(logs, LOG_SLOPES, (low + high) / 2 * slopes) / np.exp(logs)
 
+    def log_likelihood(self, flips: Array, slopes: Array, offsets: Array) -> Array:
+        """Return the log-likelihood of every pair of flip rates with each slope and offset of its row."""
+        filled = self.counts.sum(axis=0) > 0
+        places, counts = NODES[filled, None], self.counts[:, filled]
+        found = np.empty_like(slopes)
+        for row, (e_0, e_1) in enumerate(flips):
+            positive = e_0 + (1 - e_0 - e_1) * expit(slopes[row] * (places - offsets[row]))
+            np.clip(positive, FLOOR, 1 - FLOOR, out=positive)
+            found[row] = counts[1] @ np.log(positive) + counts[0] @ np.log1p(-positive)
+        return found
+
+
+def slopes_and_offsets(flips: Array, shape: Array, of_share: Callable[[Array], Array]) -> tuple[Array, Array]:
+    """Return the slopes and offsets for every pair of flip rates (rows) and of standard normal variables (columns)."""
+    rate = flips.mean(axis=1)[:, None]
+    logs = SLOPE_MEAN[0] + SLOPE_MEAN[1] * rate + (SLOPE_SPREAD[0] + SLOPE_SPREAD[1] * rate) * shape[:, 0]
+    offsets = of_share(logs) + shape[:, 1] * np.sqrt(THRESHOLD**2 + (ODDS / np.exp(logs)) ** 2)
+    return np.exp(logs), offsets
+
 
 def mean_and_spread(score: Array, weight: Array) -> tuple[float, float]:
     """Return the weighted mean and standard deviation of scores; a standard deviation of zero is returned as 1."""
@@ -222,27 +241,18 @@ class _Explored:
 def _explore(nodes: ScoreNodes, *, equal: bool) -> _Explored:
     """Evaluate likelihood times prior on the last of some grids that close in on the posterior."""
     n_flips, of_share = (1 if equal else 2), nodes.offsets_of_share()
-    filled = nodes.counts.sum(axis=0) > 0
-    places, counts = NODES[filled, None], nodes.counts[:, filled]
 
     def parts(axes: Sequence[Array]) -> tuple[Array, Array, Array, Array]:
-        """Flip rates, standard normal slopes and offsets, and the slopes and offsets that belong to them."""
         rates, shape = grid_points(axes[:n_flips]), grid_points(axes[n_flips:])
         flips = rates[:, [0, 0]] if equal else rates
-        rate = flips.mean(axis=1)[:, None]
-        logs = SLOPE_MEAN[0] + SLOPE_MEAN[1] * rate + (SLOPE_SPREAD[0] + SLOPE_SPREAD[1] * rate) * shape[:, 0]
-        offsets = of_share(logs) + shape[:, 1] * np.sqrt(THRESHOLD**2 + (ODDS / np.exp(logs)) ** 2)
-        return flips, shape, np.exp(logs), offsets
+        return flips, shape, *slopes_and_offsets(flips, shape, of_share)
 
     def evaluate(axes: Sequence[Array]) -> tuple[Array, Array]:
         flips, shape, slopes, offsets = parts(axes)
         prior = np.zeros(len(flips)) if equal else -np.abs(flips[:, 0] - flips[:, 1]) / DIFFERENCE - LOG_NORMALISER
         prior -= n_flips * np.log(LARGEST_RATE)
         found = prior[:, None] - 0.5 * np.sum(shape**2, axis=1) - np.log(2 * np.pi)
-        for row, (e_0, e_1) in enumerate(flips):
-            positive = e_0 + (1 - e_0 - e_1) * expit(slopes[row] * (places - offsets[row]))
-            np.clip(positive, FLOOR, 1 - FLOOR, out=positive)
-            found[row] += counts[1] @ np.log(positive) + counts[0] @ np.log1p(-positive)
+        found += nodes.log_likelihood(flips, slopes, offsets)
         points = np.hstack([np.repeat(flips[:, :n_flips], len(shape), axis=0), np.tile(shape, (len(flips), 1))])
         return points, found.ravel() + log_volumes(axes)
 
