@@ -266,23 +266,25 @@ class TestLostClusters:
         assert len(model.history_[0]) < model.n_iter_  # the rounds before the loss were not done again
         assert not path.exists()
 
-    def fit_for_ever(self, model, arrays):
+    def fit_for_ever(self, model, arrays, interrupting):
+        interrupting.start()
         while True:
             model.fit(*arrays)
 
     def test_interrupting_the_client_cancels_the_work(self, data, client):
         X, y, weight = data
-        model = estimator(tol=1e-7)
+        model, arrays = estimator(tol=1e-7), in_chunks(X, y, weight)
+        tasks = client.cluster.scheduler.tasks
+        before = set(tasks)  # of other tests
 
         def interrupt():
-            wait_until(lambda: any("kernelwise" in str(key) for key in list(client.cluster.scheduler.tasks)))
+            wait_until(lambda: any("kernelwise" in str(key) for key in list(tasks) if key not in before))
             os.kill(os.getpid(), signal.SIGINT)
 
         handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background, shells have it ignored
         thread = threading.Thread(target=interrupt)
-        thread.start()
-        with pytest.raises(KeyboardInterrupt):
-            self.fit_for_ever(model, in_chunks(X, y, weight))
+        with pytest.raises(KeyboardInterrupt):  # which would end pytest, if it came elsewhere
+            self.fit_for_ever(model, arrays, thread)
         thread.join()
         signal.signal(signal.SIGINT, handler)
         wait_until(lambda: not any(client.processing().values()))
