@@ -288,7 +288,7 @@ class TestLostClusters:
         thread.join()
         signal.signal(signal.SIGINT, handler)
         wait_until(lambda: not any(client.processing().values()))
-        wait_until(lambda: not [key for key in client.who_has() if str(key).startswith("kernelwise")])
+        wait_until(lambda: not [key for key in set(client.who_has()) - before if str(key).startswith("kernelwise")])
 
 
 class TestCheckpoints:
