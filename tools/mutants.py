@@ -6,7 +6,7 @@ Some mutants are written by hand (:data:`HAND_WRITTEN`), and the others are draw
 the operators below can make. Changes that nothing can notice are listed with their reasons in :data:`EQUIVALENT`.
 
 The tests are run once on the unchanged tree, with a record of the lines that each test executes. A mutant then meets
-only the tests that execute its line, the quickest first, until one fails.
+only the tests that execute its line, until one fails: the stored answers first, then the quickest.
 
 Why not mutmut or cosmic-ray: both start pytest for every mutant, and starting pytest and importing SciPy and
 scikit-learn takes several times longer than the tests that kill most mutants. Here one process imports them once and
@@ -94,7 +94,7 @@ IMPORTED_ONCE = (
 )
 #: A test may take this many times its processor seconds on the unchanged tree, and so many seconds more.
 PATIENCE, MORE_PATIENCE = 3.0, 10.0
-#: The quickest tests of a line are run, as long as they take no more than so many seconds together.
+#: Tests of a line are run as long as they take no more than so many seconds together.
 MOST_SECONDS = 30.0
 #: What was found so far, for ``--resume``.
 RESULTS = ROOT / ".mutants.json"
@@ -324,13 +324,13 @@ class Coverage(NamedTuple):
     tests: dict[str, dict[int, list[str]]]
 
     def of(self, mutant: Mutant) -> list[str]:
-        """The tests that may notice a mutant, the quickest first, up to the limit of time."""
+        """The tests that may notice a mutant, up to the limit of time: stored answers first, then the quickest."""
         lines = self.tests.get(mutant.file, {})
         wanted = _lines_that_depend_on((ROOT / PACKAGE / mutant.file).read_text(encoding="utf-8"), mutant.line)
         found = {test for line in wanted for test in lines.get(line, ())}
         found = found or {test for tests in lines.values() for test in tests}
         chosen, total = [], 0.0
-        for test in sorted(found, key=lambda test: self.seconds.get(test, 0.0)):
+        for test in sorted(found, key=lambda test: (not test.startswith(GOLDEN), self.seconds.get(test, 0.0))):
             total += self.seconds.get(test, 0.0)
             if chosen and total > MOST_SECONDS:
                 break

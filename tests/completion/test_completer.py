@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from kernelwise import PairCompleter, Pairs
 from kernelwise.completion.block_completion import complete_block, is_contradictory
+from kernelwise.completion.components import Calibration
 from kernelwise.completion.core import (
     CoreProblem,
     fit_core,
@@ -671,3 +672,10 @@ def test_a_similarity_of_low_rank_has_a_basis_at_once(rng):
     model = PairCompleter(3, calibrate=False, random_state=0).fit(GramFactor(factor), pairs=known)
     rows, cols = rng.integers(0, 5200, (2, 5000))
     np.testing.assert_array_equal(model.predict_pairs(rows, cols) > 0, y[rows] == y[cols])
+
+
+def test_no_calibrated_probability_is_certain():
+    """Pairs that scores separate perfectly leave the doubt of one more pair of either label."""
+    pairs = Pairs(range(8), range(1, 9), [-1] * 4 + [1] * 4, n_samples=9)
+    calibration = Calibration.fit(np.arange(8.0), known_block(pairs), 0.0)
+    np.testing.assert_allclose(calibration([-5.0, 2.0, 6.0, 20.0]), [0.1, 0.1, 0.9, 0.9], atol=1e-12)

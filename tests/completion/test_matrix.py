@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from kernelwise import complete_matrix
 from kernelwise.baselines import singular_value_thresholding, soft_impute
 from kernelwise.completion.matrix.observed import ObservedEntries
+from kernelwise.completion.matrix.problem import CompletionProblem, Factors
 from kernelwise.completion.matrix.proven_bound import LARGEST_SIDE
 
 SQUARE = [0, 1, 2], [1, 2, 0], [1.0, 0.5, 0.2]
@@ -223,6 +224,38 @@ def test_largest_singular_values_of_a_sparse_matrix(shape, symmetric, rng):
     assert triples.bound >= expected[0] * (1 - 1e-14)
     assert triples.bound <= expected[0] * (1 + 1e-4)
     np.testing.assert_allclose(np.einsum("ik,ij,jk->k", triples.left, dense, triples.right), expected, rtol=1e-5)
+
+
+def test_eigenvalues_of_both_signs_come_by_their_size(rng):
+    n = 130
+    rows, cols = np.triu_indices(n)
+    values = rng.standard_normal(len(rows)) - 0.5  # the largest eigenvalue is negative
+    observed = ObservedEntries.merge(rows, cols, values, np.ones(len(rows)), (n, n), symmetric=True)
+    dense = np.zeros((n, n))
+    dense[rows, cols] = dense[cols, rows] = values
+    spectrum = np.linalg.eigvalsh(dense)
+    expected = spectrum[np.argsort(-np.abs(spectrum))[:4]]
+    assert expected[0] < 0 < expected.max()
+    triples = observed.top(values, 4, np.random.RandomState(0), 1e-6, both_ends=True)
+    np.testing.assert_allclose(triples.values, np.abs(expected), rtol=1e-5)
+    np.testing.assert_allclose(np.einsum("ik,ij,jk->k", triples.left, dense, triples.left), expected, rtol=1e-5)
+    assert np.abs(expected[0]) * (1 - 1e-14) <= triples.bound <= np.abs(expected[0]) * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("prove", [False, True])
+def test_a_repaired_matrix_is_positive_semi_definite(prove, rng):
+    """The upper bound adds the trace of a diagonal D; E + D with equal entries of D on the touched rows is definite."""
+    n = 20
+    rows, cols = np.triu_indices(n, k=1)
+    values = rng.standard_normal(len(rows))
+    observed = ObservedEntries.merge(rows, cols, values, np.ones(len(rows)), (n, n), symmetric=True)
+    problem = CompletionProblem(observed, None, True)
+    nothing = Factors(np.zeros((n, 0)), np.zeros((n, 0)), np.zeros(0))
+    bound, _ = problem.primal_bound(nothing, np.zeros(len(rows)), np.random.RandomState(0), prove=prove)
+    dense = np.zeros((n, n))
+    dense[rows, cols] = dense[cols, rows] = values
+    needed = -np.linalg.eigvalsh(dense)[0]
+    assert n * needed * (1 - 1e-9) <= bound <= n * needed * 1.02
 
 
 @pytest.mark.parametrize("symmetric", [False, True])

@@ -8,6 +8,7 @@ from scipy.special import expit
 from kernelwise.labels.noise_model import posterior as settings
 from kernelwise.labels.noise_model import two_classes as label_noise
 from kernelwise.labels.noise_model.explanations import fit_label_noise
+from kernelwise.labels.noise_model.many_classes import fit_many_classes
 
 
 def noisy(rng, n, flips, slope=4.0):
@@ -153,3 +154,13 @@ def test_equal_scores_keep_their_unit():
 def test_with_an_error_of_counting_all_mass_needs_every_rate():
     rates, weights = np.arange(10) / 10, np.full(10, 0.1)  # which add up to a little less than one
     assert settings.interval_of(rates, weights, 1.0, 0.01) == (0.0, 1.0)
+
+
+def test_a_wrong_label_is_seldom_a_rare_class(rng):
+    """The prior of errors spreads them over classes of ordinary size; a class of 6 in 1,206 is hardly among them."""
+    true = np.repeat([0, 1, 2], [600, 600, 6])
+    given = np.where(rng.random(len(true)) < 0.2, np.array([1, 0, 2])[true], true)
+    posterior = fit_many_classes(4.0 * np.eye(3)[true], given, np.ones(len(true)))
+    T = np.tensordot(posterior.weights, posterior.transitions, axes=1)
+    assert T[0, 1] == pytest.approx(0.2, abs=0.05)
+    assert T[:2, 2].max() < 0.002

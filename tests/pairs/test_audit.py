@@ -22,7 +22,7 @@ from kernelwise.pairs.audit.hidden_classes import (
     send,
     with_labels,
 )
-from kernelwise.pairs.audit.views import class_view
+from kernelwise.pairs.audit.views import class_view, pair_factors
 
 
 def blobs(rng, n=150, k=3, spread=0.5):
@@ -276,6 +276,17 @@ def test_repetitions_of_a_pair_share_a_fold(rng):
     pairs = Pairs([0, 1, 2, 0], [1, 0, 3, 1], [1, 1, -1, -1], n_samples=4)
     fold_of = link_folds(pairs, 5, np.random.RandomState(0))
     assert fold_of[0] == fold_of[1] == fold_of[3] != fold_of[2]
+
+
+def test_factors_that_explain_the_pairs_stay_where_they_are():
+    """With v = e every error is zero and so is the pull: e is the minimum, and its rounds do not leave it."""
+    start = np.array([1.0, 1.0, -1.0, -1.0, 1.0, -1.0])[:, None]
+    rows, cols = [0, 2, 1, 3, 0, 4], [1, 3, 2, 4, 4, 5]
+    labels = (start[rows] * start[cols])[:, 0]
+    labels[4] = 1.0
+    pairs = Pairs(rows, cols, labels.astype(int), n_samples=6)
+    assert pairs.labels.mean() == 0
+    np.testing.assert_allclose(pair_factors(start, pairs), start, atol=1e-12)
 
 
 def test_context_by_hand():
