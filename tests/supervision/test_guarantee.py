@@ -7,6 +7,8 @@ import pytest
 from scipy.stats import beta, hypergeom
 
 from kernelwise import LabelAudit, PairAudit, PairNoise, Pairs, Verdicts, checks_needed, guaranteed_share, plan_checks
+from kernelwise.supervision.draws import drawn_rounds
+from kernelwise.supervision.guarantee import whole_numbers
 from kernelwise.supervision.stratified_bounds import Batch, Stratum, error_bounds
 
 
@@ -314,3 +316,28 @@ def test_a_plan_refuses_more_checks_than_there_are_labels():
     with pytest.raises(TypeError, match="LabelAudit or a PairAudit"):
         plan_checks([0, 1], 1)
     assert sorted(plan_checks(audit, 20, random_state=0).rows.tolist()) == list(range(20))
+
+
+def test_shares_that_are_whole_numbers_of_rows_stay_so():
+    assert whole_numbers((0.3, 0.5), 10) == (3, 5)
+    assert whole_numbers((3 / 49, 46 / 49), 49) == (3, 46)
+
+
+def test_rounds_know_what_was_drawn_before():
+    """Two strata of 5 and 3 rows; the second round draws from 4 and 2 rows that are left, after one row of each."""
+    names, sizes = ["1a1", "1b1", "1a2", "1b2"], [5, 3, 5, 3]
+    checked = Verdicts(
+        [0, 5, 1, 6], ["b", "a", "a", "a"], chance=[0.4, 2 / 3, 0.4, 2 / 3], draw=names, drawn_from=sizes
+    )
+    first, second = drawn_rounds(checked, {0: True, 5: False, 1: False, 6: False}, 8, unclear=True)
+    assert first == (0, [5, 3], [0, 0], [0, 0], [True, False], 2)
+    assert second == (1, [4, 2], [1, 1], [1, 0], [False, False], 2)
+
+
+def test_draws_of_earlier_plans_allow_more_strata():
+    audit = audit_with(np.linspace(0.01, 0.99, 400))
+    plan = plan_checks(audit, 40, random_state=0)
+    checked = Verdicts(plan.rows, np.zeros(40, int), chance=plan.chance, draw=plan.draw, drawn_from=plan.drawn_from)
+    alone = plan_checks(audit, 4, suspects=0.0, random_state=0)
+    later = plan_checks(audit, 4, suspects=0.0, checked=checked, random_state=0)
+    assert [len({name.lstrip("0123456789")[0] for name in one.draw}) for one in (alone, later)] == [1, 4]

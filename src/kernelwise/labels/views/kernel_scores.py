@@ -166,10 +166,9 @@ class PairScorer:
 
 
 def _additive(kernel: Interactions, landmarks: Array, coef: Array, constant: Array) -> Scorer:
-    """Return the quick form of a kernel of single features or of pairs; samples are cut off before they come here."""
-    d, largest = landmarks.shape[1], max(CUT, float(np.abs(landmarks).max()))
-    waves = Waves.of(largest, 1.0)
+    """Return the quick form of a kernel of single features or of pairs; samples are cut off at CUT before."""
+    d, waves = landmarks.shape[1], Waves.of(CUT, 1.0)
     if kernel.order == 1:
         return SingleScorer(waves, waves(landmarks).T @ coef / d, constant)
-    narrow, coef = Waves.of(largest, float(np.sqrt(0.5))), coef / (d * (d - 1))
+    narrow, coef = Waves.of(CUT, float(np.sqrt(0.5))), coef / (d * (d - 1))
     return PairScorer(waves, waves(landmarks).T, coef, SingleScorer(narrow, -(narrow(landmarks).T @ coef), constant))
