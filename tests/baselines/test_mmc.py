@@ -64,6 +64,16 @@ def test_the_objective_is_that_of_the_metric_and_the_constraint_holds(rng, diago
 
 
 @pytest.mark.parametrize("diagonal", [False, True])
+def test_the_gap_closes_beyond_what_differences_of_the_objective_show(diagonal):
+    """A search that compares objectives cannot see a step of 1e-8, whose gain is 1e-16, and ends at a gap near it."""
+    for seed in range(8):
+        draw = np.random.default_rng(seed)
+        X, pairs = draw.normal(size=(12, 4)), dirty_pairs(draw, 12, 30)
+        model = MMC(diagonal=diagonal, shrinkage=0.2, tol=1e-12, max_iter=10_000, random_state=0).fit(X, pairs=pairs)
+        assert model.dual_gap_ <= 1e-12 * model.objective_
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
 @pytest.mark.parametrize("max_iter", [1, 2, 4])
 def test_the_gap_bounds_the_error_also_when_stopped_early(rng, diagonal, max_iter):
     X, pairs = rng.normal(size=(30, 5)), dirty_pairs(rng, 30, 80)

@@ -1,6 +1,7 @@
 """Matrix completion against an interior-point solver, its certificate when stopped early, and recovery of classes."""
 
 import warnings
+from dataclasses import replace
 
 import cvxpy as cp
 import numpy as np
@@ -10,9 +11,11 @@ from hypothesis import strategies as st
 
 from kernelwise import complete_matrix
 from kernelwise.baselines import singular_value_thresholding, soft_impute
+from kernelwise.completion.matrix.factors import PATIENCE, Record, Stage, evaluate
 from kernelwise.completion.matrix.observed import ObservedEntries
 from kernelwise.completion.matrix.problem import CompletionProblem, Factors
 from kernelwise.completion.matrix.proven_bound import LARGEST_SIDE
+from kernelwise.optim import Certificate, Status
 
 SQUARE = [0, 1, 2], [1, 2, 0], [1.0, 0.5, 0.2]
 
@@ -296,6 +299,22 @@ def test_a_missed_eigenvalue_does_not_become_a_wrong_bound(monkeypatch):
     monkeypatch.setattr(ObservedEntries, "top", short)
     completion = complete_matrix(rows, cols, values, shape, symmetric=True, max_iter=20, random_state=0)
     assert completion.certificate.dual <= optimum * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("moves", [True, False])
+def test_the_solver_gives_up_only_if_no_bound_moves(moves):
+    """The first dual point is the best for long; iterates whose own bounds approach each other are progress too."""
+    rows, cols, values, shape, _ = sampled(0, symmetric=False)
+    observed = ObservedEntries.merge(rows, cols, values, np.ones(len(rows)), shape, False)
+    problem, draw = CompletionProblem(observed, None, False), np.random.RandomState(0)
+    nothing = Factors(np.zeros((shape[0], 0)), np.zeros((shape[1], 0)), np.zeros(0))
+    stage = Stage(np.ones(observed.size), observed.values, 1.0)
+    iterate = replace(evaluate(problem, nothing, stage, 1, rng=draw, tol=1e-3), misfit=0.0)
+    record = Record(problem, 1e-6, draw)
+    assert record.add(replace(iterate, certificate=Certificate(101.0, 99.0))) is None
+    duals = np.linspace(90.0, 98.0, PATIENCE + 5) if moves else np.full(PATIENCE + 5, 90.0)
+    reasons = [record.add(replace(iterate, certificate=Certificate(101.0, dual))) for dual in duals]
+    assert (Status.STALLED in reasons) == (not moves)
 
 
 def test_larger_matrices_have_estimated_bounds_and_say_so():

@@ -10,6 +10,7 @@ import pytest
 import oracles
 from kernelwise.kernels import AttributeBank, DenseBank, FactorBank, Gaussian, Linear
 from kernelwise.mkl.column_generation import solve_by_column_generation
+from kernelwise.mkl.paper_solvers import saddle
 from kernelwise.mkl.paper_solvers.mirror_prox import solve_by_mirror_prox
 from kernelwise.mkl.paper_solvers.variational_inequality import solve_by_variational_inequality
 from kernelwise.mkl.problem import NoisyLabelProblem
@@ -162,6 +163,18 @@ def test_mirror_prox_follows_the_published_algorithm(rng):
     average = solve_by_mirror_prox(problem, iterate="average", **options)
     np.testing.assert_allclose(problem.decisions(average.point), np.mean(values, axis=0), atol=1e-5)
     np.testing.assert_allclose(average.point.alpha, np.mean(alphas, axis=0), atol=1e-5)
+
+
+def test_the_gap_does_not_close_with_lemma_3_as_printed(rng, monkeypatch):
+    """The printed factor 1/2 is the prox of half of the penalty, so that the iterates go to another point."""
+    problem = random_problem(rng, 0.02, 0.8)
+    right = saddle.prox_squared_sum_of_norms
+    gaps = {}
+    for name, prox in {"right": right, "printed": lambda norms, scale: right(norms, scale / 2)}.items():
+        monkeypatch.setattr(saddle, "prox_squared_sum_of_norms", prox)
+        gaps[name] = solve_by_mirror_prox(problem, tol=1e-6, max_iter=4000).certificate.relative_gap
+    assert gaps["right"] < 2e-2
+    assert gaps["printed"] > 5 * gaps["right"]
 
 
 def test_worst_loss_is_the_maximum_over_the_feasible_set(rng):

@@ -47,7 +47,8 @@ DESCENT_STEPS, MEMORY = 50, 6
 FIRST_DIRECTIONS = 8
 #: Singular values below this share of the largest one are dropped.
 LEAST_SINGULAR_VALUE = 1e-6
-#: Iterations after which the solver gives up, if neither the gap to the best bound nor that of an iterate itself falls.
+#: Iterations without a better gap after which the solver gives up, unless the gaps of the iterates themselves still
+#: fall: where a dual point from before is the best for long, they alone show progress.
 PATIENCE = 20
 #: A spectrum that falls by this factor from one value to the next has ended there.
 CLEAR_FALL = 5.0
@@ -128,7 +129,8 @@ class Record:
         self.estimates = Certificate(np.inf, -np.inf)
         self.certificate: Certificate | None = None  # of the point that is returned, once the gap is reached
         self.history: tuple[HistoryRow, ...] = ()
-        self.shortfall, self.own_shortfall, self.since = np.inf, np.inf, 0
+        self.shortfall, self.since = np.inf, 0
+        self.own_shortfalls: list[float] = []  # by the bounds of each iterate alone
 
     @property
     def n_iter(self) -> int:
@@ -147,9 +149,8 @@ class Record:
         seconds, bounds = perf_counter() - self.start, self.estimates
         self.history += (HistoryRow(len(self.history), seconds, bounds.primal, bounds.dual),)
         shortfall = self._shortfall(iterate, Certificate(iterate.certificate.primal, bounds.dual))
-        own = self._shortfall(iterate, iterate.certificate)  # falls also while a dual point from before is the best
-        progress = shortfall < 0.99 * self.shortfall or own < 0.99 * self.own_shortfall
-        self.since, self.own_shortfall = 0 if progress else self.since + 1, min(own, self.own_shortfall)
+        self.since = 0 if shortfall < 0.99 * self.shortfall else self.since + 1
+        self.own_shortfalls.append(self._shortfall(iterate, iterate.certificate))
         if shortfall <= self.shortfall:
             self.shortfall, self.best = shortfall, iterate
         if shortfall <= self.tol:
@@ -157,7 +158,10 @@ class Record:
             if self._shortfall(iterate, certificate) <= self.tol:
                 self.certificate = certificate
                 return Status.CONVERGED if proven and np.isfinite(certificate.gap) else Status.ESTIMATED
-        return Status.STALLED if self.since >= PATIENCE else None
+        if self.since < PATIENCE:
+            return None
+        earlier, later = np.mean(np.reshape(self.own_shortfalls[-PATIENCE:], (2, -1)), axis=1)
+        return None if later < 0.99 * earlier else Status.STALLED
 
     def proven_certificate(self) -> tuple[Certificate, bool]:
         """Return the bounds of the best iterate and of the best dual point, and whether both are proven."""
