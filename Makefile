@@ -1,7 +1,9 @@
 # Two commands matter: `make demo` and `make test`. Each works alone on a machine with Python, pip and make.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+# The folder of programs in an environment; Windows has another name for it.
+PROGRAMS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(PROGRAMS)
 # One BLAS thread per test process: the suite runs in parallel already. Stealing work leaves the tests of a file together,
 # so that they share what they fitted and the cluster that they started.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
@@ -98,15 +100,15 @@ test-webkit: $(VENV)/browser.stamp
 define environment
 	@command -v $(2) > /dev/null || { echo "$(2) is not on the path"; exit 1; }
 	$(2) -m venv --clear $(1)
-	$(1)/bin/python -m pip install --quiet --upgrade pip
-	$(1)/bin/python -m pip install --quiet $(3)
+	$(1)/$(PROGRAMS)/python -m pip install --quiet --upgrade pip
+	$(1)/$(PROGRAMS)/python -m pip install --quiet $(3)
 	@touch $@
 endef
 
 # $(call quick-tests,FOLDER)
 define quick-tests
-	$(1)/bin/python -c "from kernelwise.environment import versions; print(versions())"
-	$(ONE_THREAD) $(1)/bin/python -m pytest -n $(JOBS) -m "not slow and not browser"
+	$(1)/$(PROGRAMS)/python -c "from kernelwise.environment import versions; print(versions())"
+	$(ONE_THREAD) $(1)/$(PROGRAMS)/python -m pytest -n $(JOBS) -m "not slow and not browser"
 endef
 
 TESTED := --editable ".[cli,report]" --group test
@@ -125,7 +127,7 @@ test-oldest: $(VENV)-oldest/stamp
 
 # What is newest changes from day to day.
 test-newest: $(VENV)-newest/stamp
-	$(VENV)-newest/bin/python -m pip install --quiet --pre --upgrade numpy scipy scikit-learn
+	$(VENV)-newest/$(PROGRAMS)/python -m pip install --quiet --pre --upgrade numpy scipy scikit-learn
 	$(call quick-tests,$(VENV)-newest)
 
 test-python-%: $(VENV)-%/stamp
@@ -143,13 +145,13 @@ $(VENV)-tools/stamp: pyproject.toml
 audit: licences vulnerabilities
 
 licences: $(VENV)-deps/stamp
-	$(VENV)-deps/bin/python tools/check_licences.py
+	$(VENV)-deps/$(PROGRAMS)/python tools/check_licences.py
 
 vulnerabilities: $(VENV)-deps/stamp $(VENV)-tools/stamp
-	$(VENV)-tools/bin/python tools/check_vulnerabilities.py $(VENV)-deps
+	$(VENV)-tools/$(PROGRAMS)/python tools/check_vulnerabilities.py $(VENV)-deps
 
 dist-check: $(VENV)-tools/stamp
-	$(VENV)-tools/bin/python tools/check_distribution.py
+	$(VENV)-tools/$(PROGRAMS)/python tools/check_distribution.py
 
 coverage: $(VENV)/dev.stamp
 	$(ONE_THREAD) $(BIN)/pytest -n auto -m "not slow and not browser" --cov --cov-report=term --cov-report=xml

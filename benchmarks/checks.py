@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from scipy.stats import beta, norm
 
 from kernelwise import LabelAudit, guaranteed_share, plan_checks
-from kernelwise.supervision.betting import Round, bounds_at_all_times
-from kernelwise.supervision.draws import batches_within
-from kernelwise.supervision.plan import strata
-from kernelwise.supervision.stratified_bounds import Batch, Stratum, error_bounds
-from kernelwise.supervision.verdicts import read_draw
+from kernelwise.review.bounds import Batch, Round, Stratum, batches_within, bounds_at_all_times, error_bounds
+from kernelwise.review.plan import strata
+from kernelwise.statements.verdicts import read_draw
 
 from .measure import record
 

@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from kernelwise import NoisyLabelClassifier, NoisyPairClustering, Pairs, flip_labels
-from kernelwise.cluster.block_array import BlockArray
-from kernelwise.cluster.collections import BLOCKS_PER_THREAD as BLOCKS
-from kernelwise.cluster.engine import FAN_IN, ClusterEngine
+from kernelwise.dask_rows.block_array import BlockArray
+from kernelwise.dask_rows.collections import BLOCKS_PER_THREAD as BLOCKS
+from kernelwise.dask_rows.engine import FAN_IN, ClusterEngine
 from kernelwise.optim.reduced_system import weighted_gram
 from kernelwise.pairs.classes.evidence import PairEvidence, Rates
 from kernelwise.pairs.classes.search import N_FROZEN, N_STEPS

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
-from kernelwise.cluster.bank import SpillWarning
+from kernelwise.dask_rows.bank import SpillWarning
 from kernelwise.kernels import FactorBank, RankWarning
 
 from .cluster import chunk, cluster_of, model, samples_on

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelwise import Pairs, TransitiveClosure, complete_matrix
-from kernelwise.baselines import singular_value_thresholding, soft_impute
+from kernelwise.papers import singular_value_thresholding, soft_impute
 
 from .measure import in_fresh_process, record
 

@@ -14,8 +14,8 @@ from sklearn.datasets import make_classification
 from sklearn.metrics import roc_auc_score
 
 from kernelwise import NoisyLabelClassifier, flip_labels
-from kernelwise.labels.blocks import slices
 from kernelwise.labels.large import fit_in_blocks
+from kernelwise.labels.sample import slices
 
 from .cluster import cluster_of
 from .measure import in_fresh_process, record
@@ -70,8 +70,8 @@ def equality() -> list[dict[str, Any]]:
 
     X, given, _ = made("curved", 20_000)
     whole = model(2000).fit(X, given).label_quality_
-    handles = fit_in_blocks(model(2000), slices(X, given, None, 3001)).handles
-    in_chunks = np.concatenate([part.quality for part in handles])
+    results = fit_in_blocks(model(2000), slices(X, given, None, 3001)).results
+    in_chunks = np.concatenate([part.quality for part in results])
     with cluster_of(WORKERS, WORKER_MEMORY):
         lazy = da.from_array(X, chunks=(3700, COLUMNS)), da.from_array(given, chunks=3700)
         in_blocks = model(2000).fit(*lazy).label_quality_.compute()

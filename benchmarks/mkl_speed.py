@@ -9,9 +9,9 @@ from kernelwise import flip_labels
 from kernelwise.datasets import load_ionosphere
 from kernelwise.kernels import build_bank, gaussian_kernels
 from kernelwise.mkl.column_generation import solve_by_column_generation
-from kernelwise.mkl.paper_solvers.mirror_prox import solve_by_mirror_prox
 from kernelwise.mkl.problem import NoisyLabelProblem
 from kernelwise.optim import HistoryRow, SolverResult
+from kernelwise.papers.stpmkl.mirror_prox import solve_by_mirror_prox
 
 from .measure import record
 

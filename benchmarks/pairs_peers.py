@@ -28,8 +28,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
-from kernelwise import PairKernelClustering, PairKernelLearner, PairNoise, Pairs
-from kernelwise.baselines import ITML, MMC, MPCKMeans
+from kernelwise import ITML, MMC, MPCKMeans, PairKernelClustering, PairKernelLearner, PairNoise, Pairs
 from kernelwise.datasets import load_cora
 from kernelwise.metrics import normalized_mutual_info
 

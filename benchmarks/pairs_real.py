@@ -17,9 +17,8 @@ from sklearn.preprocessing import normalize
 
 from kernelwise import LinkedClustering, LinkSmoother, Pairs
 from kernelwise.datasets import load_citeseer, load_cora
-from kernelwise.links.candidates import CANDIDATES, Embedding
+from kernelwise.links.candidates import CANDIDATES, Embedding, two_stage_k_means
 from kernelwise.links.choice import take_steps
-from kernelwise.links.embedding import two_stage_k_means
 from kernelwise.links.walks import walk_factors
 from kernelwise.metrics import normalized_mutual_info
 

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kernelwise import Pairs, audit_labels, audit_record_pairs, pair_features
-from kernelwise.supervision.graph import pair_keys
+from kernelwise.statements.graph import pair_keys
 
 from .measure import record
 

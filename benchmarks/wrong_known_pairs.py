@@ -9,7 +9,7 @@ from sklearn.preprocessing import normalize
 from kernelwise import PairCompleter, PairCompletionClustering, Pairs, TransitiveClosure
 from kernelwise.datasets import make_block_similarity
 from kernelwise.metrics import normalized_mutual_info
-from kernelwise.reproduction.tpcmc.figures2to4 import LOADERS, draw_known_pairs
+from kernelwise.papers.tpcmc.figures2to4 import LOADERS, draw_known_pairs
 from kernelwise.spectral import GramFactor
 
 from .measure import record

@@ -8,8 +8,8 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from kernelwise.reproduction import Cell
-from kernelwise.reproduction.__main__ import main
+from kernelwise.papers import Cell
+from kernelwise.papers.__main__ import main
 from tiny_experiment import sample_mean, slow_sample_mean, tiny
 
 #: The cell that kills its worker.

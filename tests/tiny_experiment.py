@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from kernelwise.reproduction import Cell, Experiment, Line, Table, grouped, line_panels, mean_std, run
+from kernelwise.papers import Cell, Experiment, Line, Table, grouped, line_panels, mean_std, run
 
 
 def cells(quick):

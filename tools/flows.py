@@ -1,9 +1,11 @@
-"""How many files one call passes, and how often it crosses from one folder of kernelwise into another.
+"""How many files and functions one call passes, and how often it crosses from one folder of kernelwise into another.
 
-``python tools/flows.py`` prints a line for each of four calls: a fit of the label model, the audit of a file by the
-command line with its page, a fit on a Dask cluster, and a fit of the pair completer. A crossing is a pair of files in
-different folders of ``src/kernelwise`` of which one calls a function of the other; a folder counts with its subfolders.
-``python tools/flows.py --list`` prints the crossings themselves.
+``python tools/flows.py`` prints a line for each of seven calls: fits of the label model, of noisy pairs, of links, of
+the pair completer, and of multiple kernels on a Dask cluster, the audit of record pairs, and the audit of a file by the
+command line with its page. A crossing is a pair of files in different folders of ``src/kernelwise`` of which one calls
+a function of the other; a folder counts with its subfolders. The depth is the largest number of functions of kernelwise
+that wait for one another. ``python tools/flows.py --list`` prints the files with their numbers of functions, and the
+crossings.
 """
 
 import contextlib
@@ -13,6 +15,7 @@ import pkgutil
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -26,23 +29,32 @@ ROOT = Path(kw.__file__).parent
 
 
 class Trace:
-    """The files of kernelwise that a call passes, and which file calls which."""
+    """The functions of kernelwise that a call passes, which file calls which, and how deep calls are nested."""
 
     def __init__(self) -> None:
-        self.files: set[Path] = set()
+        self.functions: set[tuple[Path, str, int]] = set()
         self.calls: set[tuple[Path, Path]] = set()
+        self.depth = 0
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         callee = _place(frame)
         if event != "call" or callee is None:
             return
-        self.files.add(callee)
+        self.functions.add((callee, frame.f_code.co_name, frame.f_code.co_firstlineno))
+        callers = []
         before = frame.f_back
-        while before is not None and not before.f_code.co_filename.startswith(str(ROOT)):
+        while before is not None:
+            if (place := _place(before)) is not None:
+                callers.append(place)
             before = before.f_back
-        caller = None if before is None else _place(before)
-        if caller is not None and caller != callee:
-            self.calls.add((caller, callee))
+        self.depth = max(self.depth, len(callers) + 1)
+        if callers and callers[0] != callee:
+            self.calls.add((callers[0], callee))
+
+    @property
+    def files(self) -> Counter[Path]:
+        """The files that were passed, with the number of functions in each."""
+        return Counter(place for place, name, _ in self.functions if not name.startswith("<"))
 
     @property
     def crossings(self) -> list[tuple[Path, Path]]:
@@ -120,11 +132,37 @@ def completion() -> None:
     kw.PairCompleter(5, noise_rate="auto", random_state=0).fit(similarity, pairs=pairs)
 
 
+def noisy_pairs() -> None:
+    """Cluster by features and pairs of unknown noise."""
+    X, y = data()
+    pairs = kw.Pairs.from_labels(y, n_pairs=300, random_state=0)
+    kw.NoisyPairClustering(2, random_state=0).fit(X, pairs=pairs)
+
+
+def records() -> None:
+    """Find wrong answers to the question whether two records are the same."""
+    names = [f"{word} street {number}" for number in range(12) for word in ("Oak", "Oak", "Elm", "Elm")]
+    rows = np.arange(len(names) - 1)
+    labels = np.where(rows % 2 == 0, 1, -1)
+    labels[::7] *= -1
+    kw.audit_record_pairs(names, kw.Pairs(rows, rows + 1, labels, n_samples=len(names)), random_state=0)
+
+
+def links() -> None:
+    """Cluster documents by words and links."""
+    X, y = data()
+    pairs = kw.Pairs.from_labels(y, n_pairs=200, random_state=0).positive
+    kw.LinkedClustering(2, random_state=0).fit(np.abs(X), pairs=pairs)
+
+
 FLOWS = {
     "NoisyLabelClassifier.fit": label_model,
     "kernelwise audit labels": command_line,
-    "RobustMKLClassifier.fit on Dask": on_cluster,
+    "NoisyPairClustering.fit": noisy_pairs,
+    "audit_record_pairs": records,
+    "LinkedClustering.fit": links,
     "PairCompleter.fit": completion,
+    "RobustMKLClassifier.fit on Dask": on_cluster,
 }
 
 if __name__ == "__main__":
@@ -133,7 +171,11 @@ if __name__ == "__main__":
             importlib.import_module(module.name)
     for name, call in FLOWS.items():
         trace = traced(call)
-        print(f"{name:33s} files {len(trace.files):3d}   crossings {len(trace.crossings):3d}")
+        files = trace.files
+        counts = f"files {len(files):3d}   functions {files.total():3d}   crossings {len(trace.crossings):3d}"
+        print(f"{name:33s} {counts}   depth {trace.depth:2d}")
         if "--list" in sys.argv:
+            for place, count in sorted(files.items()):
+                print(f"    {place}: {count}")
             for one, other in trace.crossings:
                 print(f"    {one} -> {other}")

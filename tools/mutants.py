@@ -21,7 +21,7 @@ the result.
     python tools/mutants.py --sample 120 --seed 0          # all by hand, and drawn ones up to 120 in all
     python tools/mutants.py --sample 200 --part 1/4        # a quarter of them; the parts may run one after the other
     python tools/mutants.py --sample 200 --resume          # go on after an interruption, or gather all parts
-    python tools/mutants.py --file labels/views/pool.py    # of one file
+    python tools/mutants.py --file scoring/pool.py    # of one file
     python tools/mutants.py --list                         # show what would be run
 """
 
@@ -48,43 +48,38 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path("src/kernelwise")
 #: The statistical core, as files and folders of the package.
 CORE = (
-    "labels/noise_model",
-    "labels/views",
+    "scoring",
+    "noise",
+    "review",
     "labels/classifier.py",
     "labels/audit.py",
-    "labels/softmax.py",
-    "labels/verdict.py",
     "pairs/audit",
     "pairs/classes",
-    "pairs/records",
-    "pairs/checks.py",
     "pairs/statistics.py",
+    "records",
     "links",
     "completion",
     "completion/matrix",
-    "supervision/noise.py",
-    "supervision/audit.py",
-    "supervision/betting.py",
-    "supervision/draws.py",
-    "supervision/guarantee.py",
-    "supervision/plan.py",
-    "supervision/stratified_bounds.py",
-    "supervision/verdicts.py",
+    "statements/noise.py",
+    "statements/verdicts.py",
     "ties.py",
 )
 #: Files of these folders that are no statistics: the same computations in row blocks, and checks of arguments.
-NOT_CORE = ("on_cluster.py", "entry_checks.py", "__init__.py")
+NOT_CORE = ("on_dask.py", "__init__.py")
 #: For each part of the core, the tests that may notice a change; the first part that fits is taken. Those tests of
 #: them are run that execute the changed line.
-GOLDEN, LABELS, PAIRS = "tests/golden/test_golden.py", "tests/labels", "tests/pairs"
+GOLDEN = "tests/golden/test_golden.py"
 SUITES: dict[str, tuple[str, ...]] = {
-    "labels": (GOLDEN, LABELS),
-    "pairs/records": (GOLDEN, "tests/pairs/test_records.py"),
-    "pairs": (GOLDEN, PAIRS, "src/kernelwise/pairs/statistics.py"),
+    "labels": (GOLDEN, "tests/labels"),
+    "scoring": (GOLDEN, "tests/scoring", "tests/labels"),
+    "noise": (GOLDEN, "tests/noise", "tests/labels"),
+    "records": (GOLDEN, "tests/records"),
+    "pairs": (GOLDEN, "tests/pairs", "src/kernelwise/pairs/statistics.py"),
     "links": (GOLDEN, "tests/links"),
     "completion": (GOLDEN, "tests/completion"),
-    "supervision": (GOLDEN, "tests/supervision", "tests/labels/test_checks.py", "tests/pairs/test_checks.py"),
-    "ties.py": (GOLDEN, "src/kernelwise/ties.py", "tests/supervision", PAIRS),
+    "review": (GOLDEN, "tests/review", "tests/labels"),
+    "statements": (GOLDEN, "tests/statements", "tests/review"),
+    "ties.py": (GOLDEN, "src/kernelwise/ties.py", "tests/review", "tests/pairs"),
 }
 #: What every test needs, except for kernelwise.
 IMPORTED_ONCE = (
@@ -101,36 +96,36 @@ RESULTS = ROOT / ".mutants.json"
 
 #: File, text to replace, replacement, what the change is.
 HAND_WRITTEN = (
-    ("labels/views/pool.py", "for share in shares:", "for share in ():", "forests switched off"),
-    ("labels/views/pool.py", "GAIN = 2.0", "GAIN = 1e9", "one scale for all columns switched off"),
+    ("scoring/pool.py", "for share in shares:", "for share in ():", "forests switched off"),
+    ("scoring/pool.py", "GAIN = 2.0", "GAIN = 1e9", "one scale for all columns switched off"),
     (
-        "labels/views/pool.py",
+        "scoring/pool.py",
         "SHARPNESS, SHARPEST = 0.2",
         "SHARPNESS, SHARPEST = 0.0",
         "views start with equal weights",
     ),
-    ("labels/views/pool.py", "N_MIXTURE_STEPS = 100", "N_MIXTURE_STEPS = 1", "the mixture of views is not fitted"),
-    ("labels/views/logistic.py", "if losses[-1] > min(losses):", "if False:", "the path of penalties never stops"),
-    ("labels/verdict.py", "WIDE_RANGE = 0.15", "WIDE_RANGE = 0.9", "wide ranges are called answers"),
-    ("labels/views/diverse_kernels.py", "for order in (1, 2)", "for order in (1,)", "pairs of features switched off"),
+    ("scoring/pool.py", "N_MIXTURE_STEPS = 100", "N_MIXTURE_STEPS = 1", "the mixture of views is not fitted"),
+    ("scoring/logistic.py", "if losses[-1] > min(losses):", "if False:", "the path of penalties never stops"),
+    ("review/diagnosis.py", "WIDE_RANGE = 0.15", "WIDE_RANGE = 0.9", "wide ranges are called answers"),
+    ("scoring/kernel_scores.py", "for order in (1, 2)", "for order in (1,)", "pairs of features switched off"),
     (
-        "labels/noise_model/two_classes.py",
+        "noise/two_classes.py",
         "EQUAL, DIFFERENCE = 0.75",
         "EQUAL, DIFFERENCE = 0.65",
         "prior of equal rates",
     ),
-    ("labels/noise_model/two_classes.py", "(0.7, -2.1)", "(0.7, 0.0)", "the slope does not depend on the noise"),
-    ("labels/noise_model/two_classes.py", "N_GRIDS, REACH = 3", "N_GRIDS, REACH = 1", "one grid alone"),
-    ("labels/noise_model/posterior.py", "SYMMETRY = 0.8", "SYMMETRY = 0.7", "less symmetry for single labels"),
-    ("labels/noise_model/many_classes.py", "ROWS = 30.0", "ROWS = 25.0", "prior of a row of T"),
-    ("labels/noise_model/many_classes.py", "0.64]), 7, 2", "0.64]), 7, 1", "the grid zooms in less"),
-    ("labels/noise_model/many_classes.py", "RARE = 4.0", "RARE = 1e9", "rare classes are given as often as others"),
-    ("labels/noise_model/explanations.py", "return 0.5, 0.5", "return 0.3, 0.3", "odds of explanations, many classes"),
-    ("labels/noise_model/explanations.py", "OVERLAP = 0.118", "OVERLAP = 0.13", "prior of overlap"),
-    ("labels/noise_model/explanations.py", "ALIKE = 0.1", "ALIKE = 0.0001", "no overlap looks like errors"),
-    ("labels/noise_model/explanations.py", "* self.counting_error", "* 0.0", "the rate is taken as exact"),
-    ("labels/noise_model/fading_errors.py", "STEEPEST = 2.0", "STEEPEST = 1.5", "prior of the shape of errors"),
-    ("labels/views/pool.py", "_positive_mean(agreement", "(lambda c, e: c)(agreement", "correlations at their word"),
+    ("noise/two_classes.py", "(0.7, -2.1)", "(0.7, 0.0)", "the slope does not depend on the noise"),
+    ("noise/two_classes.py", "N_GRIDS, REACH = 3", "N_GRIDS, REACH = 1", "one grid alone"),
+    ("noise/two_classes.py", "SYMMETRY = 0.8", "SYMMETRY = 0.7", "less symmetry for single labels"),
+    ("noise/posterior.py", "ROWS = 30.0", "ROWS = 25.0", "prior of a row of T"),
+    ("noise/posterior.py", "0.64]), 7, 2", "0.64]), 7, 1", "the grid zooms in less"),
+    ("noise/posterior.py", "RARE = 4.0", "RARE = 1e9", "rare classes are given as often as others"),
+    ("noise/explanations.py", "return 0.5, 0.5", "return 0.3, 0.3", "odds of explanations, many classes"),
+    ("noise/explanations.py", "OVERLAP = 0.118", "OVERLAP = 0.13", "prior of overlap"),
+    ("noise/explanations.py", "ALIKE = 0.1", "ALIKE = 0.0001", "no overlap looks like errors"),
+    ("noise/explanations.py", "* self.counting_error", "* 0.0", "the rate is taken as exact"),
+    ("noise/explanations.py", "STEEPEST = 2.0", "STEEPEST = 1.5", "prior of the shape of errors"),
+    ("scoring/pool.py", "_positive_mean(agreement", "(lambda c, e: c)(agreement", "correlations at their word"),
     ("pairs/audit/by_links.py", "starts = [factors, smoothed", "starts = [smoothed", "start by factors left out"),
     ("pairs/audit/hidden_classes.py", "logs = prior + graph.gather", "logs = graph.gather", "features left out"),
     ("pairs/audit/hidden_classes.py", "MARGIN = 1.5", "MARGIN = 0.0", "only the best number of classes"),
@@ -145,7 +140,7 @@ EQUIVALENT = {
         "4 -> 5",
     ): "from this number of samples on, the same eigenvectors are found by iteration",
     (
-        "labels/views/ridge.py",
+        "scoring/kernel_scores.py",
         "kept = squares > ROUNDING * max(squares.max(initial=0.0), np.finfo(float).tiny)",
         "squares.max(initial=0.0) -> squares.min(initial=0.0)",
     ): "directions of the size of rounding are kept, and any penalty shrinks them to nothing",
@@ -176,32 +171,32 @@ EQUIVALENT = {
         "min((side.min() for side in sides)) -> max((side.min() for side in sides))",
     ): "the three sides of a triple are drawn alike, so that their shortest ones agree",
     (
-        "labels/noise_model/two_classes.py",
+        "noise/two_classes.py",
         "points = np.hstack([np.repeat(flips[:, :n_flips], len(shape), axis=0), np.tile(shape, (len(flips), 1))])",
         "1 -> 2",
     ): "the same columns once more, which nobody reads",
     (
-        "labels/softmax.py",
+        "scoring/softmax.py",
         "curvature = _covariance(p, values, weight, slope) - _covariance(q, values, weight, slope)",
         "_covariance(p, values, weight, slope) - _covariance(q, va... -> _covariance(p, values, weight, slope)",
     ): "a step of another length towards the same maximum",
     (
-        "labels/softmax.py",
+        "scoring/softmax.py",
         "curvature[0, 0] = 1.0",
         "1.0 -> 1.5",
     ): "the slope is held, so that its curvature meets a gradient of zero",
     (
-        "labels/softmax.py",
+        "scoring/softmax.py",
         "step *= min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))",
         "1.0 -> 1.5",
     ): "a step of another length towards the same maximum",
     (
-        "labels/views/kernel_scores.py",
+        "scoring/kernel_scores.py",
         "size = float(gram.trace()) / len(gram) or 1.0",
         "1.0 -> 1.5",
     ): "the unit of a nugget of the size of rounding",
     (
-        "labels/views/kernel_scores.py",
+        "scoring/kernel_scores.py",
         "size = float(gram.trace()) / len(gram) or 1.0",
         "float(gram.trace()) / len(gram) -> float(gram.trace())",
     ): "the unit of a nugget of the size of rounding",
@@ -534,7 +529,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="which mutants are drawn (default: 0)")
     parser.add_argument("--part", default="1/1", help="for example 2/4: the second quarter of the mutants")
     parser.add_argument("--resume", action="store_true", help="keep what earlier runs on the same files found")
-    parser.add_argument("--file", help="mutate this file alone, for example labels/views/pool.py")
+    parser.add_argument("--file", help="mutate this file alone, for example scoring/pool.py")
     parser.add_argument("--list", action="store_true", help="show the mutants and run nothing")
     options = parser.parse_args()
     part, parts = map(int, options.part.split("/"))

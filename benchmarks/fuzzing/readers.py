@@ -28,7 +28,7 @@ RESIDENT_MB = 2048
 INSTRUMENTED = [
     "kernelwise.files",
     "kernelwise.report.corrections",
-    "kernelwise.reproduction.records",
+    "kernelwise.papers.records",
     "zipfile",
     "skops",
 ]
@@ -134,8 +134,8 @@ def fuzz_here(name: str, seconds: float, folder: Path) -> None:
 
 def _import_readers() -> None:
     import kernelwise.files
+    import kernelwise.papers.records
     import kernelwise.report.corrections
-    import kernelwise.reproduction.records
 
     for name in kernelwise.files.__all__:
         getattr(kernelwise.files, name)

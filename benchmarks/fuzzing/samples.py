@@ -102,7 +102,7 @@ def parquets() -> list[bytes]:
 
 def records() -> list[bytes]:
     """Records of an experiment."""
-    from kernelwise.reproduction import Cell, Record
+    from kernelwise.papers import Cell, Record
 
     ok = Record(Cell.of(trial=0, rate=0.1, name="a"), {"accuracy": 0.9}, 1.5, {"numpy": "2"}, spec="0123")
     failed = Record(Cell.of(trial=1), {}, 0.1, {}, spec="0123", status="failed", message="no")
@@ -135,8 +135,8 @@ def models() -> list[bytes]:
 
 def _shorten(model: Any) -> None:
     """Leave two trees in each forest and no history, so that a model is of some kilobytes."""
-    from kernelwise.files.native_checks import _parts
-    from kernelwise.labels.views.forest import SettledForest
+    from kernelwise.files.models import _parts
+    from kernelwise.scoring.forest import SettledForest
 
     for part in list(_parts(model)):
         if isinstance(part, SettledForest):

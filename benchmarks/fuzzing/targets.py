@@ -87,7 +87,7 @@ def _corrections(path: Path) -> None:
 
 
 def _records(path: Path) -> None:
-    from kernelwise.reproduction import RecordFile
+    from kernelwise.papers import RecordFile
 
     file = RecordFile(path, spec="0123")
     for record in file.read().values():
@@ -125,7 +125,7 @@ TARGETS = {
 
 def documented_errors() -> tuple[type[Exception], ...]:
     """What may come of a file that cannot be used."""
-    from kernelwise.reproduction.records import RecordError
+    from kernelwise.papers.records import RecordError
     from kernelwise.tables.errors import TableError
 
     return (TableError, RecordError)  # an error of a file is one of a table

@@ -24,7 +24,7 @@ from sklearn.metrics import roc_auc_score
 
 from kernelwise import LabelAudit, NoisyLabelClassifier, Verdicts, guaranteed_share, plan_checks
 from kernelwise.labels.audit import audit_by
-from kernelwise.labels.checks import calibrated, weights
+from kernelwise.review.diagnosis import calibrated, weights
 
 from ..checks import review
 from .real import SETS

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from kernelwise import NoisyLabelClassifier, datasets
-from kernelwise.reproduction.figures import COLOURS, render
+from kernelwise.papers.figures import COLOURS, render
 
 from .noise import generator, noisy_labels
 from .run import FOLDER

@@ -254,7 +254,7 @@ def ask_cleanlab_about_pool(task: Task) -> Answer:
     from cleanlab.rank import get_label_quality_scores
 
     from kernelwise.labels.classifier import _Standardiser
-    from kernelwise.labels.views.pool import fit_pool
+    from kernelwise.scoring.pool import fit_pool
 
     weight, X, X_test, common = np.ones(len(task.y)), task.X, task.X_test, None
     if not sp.issparse(X):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from kernelwise.labels.noise_model.two_classes import ScoreNodes, grid_points, slopes_and_offsets
+from kernelwise.noise.two_classes import ScoreNodes, grid_points, slopes_and_offsets
 
 from .competitors import METHODS
 from .datasets import MULTICLASS, names_of

@@ -1,7 +1,7 @@
 """What true labels say of the noise model: slope and log-odds of the classes given the scores, per noise.
 
 The scores are those of the classifier's pool, out of sample and made from noisy labels. The truth is used here only, to
-read off the priors of ``kernelwise.labels.noise_model.posterior`` (two classes) and ``many_classes`` (more).
+read off the priors of ``kernelwise.noise.two_classes`` and ``kernelwise.noise.posterior`` (more classes).
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from kernelwise.labels.classifier import _Standardiser
-from kernelwise.labels.views.pool import ScorePool, fit_pool
 from kernelwise.samples import DistinctSamples, distinct_samples
+from kernelwise.scoring.pool import ScorePool, fit_pool
 
 from .datasets import MULTICLASS, names_of
 from .noise import Cell, make_cell

@@ -18,7 +18,10 @@ from sklearn.metrics import pairwise_distances
 from sklearn.preprocessing import StandardScaler
 
 from kernelwise import (
+    ITML,
+    ConstrainedSpectralClustering,
     LinkedClustering,
+    MPCKMeans,
     PairCompletionClustering,
     PairKernelClustering,
     PairKernelLearner,
@@ -26,7 +29,6 @@ from kernelwise import (
     Pairs,
     audit_pairs,
 )
-from kernelwise.baselines import ITML, ConstrainedSpectralClustering, MPCKMeans
 from kernelwise.pairs.problem import transition_matrix
 
 from .answers import Answer

@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.measure import environment
 from kernelwise.datasets import _gisette as gisette
 from kernelwise.files import FileError, write_file
-from kernelwise.reproduction import RecordError, RecordFile, run
+from kernelwise.papers import RecordError, RecordFile, run
 from kernelwise.whole_files import write_whole
 
 from .means import MEANS, without_times

@@ -15,7 +15,7 @@ from kernelwise import files, report
 from kernelwise.cli import main
 from kernelwise.datasets import make_block_similarity
 from kernelwise.kernels import Gaussian, gaussian_kernels
-from kernelwise.reproduction import Cell, Experiment, Line, Record, Table, grouped, line_panels, mean_std, publish, run
+from kernelwise.papers import Cell, Experiment, Line, Record, Table, grouped, line_panels, mean_std, publish, run
 
 from .inputs import COMMANDS, write_inputs, write_model
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelwise.reproduction import Cell, Experiment, Record, run
+from kernelwise.papers import Cell, Experiment, Record, run
 
 
 def _cells(quick: bool) -> list[Cell]:

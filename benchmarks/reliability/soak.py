@@ -20,7 +20,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.measure import environment, resident_bytes
-from kernelwise.reproduction.figures import render
+from kernelwise.papers.figures import render
 from kernelwise.whole_files import write_whole
 
 from .jobs import round_of_jobs, run_quietly

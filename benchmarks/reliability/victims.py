@@ -26,8 +26,8 @@ from kernelwise.datasets import _gisette as gisette
 from kernelwise.files import SavedModel, TableFeatures, corrected_file, load_model, make_card, read_table, save_model
 from kernelwise.files import write_file as write_data
 from kernelwise.kernels import gaussian_kernels
+from kernelwise.papers import Cell, Record, RecordFile, run
 from kernelwise.report import Correction, label_report, read_corrections, write_corrections, write_report
-from kernelwise.reproduction import Cell, Record, RecordFile, run
 
 from .inputs import write_inputs
 from .means import MEANS, run_means, without_times

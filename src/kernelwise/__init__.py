@@ -1,7 +1,7 @@
 """Learning from supervision that cannot be trusted.
 
 Each public name is loaded on its first use, together with the modules that the name needs and no others. So ``import
-kernelwise`` stays quick, and a program that uses one estimator loads the package of one situation.
+kernelwise`` stays quick, and a program that uses one estimator loads the package of one task.
 """
 
 from typing import TYPE_CHECKING
@@ -14,14 +14,6 @@ if TYPE_CHECKING:
     from . import datasets as datasets
     from . import kernels as kernels
     from . import metrics as metrics
-    from .baselines.constrained_spectral import ConstrainedSpectralClustering as ConstrainedSpectralClustering
-    from .baselines.itml import ITML as ITML
-    from .baselines.mmc import MMC as MMC
-    from .baselines.mpckmeans import MPCKMeans as MPCKMeans
-    from .baselines.nonparametric_kernel import NonparametricKernelLearner as NonparametricKernelLearner
-    from .baselines.spectral_kernel import SpectralKernelLearner as SpectralKernelLearner
-    from .baselines.transitive_closure import TransitiveClosure as TransitiveClosure
-    from .baselines.uniform_kernel import UniformKernel as UniformKernel
     from .completion.clustering import PairCompletionClustering as PairCompletionClustering
     from .completion.completer import PairCompleter as PairCompleter
     from .completion.matrix.complete import complete_matrix as complete_matrix
@@ -40,35 +32,40 @@ if TYPE_CHECKING:
     from .pairs.clustering import PairKernelClustering as PairKernelClustering
     from .pairs.learner import PairKernelLearner as PairKernelLearner
     from .pairs.noisy_clustering import NoisyPairClustering as NoisyPairClustering
-    from .pairs.records.audit import audit_record_pairs as audit_record_pairs
-    from .pairs.records.features import pair_features as pair_features
-    from .supervision import CheckPlan as CheckPlan
-    from .supervision import Guarantee as Guarantee
-    from .supervision import LabelAudit as LabelAudit
-    from .supervision import PairAudit as PairAudit
-    from .supervision import PairNoise as PairNoise
-    from .supervision import Pairs as Pairs
-    from .supervision import Verdicts as Verdicts
-    from .supervision import checks_needed as checks_needed
-    from .supervision import flip_labels as flip_labels
-    from .supervision import guaranteed_share as guaranteed_share
-    from .supervision import plan_checks as plan_checks
+    from .papers.lkcnpc.itml import ITML as ITML
+    from .papers.lkcnpc.mmc import MMC as MMC
+    from .papers.lkcnpc.mpckmeans import MPCKMeans as MPCKMeans
+    from .papers.lkcnpc.nonparametric_kernel import NonparametricKernelLearner as NonparametricKernelLearner
+    from .papers.lkcnpc.spectral_kernel import SpectralKernelLearner as SpectralKernelLearner
+    from .papers.lkcnpc.transitive_closure import TransitiveClosure as TransitiveClosure
+    from .papers.lkcnpc.uniform_kernel import UniformKernel as UniformKernel
+    from .papers.tpcmc.constrained_spectral import ConstrainedSpectralClustering as ConstrainedSpectralClustering
+    from .records.audit import audit_record_pairs as audit_record_pairs
+    from .records.features import pair_features as pair_features
+    from .review import CheckPlan as CheckPlan
+    from .review import Guarantee as Guarantee
+    from .review import LabelAudit as LabelAudit
+    from .review import PairAudit as PairAudit
+    from .review import checks_needed as checks_needed
+    from .review import guaranteed_share as guaranteed_share
+    from .review import plan_checks as plan_checks
+    from .statements import PairNoise as PairNoise
+    from .statements import Pairs as Pairs
+    from .statements import Verdicts as Verdicts
+    from .statements import flip_labels as flip_labels
 
 #: The module that each public name is loaded from; None for a public module.
 _HOME = {
     name: home
     for home, names in {
         None: ["datasets", "kernels", "metrics"],
-        "supervision": [
+        "statements": ["PairNoise", "Pairs", "Verdicts", "flip_labels"],
+        "review": [
             "CheckPlan",
             "Guarantee",
             "LabelAudit",
             "PairAudit",
-            "PairNoise",
-            "Pairs",
-            "Verdicts",
             "checks_needed",
-            "flip_labels",
             "guaranteed_share",
             "plan_checks",
         ],
@@ -83,20 +80,20 @@ _HOME = {
         "pairs.noisy_clustering": ["NoisyPairClustering"],
         "pairs.learner": ["PairKernelLearner"],
         "pairs.audit.wrong_pairs": ["audit_pairs"],
-        "pairs.records.audit": ["audit_record_pairs"],
-        "pairs.records.features": ["pair_features"],
+        "records.audit": ["audit_record_pairs"],
+        "records.features": ["pair_features"],
         "completion.completer": ["PairCompleter"],
         "completion.clustering": ["PairCompletionClustering"],
         "completion.plan": ["plan_labelling"],
         "completion.matrix.complete": ["complete_matrix"],
-        "baselines.uniform_kernel": ["UniformKernel"],
-        "baselines.itml": ["ITML"],
-        "baselines.constrained_spectral": ["ConstrainedSpectralClustering"],
-        "baselines.mmc": ["MMC"],
-        "baselines.mpckmeans": ["MPCKMeans"],
-        "baselines.nonparametric_kernel": ["NonparametricKernelLearner"],
-        "baselines.spectral_kernel": ["SpectralKernelLearner"],
-        "baselines.transitive_closure": ["TransitiveClosure"],
+        "papers.lkcnpc.uniform_kernel": ["UniformKernel"],
+        "papers.lkcnpc.itml": ["ITML"],
+        "papers.tpcmc.constrained_spectral": ["ConstrainedSpectralClustering"],
+        "papers.lkcnpc.mmc": ["MMC"],
+        "papers.lkcnpc.mpckmeans": ["MPCKMeans"],
+        "papers.lkcnpc.nonparametric_kernel": ["NonparametricKernelLearner"],
+        "papers.lkcnpc.spectral_kernel": ["SpectralKernelLearner"],
+        "papers.lkcnpc.transitive_closure": ["TransitiveClosure"],
     }.items()
     for name in names
 }

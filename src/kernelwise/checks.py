@@ -12,6 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 IntArray = NDArray[np.int64]
 
+#: ``sample_size="auto"``: see ``benchmarks/label_scale.py`` for what fewer rows cost.
+AUTO_SAMPLE = 50_000
+#: The smallest sample that may be asked for.
+SMALLEST_SAMPLE = 500
+
 
 def is_number(value: object) -> TypeGuard[float]:
     """Whether a value is a number, of Python or numpy; True and False are not."""
@@ -56,6 +61,19 @@ def check_count(name: str, value: object, *, least: int = 1, most: int | None = 
     error = ValueError if isinstance(value, Integral) and not isinstance(value, bool) else TypeError
     wanted = f"of at least {least}" if most is None else f"between {least} and {most}{limit}"
     raise error(f"{name} must be an integer {wanted}, got {value!r}")
+
+
+def check_sample_size(sample_size: Any) -> int:
+    """The number of rows to learn from, where "auto" is :data:`AUTO_SAMPLE`."""
+    if isinstance(sample_size, str):
+        if sample_size != "auto":
+            raise ValueError(f'sample_size must be "auto" or a number of rows, got {sample_size!r}')
+        return AUTO_SAMPLE
+    if is_count(sample_size, 0) and sample_size < SMALLEST_SAMPLE:
+        raise ValueError(
+            f'sample_size={sample_size} is too small to learn from; give at least {SMALLEST_SAMPLE} rows, or "auto"'
+        )
+    return check_count("sample_size", sample_size, least=SMALLEST_SAMPLE)
 
 
 def check_positive(name: str, value: object, remedy: str = "") -> float:

@@ -16,20 +16,7 @@ ROOT = Path("/")
 
 
 def require(nbytes: int, what: str, remedy: str) -> None:
-    """Raise a MemoryError before an allocation that would not fit into memory.
-
-    ``nbytes`` counts all copies that are made on the way. The message begins with ``what``, which says what needs the
-    memory, and ends with ``remedy``, which says what the user can do instead.
-
-    Examples
-    --------
-    >>> from kernelwise.memory import require
-    >>> require(8 * 1000**2, "a Gram matrix of 1000 samples", "use rank=")
-    >>> require(8 * 10**18, "a Gram matrix of 1000000000 samples", "use rank=500")
-    Traceback (most recent call last):
-    ...
-    MemoryError: a Gram matrix of 1000000000 samples needs 8000000000.0 GB of memory, and ... is available; use rank=500
-    """
+    """Raise a MemoryError before an allocation that would not fit into memory."""
     if nbytes <= SMALL:
         return
     left = available()
@@ -40,16 +27,7 @@ def require(nbytes: int, what: str, remedy: str) -> None:
 
 
 def available() -> int | None:
-    """Return the bytes that this process can still take, or None where the system does not tell.
-
-    This is the least of the bytes that the machine, the control groups and the limit of the process leave.
-
-    Examples
-    --------
-    >>> from kernelwise.memory import available
-    >>> available() is None or available() > 0
-    True
-    """
+    """Return the bytes that this process can still take, or None where the system does not tell."""
     left = [bytes_left for bytes_left in (_machine(), *_control_groups(), _own_limit()) if bytes_left is not None]
     return min(left, default=None)
 

@@ -13,7 +13,7 @@ Progress = Tell | bool | None
 
 #: The first line appears after so many seconds, the next one after twice as many ...
 NEWS_SECONDS = 10.0
-#: ... until lines are so many seconds apart: who waits longer without news thinks that the work hangs.
+#: ... until lines are so many seconds apart: longer silence looks like a hang.
 LONGEST_SILENCE = 30.0
 #: Shares of the work are told in so many steps.
 FINE = 1000
@@ -41,16 +41,7 @@ def silent(done: int, total: int) -> None:
 
 
 def teller(progress: Progress, what: str) -> Tell:
-    """The function to call after every step, for the argument ``progress`` of some work.
-
-    >>> teller(None, "clustering")(1, 2)
-    >>> teller(print, "clustering")(1, 2)
-    1 2
-    >>> teller("yes", "clustering")
-    Traceback (most recent call last):
-        ...
-    TypeError: progress must be True, False, None or a function of two numbers, got 'yes'
-    """
+    """The function to call after every step, for the argument ``progress`` of some work."""
     if progress is None or progress is False:
         return silent
     if progress is True:
@@ -61,9 +52,7 @@ def teller(progress: Progress, what: str) -> Tell:
 
 
 def part(tell: Tell, start: float, stop: float) -> Tell:
-    """What a part of the work calls, where the part lasts from one share of all work to another.
-
-    >>> part(print, 0.5, 1.0)(1, 2)
-    750 1000
-    """
+    """What a part of the work calls, where the part lasts from one share of all work to another."""
+    if tell is silent:
+        return silent
     return lambda done, total: tell(round(FINE * (start + (stop - start) * min(done / total, 1.0))), FINE)

@@ -1,7 +1,7 @@
 """Arrays with one row per sample, wherever the rows are.
 
 Solvers write sums over samples as NumPy expressions. An array whose rows are cut into blocks on other machines
-(:class:`kernelwise.cluster.block_array.BlockArray`) answers to the same expressions, but it remembers an expression
+(:class:`kernelwise.dask_rows.block_array.BlockArray`) answers to the same expressions, but it remembers an expression
 and evaluates the expression later, where the blocks are. This module has the few operations that such an array needs
 beyond NumPy: each function calls the method of an array in blocks, and is plain NumPy for an array in memory.
 """
@@ -18,15 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def is_dask(collection: Any) -> bool:
-    """Return whether this is a Dask array or frame, without importing Dask.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.rows import is_dask
-    >>> is_dask(np.ones(3))
-    False
-    """
+    """Return whether this is a Dask array or frame, without importing Dask."""
     return hasattr(collection, "__dask_graph__") and hasattr(collection, "__dask_keys__")
 
 
@@ -50,24 +42,12 @@ def persist(array: Any) -> Any:
 
 
 def keep(array: Any) -> Any:
-    """Return an array that is used more than once, such that the pass of the first sum that needs it evaluates it.
-
-    One pass over the blocks is then enough for the array and for the sum; :func:`persist` makes a pass of its own.
-    """
+    """Return an array that is used more than once, such that the pass of the first sum that needs it evaluates it."""
     return array.keep() if hasattr(array, "keep") else array
 
 
 def compute(*sums: Any) -> tuple[Any, ...]:
-    """Return the values of several sums (products, extremes) over samples, found in one pass over the blocks.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.rows import compute
-    >>> x = np.array([1.0, 2.0])
-    >>> compute(float(x.sum()), float(x @ x))
-    (3.0, 5.0)
-    """
+    """Return the values of several sums (products, extremes) over samples, found in one pass over the blocks."""
     delayed = [k for k, one in enumerate(sums) if hasattr(one, "compute_with")]
     if not delayed:
         return sums

@@ -22,39 +22,13 @@ ALIKE = 1e-7
 
 
 def read_samples(estimator: Any, X: Any, **options: Any) -> Any:
-    """Return X validated by scikit-learn, in float64, dense or tidy in compressed sparse rows.
-
-    The estimator remembers the number and the names of the features; the options are those of scikit-learn's
-    ``validate_data``.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from kernelwise import UniformKernel
-    >>> from kernelwise.samples import read_samples
-    >>> twice = sp.csr_array(([1.0, 2.0], [0, 0], [0, 2]), shape=(1, 1))
-    >>> read_samples(UniformKernel(), twice).data.tolist()
-    [3.0]
-    """
+    """Return X validated by scikit-learn (``options``), in float64, dense or tidy in compressed sparse rows."""
     refuse_collections(estimator, X=X)
     return tidy(validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, **options))
 
 
 def refuse_collections(estimator: Any, **given: Any) -> None:
-    """Raise a TypeError for a Dask collection: reading it would pull all rows into the memory of this process.
-
-    The arguments are named as in ``fit``; those that have an index must have the one of X: see :func:`check_index`.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from kernelwise import ITML
-    >>> from kernelwise.samples import refuse_collections
-    >>> refuse_collections(ITML(), X=da.ones((4, 2)))
-    Traceback (most recent call last):
-        ...
-    TypeError: ITML works in memory and takes no Dask collection, but X is one (dask.array); give X.compute(), or ...
-    """
+    """Raise a TypeError for a Dask collection, which would be pulled into memory; indexes must be those of X."""
     for name, collection in given.items():
         if is_dask(collection):
             kind = ".".join(type(collection).__module__.split(".")[:2])
@@ -67,12 +41,7 @@ def refuse_collections(estimator: Any, **given: Any) -> None:
 
 
 def row_index(*containers: Any) -> Any:
-    """Return the index of the first container that has one, as frames and series of pandas have; None if none has.
-
-    >>> import pandas as pd
-    >>> row_index([[1.0], [2.0]], pd.Series(["a", "b"], index=[5, 8])).tolist()
-    [5, 8]
-    """
+    """Return the index of the first container that has one, as frames and series of pandas have; None if none has."""
     for rows in containers:
         if type(rows).__module__.partition(".")[0] == "narwhals" and hasattr(rows, "to_native"):
             rows = rows.to_native()
@@ -86,17 +55,6 @@ def check_index(X: Any, **others: Any) -> None:
 
     Rows are matched by their position. So a container without an index fits every X, and an index 0, 1, 2, ... is taken
     for positions, unless the other index holds the same numbers in another order. All other indexes must be equal.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from kernelwise.samples import check_index
-    >>> X = pd.DataFrame({"size": [1.0, 2.0, 3.0]}, index=[4, 7, 9])
-    >>> check_index(X, y=pd.Series(["a", "b", "a"]))
-    >>> check_index(X, y=pd.Series(["a", "b", "a"], index=[4, 9, 7]))
-    Traceback (most recent call last):
-        ...
-    ValueError: y has another index than X: row 1 is 7 in X and 9 in y; give y.loc[X.index], or y.to_numpy() ...
     """
     index = row_index(X)
     if index is None:
@@ -123,13 +81,6 @@ def tidy(X: Any) -> Any:
 
     Trees, nearest neighbours and support vector machines of scikit-learn rely on this form: an entry that is stored
     twice can make them write beyond their memory. The given matrix does not change.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from kernelwise.samples import tidy
-    >>> tidy(sp.csr_array(([1.0, 0.0, 1.0], [1, 0, 1], [0, 3]), shape=(1, 2))).data.tolist()
-    [2.0]
     """
     if not sp.issparse(X):
         return X
@@ -144,19 +95,7 @@ def tidy(X: Any) -> Any:
 
 
 def check_magnitude(values: Any, name: str, *, least: float = LEAST) -> None:
-    """Raise a ValueError unless the largest magnitude is zero or its square is a normal number.
-
-    ``name`` says in the message what the values are. ``least=0`` allows numbers whose squares vanish.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.samples import check_magnitude
-    >>> check_magnitude(np.array([3e200]), "X")
-    Traceback (most recent call last):
-        ...
-    ValueError: the largest magnitude in X is 3e+200, ...; divide X by 3e+200
-    """
+    """Raise a ValueError unless the largest magnitude of ``name`` is zero or its square is a normal number."""
     largest = largest_magnitude(values)
     if largest != 0 and not least <= largest <= LARGEST:
         raise ValueError(
@@ -172,14 +111,7 @@ def largest_magnitude(values: Any) -> float:
 
 
 def power_of_two(magnitudes: Any) -> NDArray[np.float64]:
-    """Return the power of two at or just below each magnitude, or 1 for zero: division by a power of two is exact.
-
-    Examples
-    --------
-    >>> from kernelwise.samples import power_of_two
-    >>> power_of_two([0.0, 1.0, 5.0, 0.3]).tolist()
-    [1.0, 1.0, 4.0, 0.25]
-    """
+    """Return the power of two at or just below each magnitude, or 1 for zero: division by a power of two is exact."""
     sizes = np.asarray(magnitudes, dtype=np.float64)
     powers = np.ldexp(1.0, np.frexp(sizes)[1] - 1)
     # The power is at least the least normal number, whose reciprocal is still finite.
@@ -207,11 +139,7 @@ def read_weights(sample_weight: Any, X: Any) -> Array:
 
 
 def distinct_samples(X: Any, target: NDArray[np.intp], weight: Array) -> DistinctSamples:
-    """Merge equal rows with equal labels; the order of the result does not depend on the order of the rows.
-
-    So a sample that is given twice is the same problem, to the last bit, as a sample of weight two, and permuted rows
-    are the same problem too.
-    """
+    """Merge equal rows with equal labels, in an order that does not depend on that of the rows: weight two is twice."""
     key = _row_keys(X)
     order = np.lexsort((target, key))
     previous = order[:-1], order[1:]
@@ -230,14 +158,6 @@ def order_alike(X: Any, target: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDA
     Samples are alike if they have the same target and features that differ by rounding at most (:data:`ALIKE` of the
     largest feature). Alike samples stand beside each other, in the given order. So a change of the features in the last
     digits changes neither the order nor the groups.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.samples import order_alike
-    >>> order, starts = order_alike(np.array([[2.0], [1.0], [2.0 + 1e-12]]), np.zeros(3, dtype=int))
-    >>> order.tolist(), starts.tolist()
-    ([1, 0, 2], [0, 1])
     """
     key, position = _row_keys(X), np.arange(X.shape[0])
     by_key = np.argsort(key, kind="stable")

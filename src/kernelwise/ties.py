@@ -19,11 +19,7 @@ BITS = 24
 
 
 def first_best(scores: ArrayLike) -> int:
-    """The position of the first score that is nearly the largest; NaN is never the largest.
-
-    >>> first_best([1.0, 3.0, 3.0 + 1e-12])
-    1
-    """
+    """The position of the first score that is nearly the largest; NaN is never the largest."""
     values = np.asarray(scores, dtype=np.float64)
     values = np.where(np.isnan(values), -np.inf, values)
     best = float(values.max())
@@ -31,20 +27,12 @@ def first_best(scores: ArrayLike) -> int:
 
 
 def most_probable(chances: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The column of the largest chance in every row; of nearly equal chances the first.
-
-    >>> most_probable(np.array([[0.2, 0.4, 0.4 + 1e-12], [0.0, 0.1, 0.9]])).tolist()
-    [1, 2]
-    """
+    """The column of the largest chance in every row; of nearly equal chances the first."""
     return np.asarray((chances >= chances.max(axis=1, keepdims=True) - NEARLY).argmax(axis=1))
 
 
 def differ(lengths: ArrayLike) -> NDArray[np.bool_]:
-    """Which distances are those of different rows: not below a millionth of the largest, as the distance of equals.
-
-    >>> differ([0.0, 1e-12, 0.5]).tolist()
-    [False, False, True]
-    """
+    """Which distances are those of different rows: not below a millionth of the largest, as the distance of equals."""
     values = np.asarray(lengths, dtype=np.float64)
     return np.asarray(values > EQUAL_ROWS * values.max(initial=0.0))
 
@@ -64,20 +52,12 @@ def stirred(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def nearest_few(distances: NDArray[np.float64], count: int) -> NDArray[np.intp]:
-    """For every row the columns of its smallest distances; of nearly equal distances the first columns.
-
-    >>> nearest_few(np.array([[2.0, 1.0 + 1e-12, 1.0]]), 1).tolist()
-    [[1]]
-    """
+    """For every row the columns of its smallest distances; of nearly equal distances the first columns."""
     step = EQUAL_ROWS * max(float(distances[np.isfinite(distances)].max(initial=0.0)), np.finfo(float).tiny)
     return np.argsort(np.round(distances / step), axis=1, kind="stable")[:, :count]
 
 
 def steady_order(values: ArrayLike) -> NDArray[np.intp]:
-    """The positions from the smallest to the largest value; nearly equal values stay in the given order, NaN is last.
-
-    >>> steady_order([0.5, 0.1 + 1e-12, 0.1, float("nan")]).tolist()
-    [1, 2, 0, 3]
-    """
+    """The positions from the smallest to the largest value; nearly equal ones stay in the given order, NaN is last."""
     part, power = np.frexp(np.asarray(values, dtype=np.float64))
     return np.argsort(np.ldexp(np.round(np.ldexp(part, BITS)), power - BITS), kind="stable")

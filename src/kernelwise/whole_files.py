@@ -21,8 +21,6 @@ try:
 except ImportError:  # On Windows an open file can be neither renamed nor removed, which serves as a lock.
     fcntl = None  # type: ignore[assignment]  # checked before every use
 
-__all__ = ["alone_in", "whole_file", "write_together", "write_whole"]
-
 #: A file name has at most 255 bytes, and a character takes up to four bytes.
 NAME_CHARACTERS = 50
 
@@ -33,16 +31,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def write_together(contents: Mapping[Path, bytes], *, replace: bool = True) -> None:
-    """Write several files; no file gets its name before all of them are on the disk.
-
-    Without ``replace``, a file that exists is a FileExistsError.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_together({Path(folder, "a"): b"1", Path(folder, "b"): b"2"})
-    ...     sorted(path.name for path in Path(folder).iterdir())
-    ['a', 'b']
-    """
+    """Write several files; none gets its name before all are on the disk. Without ``replace`` none may exist."""
     with ExitStack() as files:
         for path, content in contents.items():
             stream = files.enter_context(whole_file(path, replace=replace))
@@ -53,10 +42,7 @@ def write_together(contents: Mapping[Path, bytes], *, replace: bool = True) -> N
 
 @contextmanager
 def whole_file(path: Path, *, replace: bool = True) -> Iterator[BinaryIO]:
-    """Give a stream whose content becomes the file ``path`` at the end, or is dropped if an error is raised.
-
-    If ``path`` is a link, the file behind the link is replaced. The file keeps its permissions.
-    """
+    """Give a stream whose content becomes the file (behind a link too) at the end, or is dropped on an error."""
     with _blaming(path):
         target = path.resolve()
         _remove_litter(target)
@@ -79,10 +65,7 @@ def whole_file(path: Path, *, replace: bool = True) -> Iterator[BinaryIO]:
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Hold a folder until the end, or until this process dies: meanwhile, other processes get a BlockingIOError.
-
-    The folder itself is locked, so that no file is left in it. Where folders cannot be locked, no process has to wait.
-    """
+    """Hold a folder until the end, or until this process dies: meanwhile, other processes get a BlockingIOError."""
     if fcntl is None:
         yield
         return

@@ -10,7 +10,7 @@ import pytest
 
 from command_line import refused, run_here
 from kernelwise import Pairs, flip_labels
-from kernelwise.supervision.guarantee import whole_numbers
+from kernelwise.review.audit import whole_numbers
 
 pytest.importorskip("skops")
 

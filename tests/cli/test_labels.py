@@ -11,7 +11,7 @@ import pytest
 
 from command_line import names, refused, run_here, spawn
 from kernelwise import NoisyLabelClassifier, flip_labels
-from kernelwise.labels.importances import column_importances
+from kernelwise.labels.describe import column_importances
 
 pytest.importorskip("skops")
 

@@ -11,13 +11,19 @@ from sklearn.metrics import euclidean_distances
 from sklearn.neighbors import kneighbors_graph
 from sklearn.preprocessing import normalize
 
-from kernelwise import ConstrainedSpectralClustering, PairCompleter, PairCompletionClustering, Pairs, plan_labelling
-from kernelwise.baselines import SpectralKernelLearner
-from kernelwise.baselines.constrained_spectral import entries, with_known_pairs
-from kernelwise.completion.similarity import refuse_distances
+from kernelwise import (
+    ConstrainedSpectralClustering,
+    PairCompleter,
+    PairCompletionClustering,
+    Pairs,
+    SpectralKernelLearner,
+    plan_labelling,
+)
+from kernelwise.completion.basis import refuse_distances
 from kernelwise.datasets import load_citeseer, load_splice, make_block_similarity
 from kernelwise.metrics import clustering_accuracy, normalized_mutual_info
 from kernelwise.pairs.clustering import PairKernelClustering
+from kernelwise.papers.tpcmc.constrained_spectral import entries, with_known_pairs
 from kernelwise.spectral import GramFactor
 
 

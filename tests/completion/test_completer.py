@@ -14,8 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler, normalize
 
 from kernelwise import PairCompleter, Pairs
-from kernelwise.completion.block_completion import complete_block, is_contradictory
-from kernelwise.completion.components import Calibration
 from kernelwise.completion.core import (
     CoreProblem,
     fit_core,
@@ -25,6 +23,8 @@ from kernelwise.completion.core import (
     refit_core,
     symmetric_root,
 )
+from kernelwise.completion.core_fit import complete_block, is_contradictory
+from kernelwise.completion.held_out import Calibration
 from kernelwise.completion.known_block import KnownBlock, known_block
 from kernelwise.datasets import load_citeseer, load_splice, make_block_similarity
 from kernelwise.kernels import Gaussian

@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelwise import complete_matrix
-from kernelwise.baselines import singular_value_thresholding, soft_impute
 from kernelwise.completion.matrix.factors import PATIENCE, Record, Stage, evaluate
-from kernelwise.completion.matrix.observed import ObservedEntries
+from kernelwise.completion.matrix.observed import LARGEST_SIDE, ObservedEntries
 from kernelwise.completion.matrix.problem import CompletionProblem, Factors
-from kernelwise.completion.matrix.proven_bound import LARGEST_SIDE
 from kernelwise.optim import Certificate, Status
+from kernelwise.papers import singular_value_thresholding, soft_impute
 
 SQUARE = [0, 1, 2], [1, 2, 0], [1.0, 0.5, 0.2]
 

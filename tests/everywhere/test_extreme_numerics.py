@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import kernelwise as kw
-from kernelwise.baselines import singular_value_thresholding, soft_impute
 from kernelwise.kernels import Cosine, Gaussian, gaussian_kernels, linear_kernels
+from kernelwise.papers import singular_value_thresholding, soft_impute
 from kernelwise.samples import power_of_two
 
 N = 40

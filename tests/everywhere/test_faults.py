@@ -17,7 +17,7 @@ import pytest
 import tiny_experiment
 from command_line import names, refused, run_here
 from kernelwise.files import FileError, write_file, write_files
-from kernelwise.reproduction import RecordError, run
+from kernelwise.papers import RecordError, run
 from kernelwise.whole_files import alone_in, whole_file, write_together, write_whole
 from tiny_experiment import tiny
 
@@ -206,7 +206,7 @@ def test_closed_streams_do_no_harm():
 def test_records_on_a_full_disk_are_whole_and_the_run_continues(tmp_path):
     program = (
         "import sys; sys.path.insert(0, sys.argv[1]); from tiny_experiment import tiny\n"
-        "from kernelwise.reproduction.__main__ import main\n"
+        "from kernelwise.papers.__main__ import main\n"
         "sys.exit(main(['tiny', '--output', sys.argv[2]], {'tiny': tiny()}))"
     )
     done = python("-c", program, Path(tiny_experiment.__file__).parent, tmp_path, limit=1)
@@ -257,7 +257,7 @@ def test_several_processes_at_one_file_folder_or_cache(tmp_path):
 
 @pytest.mark.slow
 def test_a_worker_that_dies_ends_the_command_with_a_sentence(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("kernelwise.reproduction.catalogue", lambda: {"tiny": tiny(tiny_experiment.dies)})
+    monkeypatch.setattr("kernelwise.papers.catalogue", lambda: {"tiny": tiny(tiny_experiment.dies)})
     status, out, err = run_here(capsys, "reproduce", "tiny", "--jobs", 2, "-o", tmp_path, "-q")
     assert (status, out) == (1, "")
     assert err.startswith("kernelwise: a worker process died")

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,11 @@ def test_import_is_as_quick_as_that_of_scikit_learn():
     runs = [(seconds("kernelwise"), seconds("sklearn")) for _ in range(4)]
     ours, theirs = (min(column) for column in zip(*runs, strict=True))
     assert ours <= 1.2 * theirs
+
+
+@pytest.mark.parametrize("name", ["ITML", "TransitiveClosure", "soft_impute"])
+def test_names_of_the_old_place_work_and_say_the_new_one(name):
+    home = "kernelwise.papers" if name == "soft_impute" else "kernelwise"
+    with pytest.warns(FutureWarning, match=f"use {home}.{name}"):
+        old = getattr(import_module("kernelwise.baselines"), name)
+    assert old is getattr(import_module(home), name)

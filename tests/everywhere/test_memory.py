@@ -97,7 +97,7 @@ import numpy as np
 from kernelwise import NonparametricKernelLearner, PairCompleter, UniformKernel, complete_matrix
 from kernelwise.files import TableFeatures, read_similarity, read_table
 from kernelwise.kernels import Gaussian, build_bank, gaussian_kernels
-from kernelwise.completion.similarity import symmetric_part
+from kernelwise.completion.basis import symmetric_part
 
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(50, 2)), np.arange(50) % 2

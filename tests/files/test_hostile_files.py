@@ -33,8 +33,8 @@ from kernelwise.files import (
     save_model,
 )
 from kernelwise.files.limits import LARGE, MAX_COLUMNS
-from kernelwise.reproduction import RecordFile
-from kernelwise.reproduction.records import RecordError
+from kernelwise.papers import RecordFile
+from kernelwise.papers.records import RecordError
 
 ROOT = Path(__file__).parents[2]
 

@@ -23,9 +23,8 @@ from kernelwise.files import (
     read_table,
     save_model,
 )
-from kernelwise.files.models import TRUSTED
-from kernelwise.files.native_checks import check_native_parts
-from kernelwise.labels.views.forest import SettledForest
+from kernelwise.files.models import TRUSTED, check_native_parts
+from kernelwise.scoring.forest import SettledForest
 
 skops_io = pytest.importorskip("skops.io")
 

@@ -12,10 +12,10 @@ from sklearn.metrics import roc_auc_score
 
 from kernelwise import NoisyLabelClassifier, RobustMKLClassifier, flip_labels
 from kernelwise.kernels.additive import Interactions, Laplace
-from kernelwise.labels.views import pool
-from kernelwise.labels.views.diverse_kernels import diverse_kernels
-from kernelwise.labels.views.forest import SHRINKAGES, ShrunkenForest, node_values
-from kernelwise.labels.views.pool import _positive_mean, average_path
+from kernelwise.scoring import pool
+from kernelwise.scoring.forest import SHRINKAGES, ShrunkenForest, node_values
+from kernelwise.scoring.kernel_scores import diverse_kernels
+from kernelwise.scoring.pool import _positive_mean, average_path
 from kernelwise.tables.preparation import TableFeatures
 
 
@@ -274,7 +274,7 @@ def test_kernels_of_more_samples_have_fewer_landmarks(monkeypatch, rng, n, most)
 
 
 def test_a_feature_that_was_constant_says_nothing_however_large_it_becomes(rng):
-    from kernelwise.labels.standardiser import CUT, _Standardiser
+    from kernelwise.scoring.kernel_scores import CUT, _Standardiser
 
     X = np.column_stack([np.full(20, 1e-300), 1e-300 * rng.normal(size=20)])
     scaled = _Standardiser.fit(X, np.ones(20))(np.array([[1e200, 1e200], [-1e200, -1e200]]))

@@ -14,9 +14,8 @@ from kernelwise import (
     estimate_label_noise,
     flip_labels,
 )
-from kernelwise.labels.amounts import group_numbers, warn_of_numbers
-from kernelwise.labels.giveaways import giveaways, giveaways_of_numbers
-from kernelwise.labels.given import join_spellings, look_alikes, read_labels, same_label, typing_errors
+from kernelwise.labels.given import find_leaks, group_numbers, leaking_numbers, read_labels, warn_of_numbers
+from kernelwise.labels.spellings import join_spellings, look_alikes, same_label, typing_errors
 from kernelwise.samples import check_index
 from kernelwise.tables.frames import as_table
 
@@ -103,7 +102,7 @@ def copies(y):
 @pytest.mark.parametrize("name", ["code", "word", "closed", "number"])
 def test_a_copy_of_the_label_is_named_with_how_it_was_found(data, name):
     X, y = data
-    found = giveaways(as_table(X.assign(**{name: copies(y)[name]})), y)
+    found = find_leaks(as_table(X.assign(**{name: copies(y)[name]})), y)
     assert [one.column for one in found] == [name]
     assert "goes with the label" in found[0].how or "go with the label" in found[0].how
     with pytest.warns(UserWarning, match=f"column '{name}' gives the label away"):
@@ -113,15 +112,15 @@ def test_a_copy_of_the_label_is_named_with_how_it_was_found(data, name):
 def test_a_copy_in_an_array_is_named(data):
     X, y = data
     array = np.column_stack([X, np.where(y == "alpha", 3.0, 4.0)])
-    assert [one.column for one in giveaways_of_numbers(array, y)] == ["x4"]
+    assert [one.column for one in leaking_numbers(array, y)] == ["x4"]
 
 
 def test_honest_columns_are_not_named(data):
     X, y = data
     rng = np.random.default_rng(1)
     truth = np.where(X["a"] > 0, "up", "down")  # tells the true label, and nine tenths of the given ones
-    assert giveaways(as_table(X.assign(truth=truth, noise=rng.choice(["p", "q"], 60))), y) == []
-    assert giveaways_of_numbers(X.to_numpy(), y) == []
+    assert find_leaks(as_table(X.assign(truth=truth, noise=rng.choice(["p", "q"], 60))), y) == []
+    assert leaking_numbers(X.to_numpy(), y) == []
 
 
 @pytest.fixture(scope="module")

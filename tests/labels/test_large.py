@@ -8,9 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from kernelwise import NoisyLabelClassifier, Verdicts, audit_labels, estimate_label_noise, plan_checks
-from kernelwise.labels.blocks import Chunks, slices
 from kernelwise.labels.large import fit_in_blocks
-from kernelwise.labels.sample import LabelCounts, draw_positions, drawn_rows, in_blocks, rows_stood_for
+from kernelwise.labels.sample import Chunks, LabelCounts, draw_positions, drawn_rows, in_blocks, sample_weights, slices
 
 N, SIZE = 1200, 500
 
@@ -32,7 +31,7 @@ def fitted(data):
 def in_chunks(X, y, rows, weight=None, **options):
     model = NoisyLabelClassifier(sample_size=SIZE, random_state=0)
     found = fit_in_blocks(model, slices(X, y, weight, rows), **options)
-    return model, np.concatenate([part.quality for part in found.handles]), found
+    return model, np.concatenate([part.quality for part in found.results]), found
 
 
 def test_the_sample_does_not_depend_on_the_cuts():
@@ -56,7 +55,7 @@ def test_the_sample_does_not_depend_on_the_cuts():
 def test_weights_keep_the_shares_of_classes_and_checked_rows_stand_for_themselves():
     labels = np.array(["a"] * 40 + ["b"] * 10 + ["b"])
     checked = np.arange(51) == 50
-    stands = rows_stood_for(labels, np.ones(51, bool), checked, {"a": 400, "b": 21})
+    stands = sample_weights(labels, np.ones(51, bool), checked, {"a": 400, "b": 21})
     assert stands.sum() == pytest.approx(51)
     shares = [stands[labels == name].sum() / stands.sum() for name in "ab"]
     assert shares == pytest.approx([400 / 421, 21 / 421])
@@ -83,7 +82,7 @@ def test_all_figures_come_from_one_posterior(fitted):
     assert high >= fitted.noise_rate_ + 1.95 * error
 
 
-def test_rows_outside_of_the_sample_are_judged_as_well_as_its_own(data, fitted):
+def test_rows_outside_of_the_sample_are_scored_as_well_as_its_own(data, fitted):
     X, y, truth = data
     wrong = y != truth
     sampled = in_chunks(X, y, N)[2].arguments[0][1].places

@@ -8,7 +8,7 @@ from kernelwise import NoisyLabelClassifier, audit_labels, flip_labels
 from kernelwise.labels.audit import audit_by
 from kernelwise.report import label_report, render
 from kernelwise.report.page import headlines
-from kernelwise.supervision.guarantee import whole_numbers
+from kernelwise.review.audit import whole_numbers
 
 #: (number of classes, rows, columns, distance between classes, share of flips)
 SETS = [

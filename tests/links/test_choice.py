@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.linear_model import Ridge
 
 from kernelwise import LinkedClustering, Pairs
 from kernelwise.links.candidates import CANDIDATES, Embedding
-from kernelwise.links.choice import FeatureJudge, Links, bits_of_links, take_steps, upper_links
+from kernelwise.links.choice import FeatureBits, Links, bits_of_links, take_steps, upper_links
 from kernelwise.links.walks import WINDOW, _drawn_ends, walk_factors
 from kernelwise.metrics import normalized_mutual_info
 
@@ -297,26 +296,12 @@ def test_factors_of_walks_tell_components_apart():
     assert similar[:10, :10].min() > np.abs(similar[:10, 10:]).max() + 0.1
 
 
-def test_left_out_scores_are_those_of_fits_without_the_sample(rng):
-    rows, labels = rng.normal(size=(25, 4)), rng.integers(0, 3, 25)
-    members = np.eye(3)[labels]
-    judge = FeatureJudge(rows)
-    scores = judge.left_out_scores(members, 2.0)
-    # The penalty of the centred rows of all samples is that of ridge regression on the others, up to a rank-one change
-    # that the closed form accounts for.
-    for left in range(25):
-        others = np.arange(25) != left
-        mean = rows.mean(axis=0)
-        ridge = Ridge(alpha=2.0).fit(rows[others] - mean, members[others])
-        np.testing.assert_allclose(scores[left], ridge.predict(rows[[left]] - mean)[0], atol=1e-10)
-
-
 def test_bits_of_features_lie_between_nothing_and_the_entropy(rng):
     y = groups()
     far, noise = numbers(rng, y, 10.0), rng.normal(size=(240, 8))
-    assert FeatureJudge(far).bits(y).mean() == pytest.approx(np.log2(3), abs=0.1)
-    assert 0.0 <= FeatureJudge(noise).bits(y).mean() < 0.05
-    np.testing.assert_array_equal(FeatureJudge(np.ones((240, 8))).bits(y), 0.0)
+    assert FeatureBits(far)(y).mean() == pytest.approx(np.log2(3), abs=0.1)
+    assert 0.0 <= FeatureBits(noise)(y).mean() < 0.05
+    np.testing.assert_array_equal(FeatureBits(np.ones((240, 8)))(y), 0.0)
 
 
 def test_bits_of_links_by_loops(rng):

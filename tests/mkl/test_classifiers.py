@@ -271,7 +271,7 @@ BAD_CALLS = [
     (lambda: RobustMKLClassifier(FEW, budget=0).fit(X_OK, Y_OK), "budget, the share"),
     (lambda: RobustMKLClassifier(FEW, budget=1.2).fit(X_OK, Y_OK), "budget, the share"),
     (lambda: RobustMKLClassifier(FEW, risk=1.0).fit(X_OK, Y_OK), "risk must lie"),
-    (lambda: RobustMKLClassifier(FEW, risk=0.1, budget=0.5).fit(X_OK, Y_OK), "Give one of the two"),
+    (lambda: RobustMKLClassifier(FEW, risk=0.1, budget=0.5).fit(X_OK, Y_OK), "give either risk or budget"),
     (lambda: BestCaseMKLClassifier(FEW, n_starts=0).fit(X_OK, Y_OK), "n_starts must be"),
     (lambda: RobustMKLClassifierCV(FEW, alphas=[]).fit(X_OK, Y_OK), "at least one value"),
     (lambda: RobustMKLClassifierCV(FEW, budgets=[2.0]).fit(X_OK, Y_OK), "budget, the share"),

@@ -205,7 +205,7 @@ def test_messages_on_a_tree_give_exact_chances(rng):
     messages = np.full((8, 3), 1 / 3)
     for _ in range(10):
         messages, _ = send(graph, prior, graph.odds(rates), messages)
-    apart = graph.together(messages)
+    apart = graph.distinct.apart(messages)
     same = with_labels(apart, graph.odds(rates))
 
     def chance(pair, known):

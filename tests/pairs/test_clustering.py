@@ -14,8 +14,7 @@ from sklearn.datasets import load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from kernelwise import PairNoise, Pairs
-from kernelwise.baselines import UniformKernel
+from kernelwise import PairNoise, Pairs, UniformKernel
 from kernelwise.datasets import load_citeseer, load_cora
 from kernelwise.kernels import Gaussian, gaussian_kernels
 from kernelwise.metrics import clustering_accuracy, normalized_mutual_info

@@ -15,8 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import oracles
-from kernelwise import PairNoise, Pairs
-from kernelwise.baselines import UniformKernel
+from kernelwise import PairNoise, Pairs, UniformKernel
 from kernelwise.datasets import load_citeseer, load_cora
 from kernelwise.kernels import Gaussian, gaussian_kernels, linear_kernels, precomputed
 from kernelwise.pairs.learner import PairKernelLearner

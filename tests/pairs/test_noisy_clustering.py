@@ -13,12 +13,10 @@ from sklearn.preprocessing import StandardScaler
 from kernelwise import NoisyPairClustering, Pairs
 from kernelwise.kernels import Gaussian
 from kernelwise.metrics import clustering_accuracy
-from kernelwise.pairs.classes.columns import StandardColumns, WordColumns, fit_columns
-from kernelwise.pairs.classes.counts import RECIPES, fits_by_count, improved_by_merging, likely_fits
-from kernelwise.pairs.classes.evidence import PairEvidence, Rates, informative
-from kernelwise.pairs.classes.features import ClassFeatures
+from kernelwise.pairs.classes.evidence import PairEvidence, Rates, informative, with_both_kinds
+from kernelwise.pairs.classes.features import ClassFeatures, StandardColumns, WordColumns, fit_columns
+from kernelwise.pairs.classes.results import RECIPES, fits_by_count, improved_by_merging, likely_fits
 from kernelwise.pairs.classes.search import ClassFit, ClassSearch, Recipe, merged
-from kernelwise.pairs.one_kind import with_both_kinds
 
 
 @pytest.fixture(scope="module")

@@ -175,7 +175,7 @@ def test_command_parses(words):
         _, command, words = command.resolve_command(context, words)
     parsed = command.make_context(command.name, words, parent=context)  # raises where an option is unknown
     if command.name == "reproduce" and parsed.params["name"]:
-        from kernelwise.reproduction import catalogue
+        from kernelwise.papers import catalogue
 
         assert parsed.params["name"] in catalogue()
 

@@ -10,9 +10,7 @@ from benchmarks.messy_files.cases import CASES, text
 from benchmarks.messy_files.run import audited, markdown
 from benchmarks.messy_files.tables import LABEL, TABLES
 
-from kernelwise.cli.given import read_given
-from kernelwise.cli.inputs import load
-from kernelwise.cli.session import Session
+from kernelwise.cli.session import Session, load, read_given
 
 
 def prepared(path, options=()):

@@ -134,7 +134,7 @@ def test_what_was_accepted_in_bulk_is_applied_but_is_no_verdict(tmp_path):
     corrections = read_corrections(write_corrections(made, tmp_path / "corrections.csv"))
     assert corrections == made
     assert apply_corrections(["a", "a", "b"], corrections).tolist() == ["b", "b", "b"]
-    with pytest.warns(UserWarning, match="1 decision was accepted in bulk, so that nobody looked"):
+    with pytest.warns(UserWarning, match="1 decision was accepted in bulk; nobody looked"):
         assert verdicts_of(corrections, ["a", "a", "b"]).found() == {1: "b"}
     assert verdicts_of(corrections, ["a", "a", "b"], in_bulk=True).found() == {0: "b", 1: "b"}
 

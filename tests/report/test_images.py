@@ -6,7 +6,7 @@ import pytest
 
 from kernelwise.files import FileError
 from kernelwise.report import image_links, label_report, render
-from kernelwise.report.images import names_images
+from kernelwise.report.page import names_images
 from made_audits import label_audit
 
 
@@ -37,7 +37,7 @@ def test_embedded_pictures_are_the_files(tmp_path):
 
 
 def test_too_many_embedded_pictures_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("kernelwise.report.images.MAX_EMBEDDED", 10)
+    monkeypatch.setattr("kernelwise.report.page.MAX_EMBEDDED", 10)
     (tmp_path / "1.png").write_bytes(b"x" * 11)
     with pytest.raises(FileError, match="leave the images in files"):
         image_links(["1.png"], folder=tmp_path, embed=True)

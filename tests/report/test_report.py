@@ -19,7 +19,7 @@ from kernelwise.report import (
     trusted_neighbours,
     write_report,
 )
-from kernelwise.supervision.guarantee import whole_numbers
+from kernelwise.review.audit import whole_numbers
 from made_audits import label_audit, pair_audit
 
 HOSTILE = [

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse
-from scipy.sparse.linalg import LinearOperator
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelwise.metrics import clustering_accuracy
@@ -16,6 +16,8 @@ from kernelwise.spectral import (
     spectral_embedding,
     top_eigenpairs,
 )
+from kernelwise.spectral.block_lanczos import finds_larger
+from kernelwise.spectral.filtered import filtered_eigenpairs
 
 SMALL, LARGE = 30, 260  # below and above the size from which Lanczos is used
 
@@ -279,3 +281,15 @@ BASIS = SpectralBasis(np.array([1.0, 0.0]), np.eye(4)[:, :2], None)
 def test_bad_input_is_named(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_missing_copy_of_an_eigenvalue_is_found():
+    matrix = aslinearoperator(np.diag([2.0, 2.0, 1.0, 0.0]))
+    vectors, rng = np.eye(4)[:, [0, 2]], np.random.default_rng(0)
+    assert finds_larger(matrix, np.array([2.0, 1.0]), vectors, rng, n_steps=3)
+
+
+def test_filtered_eigenpairs_of_full_accuracy():
+    operator = aslinearoperator(np.diag(np.arange(100.0)))
+    values, _ = filtered_eigenpairs(operator, 2, tol=0.0, random_state=np.random.RandomState(0))
+    np.testing.assert_allclose(values, [99.0, 98.0])

@@ -10,8 +10,7 @@ import pytest
 
 from command_line import run_here
 from kernelwise import audit_labels
-from kernelwise.cli.inputs import load
-from kernelwise.cli.session import Session
+from kernelwise.cli.session import Session, load
 from kernelwise.files import read_table
 from kernelwise.tables.frames import as_table
 from kernelwise.tables.preparation import TableFeatures

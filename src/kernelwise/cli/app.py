@@ -20,8 +20,6 @@ from ..files.errors import explain
 from . import classifier, completion, data, experiments, labels, pairs
 from .session import command
 
-__all__ = ["app", "run"]
-
 #: The messages of these errors say what the user can do. Any other error is our mistake and keeps its traceback.
 USER_ERRORS = (ValueError, OSError, ImportError, MemoryError)
 

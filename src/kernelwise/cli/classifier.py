@@ -10,14 +10,29 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from .. import files
-from .checks import CheckedOption
-from .given import read_given
-from .inputs import FORMATS, IdOption, IgnoreOption, KindOption, OutputOption, check_files, load, named_rows
-from .labels import LabelOption, fit_labels, headline, print_what_tells, read_verdicts, warn_of_giveaways, what_tells
-from .session import Session
-from .show import csv_text, print_columns, print_list, print_written
-
-__all__ = ["classify", "predict"]
+from .labels import (
+    LabelOption,
+    fit_labels,
+    headline,
+    print_labels,
+    print_what_matters,
+    read_verdicts,
+    warn_of_leaks,
+    what_matters,
+)
+from .session import (
+    FORMATS,
+    IdOption,
+    IgnoreOption,
+    KindOption,
+    OutputOption,
+    Session,
+    check_files,
+    load,
+    named_rows,
+    read_given,
+)
+from .show import CheckedOption, csv_text, print_columns, print_list, print_written
 
 
 def classify(
@@ -37,12 +52,12 @@ def classify(
     learned from with their true labels, and the accuracy is guaranteed. --output writes the probabilities of all
     labels for every row, each by models that did not learn from the row.
     """
-    from ..labels.accuracy import out_of_sample_accuracy
+    from ..labels.describe import out_of_sample_accuracy
 
     check_files(session, read=[train, *([checked] if checked else [])], write=[model, output])
     loaded = load(session, train, label=label, row_id=row_id, kinds=kind, ignore=ignore)
     given = read_given(loaded, label, kind or ())
-    warn_of_giveaways(loaded, given.labels)
+    warn_of_leaks(loaded, given.labels)
     verdicts = None if checked is None else read_verdicts(checked, given, loaded)
     estimator = fit_labels(session, loaded, given.labels, verdicts)
     card = files.make_card(
@@ -54,13 +69,13 @@ def classify(
         unlabelled=dict(loaded.unlabelled),
         notes=given.notes,
         diagnostic=estimator.diagnostic_,
-        certificate=None,  # of several kinds of views there is no one objective
-        **what_tells(session, estimator, loaded),
+        certificate=None,  # of several kinds of base models there is no one objective
+        **what_matters(session, estimator, loaded.features.feature_columns),
         seed=session.seed,
     )
-    blind = _predicted(estimator.out_of_sample_probabilities_, estimator.classes_)
+    found = _predicted(estimator.out_of_sample_probabilities_, estimator.classes_)
     header = [loaded.id_name, label, *_predicted_header(label, estimator.classes_)]
-    lines = [[name, cell, *predicted] for name, cell, predicted in zip(loaded.ids, given.written, blind, strict=True)]
+    lines = [[name, cell, *predicted] for name, cell, predicted in zip(loaded.ids, given.written, found, strict=True)]
     files.save_model(model, files.SavedModel(estimator, loaded.features, card), force=session.force)
     written = [str(model), *session.write({output: partial(csv_text, header, lines)})]
     result = {"model": str(model), "card": card, "written": written}
@@ -115,12 +130,7 @@ def _predicted(chances: NDArray[Any], classes: NDArray[Any]) -> list[list[str]]:
 
 
 def _print_model(console: Console, written: list[str], card: dict[str, Any]) -> None:
-    from ..labels.given import said_unlabelled
-
-    classes, missing = ", ".join(map(str, card["classes"])), said_unlabelled(card["unlabelled"])
-    console.print(f"Model for {card['label']!r} ({classes}){missing}", markup=False)
-    for note in card["notes"]:
-        console.print(note, markup=False)
+    print_labels(console, f"Model for {card['label']!r} ({', '.join(map(str, card['classes']))})", card)
     noise, diagnostic = card["noise"], card["diagnostic"]
     console.print(headline(card["data"]["rows"], noise["rate"], noise["interval"], diagnostic))
     console.print(diagnostic["claim"])
@@ -147,5 +157,5 @@ def _print_model(console: Console, written: list[str], card: dict[str, Any]) -> 
             "not follow a rule in the features.\n"
         )
     print_columns(console, card["data"]["columns"])
-    print_what_tells(console, card)
+    print_what_matters(console, card)
     print_written(console, written)

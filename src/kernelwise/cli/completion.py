@@ -8,11 +8,8 @@ import typer
 from rich.console import Console
 
 from .. import files
-from .inputs import OutputOption, check_files
-from .session import Session
+from .session import OutputOption, Session, check_files
 from .show import csv_text, print_list
-
-__all__ = ["complete", "plan"]
 
 SimilarityArgument = Annotated[
     Path, typer.Argument(help="A square, symmetric matrix: CSV, .npy, .npz or .mtx, with names or without.")

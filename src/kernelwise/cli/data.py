@@ -11,16 +11,14 @@ from rich.console import Console
 
 from .. import files
 from ..files.errors import FileError
-from .inputs import OutputOption, check_files
-from .session import Session
+from .session import OutputOption, Session, check_files
 from .show import SHOWN
 
 if TYPE_CHECKING:
     from ..report import Correction
 
-__all__ = ["apply", "merge"]
 
-#: The name of a group of numbers: see :class:`kernelwise.labels.amounts.NumberGroups`.
+#: The name of a group of numbers: see :class:`kernelwise.labels.given.NumberGroups`.
 GROUP = re.compile(r"\d: (up to|above) -?\d")
 
 
@@ -154,7 +152,7 @@ def _check_given_links(data: Path, made: "list[Correction]") -> None:
 
 def _check_given(data: Path, column: str, given: dict[int, str]) -> list[str | None]:
     """Refuse corrections that were made for labels which are not those of the data, and return the labels."""
-    from ..labels.given import same_label
+    from ..labels.spellings import same_label
     from ..tables.kinds import is_word_for_missing
 
     table = files.read_table(data, label=column)
@@ -180,7 +178,7 @@ def _check_given(data: Path, column: str, given: dict[int, str]) -> list[str | N
 
 def _check_corrected(corrections: Path, labels: list[str | None], changes: dict[int, str]) -> None:
     """Refuse corrected labels that no row has and that look like typing errors."""
-    from ..labels.given import meant_label, spelling
+    from ..labels.spellings import meant_label, spelling
 
     known = {spelling(label) for label in labels if label is not None}
     for row, label in changes.items():

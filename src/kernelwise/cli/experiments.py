@@ -8,8 +8,6 @@ import typer
 
 from .session import Session
 
-__all__ = ["demo", "reproduce"]
-
 FolderOption = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")]
 
 
@@ -39,7 +37,7 @@ def reproduce(
     output: FolderOption = Path("results"),
 ) -> None:
     """Run a published table or figure again. A run that was stopped continues where it was."""
-    from ..reproduction import catalogue, runner
+    from ..papers import catalogue, runner
 
     known = catalogue()
     if list_all:

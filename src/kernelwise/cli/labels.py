@@ -14,34 +14,42 @@ from rich.console import Console
 
 from .. import files
 from ..files.errors import FileError
-from .checks import (
+from .session import (
+    FORMATS,
+    Data,
+    GivenLabels,
+    IdOption,
+    IgnoreOption,
+    KindOption,
+    OutputOption,
+    ReportOption,
+    Session,
+    check_files,
+    links_of_pictures,
+    load,
+    read_given,
+)
+from .show import (
+    CHANCE,
+    SHOWN,
     CheckedOption,
     ChecksOption,
     SuspectsOption,
     guarantee_of_audit,
+    label_review,
+    listed_suspects,
     planned_rows,
     print_checks,
+    print_columns,
+    print_features,
+    print_next,
+    print_written,
+    table,
+    wrong_chance,
 )
-from .given import GivenLabels, read_given
-from .inputs import FORMATS, Data, IdOption, IgnoreOption, KindOption, OutputOption, ReportOption, check_files, load
-from .large_labels import LargeAudit, audit_large
-from .pictures import links_of_pictures
-from .review import label_review
-from .session import Session
-from .show import CHANCE, SHOWN, print_features, print_next, print_written, table, wrong_chance
 
 if TYPE_CHECKING:
-    from ..report import Correction
-
-__all__ = [
-    "LabelOption",
-    "audit_labels",
-    "fit_labels",
-    "headline",
-    "print_what_tells",
-    "warn_of_giveaways",
-    "what_tells",
-]
+    pass
 
 ImageOption = Annotated[
     str | None, typer.Option("--image", metavar="COLUMN", help="The column with the paths of pictures, for --report.")
@@ -87,12 +95,12 @@ def audit_labels(
     sample_size: SampleOption = None,
     cluster: ClusterOption = None,
 ) -> None:
-    """Which labels are probably wrong: their share, the most suspect first, and the kernels that tell.
+    """Which labels are probably wrong: their share, the most suspect first, and the models that matter.
 
     --output writes a CSV of all suspects, to be reviewed in a spreadsheet: change "skip" to "wrong" or "correct", then
     run kernelwise apply. --report writes a page for the same, to be opened in a browser. --checks plans which rows to
-    check first; from what is found there follows a guarantee. --checked takes what was found, and continues. A column
-    of paths of pictures is shown as pictures on the page.
+    check first; their results give a guaranteed bound. --checked takes what was found, and continues. A column of paths
+    of pictures is shown as pictures on the page.
 
     DATA may also be a folder of CSV or Parquet files, or a pattern such as 'part-*.csv'. Tables that are larger than
     memory are read in chunks, or by the workers of a cluster (--cluster); --output is then a folder, in which every
@@ -100,31 +108,41 @@ def audit_labels(
     """
     from .. import plan_checks
     from ..labels.audit import audit_by
-    from ..supervision.audit import open_suspects
 
     paths = files.data_files(data)
     if cluster is not None or chunk_rows is not None or files.is_large(paths):
         _refuse_in_chunks({"--checked": checked, "--checks": checks, "--image": image})
-        asked = (paths, label, row_id, output, kind or (), ignore or (), chunk_rows, cluster, sample_size, report)
-        audit_large(session, LargeAudit(*asked))
+        from .large_labels import LargeAudit, audit_large
+
+        asked = LargeAudit(
+            paths=paths,
+            label=label,
+            row_id=row_id,
+            output=output,
+            report=report,
+            kinds=kind or (),
+            ignore=ignore or (),
+            chunk_rows=chunk_rows,
+            cluster=cluster,
+            sample_size=sample_size,
+        )
+        audit_large(session, asked)
         return
     check_files(session, read=[data, *([checked] if checked else [])], write=[output, report])
     kinds = [*(kind or []), *([f"{image}=id"] if image else [])]  # the path of a picture is no feature
     loaded = load(session, data, label=label, row_id=row_id, kinds=kinds, ignore=ignore)
     pictures = links_of_pictures(loaded, image, page=report, embed=embed)
     given = read_given(loaded, label, kinds)
-    labels = given.labels
-    found = warn_of_giveaways(loaded, labels)
+    found = warn_of_leaks(loaded, given.labels)
     verdicts = None if checked is None else read_verdicts(checked, given, loaded)
-    estimator = fit_labels(session, loaded, labels, verdicts, sample_size)
-    audit = audit_by(estimator, labels, verdicts)
-    told = what_tells(session, estimator, loaded)
+    estimator = fit_labels(session, loaded, given.labels, verdicts, sample_size)
+    audit = audit_by(estimator, given.labels, verdicts)
+    matters = what_matters(session, estimator, loaded.features.feature_columns)
     plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
     review = partial(label_review, audit, loaded.ids, label, plan, given=given)
-    page = partial(_page, session, loaded, label, audit, told, plan, pictures)
+    page = partial(_page, session, loaded, label, audit, matters, plan, pictures)
     written = session.write({output: review, report: page})
-    worth = open_suspects(audit)
-    worth = worth[audit.quality[worth] < 0.5]
+    suspects_listed, worth = listed_suspects(audit)
     result = {
         "data": loaded.report(),
         "label": label,
@@ -134,20 +152,20 @@ def audit_labels(
         "classes": audit.classes,
         "noise_rate": audit.noise_rate,
         "noise_interval": audit.noise_interval,
-        "worth_checking": len(worth),
-        "expected_wrong": float(np.sum(1 - audit.quality[worth])),
-        "suspects": _suspects(audit, loaded),
+        "worth_checking": worth,
+        "expected_wrong": float(np.sum(1 - audit.quality[suspects_listed[:worth]])),
+        "suspects": _suspects(audit, suspects_listed, loaded),
         "without_label": _without_label(audit, loaded),
         "guarantee": guarantee_of_audit(audit),
         "checked": 0 if verdicts is None else len(verdicts.found()),
         "plan": planned_rows(plan, loaded.ids),
         "diagnostic": estimator.diagnostic_,
-        **told,
+        **matters,
         "written": written,
     }
 
     def text(console: Console) -> None:
-        _print_audit(console, result, loaded)
+        print_label_audit(console, result, loaded)
         numbers = given.groups is not None
         print_next(console, data, output, report, planned=plan is not None, numbers=numbers)
 
@@ -162,13 +180,12 @@ def read_verdicts(path: Path, given: GivenLabels, loaded: Data) -> Any:
     if (groups := given.groups) is not None:
         grouped = groups.group_of
         made = [replace(one, given=grouped(one.given), corrected=grouped(one.corrected)) for one in made]
-        made = [replace(one, decision="correct") if _same_group(one) else one for one in made]
+        # A number that was corrected to another one of the same group was in the right group.
+        made = [
+            replace(one, decision="correct") if one.decision == "wrong" and one.given == one.corrected else one
+            for one in made
+        ]
     return verdicts_of(made, given.labels, ids)
-
-
-def _same_group(one: "Correction") -> bool:
-    """Whether a number was corrected to another one of the same group, so that the group was right."""
-    return one.decision == "wrong" and one.given == one.corrected
 
 
 def _refuse_in_chunks(options: dict[str, Any]) -> None:
@@ -195,32 +212,29 @@ def fit_labels(
         return model.fit(loaded.matrix, labels, checked=checked, progress=tell)
 
 
-def warn_of_giveaways(loaded: Data, labels: NDArray[Any]) -> Any:
+def warn_of_leaks(loaded: Data, labels: NDArray[Any]) -> Any:
     """Name the columns that give the label away on the standard error, and return them."""
-    from ..labels.giveaways import giveaways
+    from ..labels.given import find_leaks
 
-    found = giveaways(loaded.table.without(loaded.features.leave_out), labels)
+    found = find_leaks(loaded.table.without(loaded.features.leave_out), labels)
     for one in found:
         warnings.warn(f"{one}: --ignore {one.column!r}", stacklevel=2)
     return found
 
 
-def what_tells(session: Session, estimator: Any, loaded: Data) -> dict[str, dict[str, float]]:
-    """The weights of the kernels and the importances of the columns, the largest first."""
-    from ..labels.importances import column_importances
+def what_matters(session: Session, estimator: Any, feature_columns: Sequence[str]) -> dict[str, dict[str, float]]:
+    """The weights of the base models and the importances of the columns, the largest first."""
+    from ..labels.describe import column_importances
 
-    with session.step("finding the columns that matter") as tell:
-        columns = column_importances(estimator, loaded.features.feature_columns, tell)
+    with session.step("finding the columns that matter") as progress:
+        columns = column_importances(estimator, feature_columns, progress)
     kernels = zip(estimator.kernel_names_, map(float, estimator.kernel_weights_), strict=True)
     weights = {name: weight for name, weight in sorted(kernels, key=lambda item: -item[1]) if weight > 0}
     return {"kernels": weights, "columns": columns}
 
 
-def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
-    from ..supervision.audit import open_suspects
-
-    listed, other = open_suspects(audit), audit.alternative
-    count = max(int(np.count_nonzero(audit.quality[listed] < 0.5)), SHOWN)
+def _suspects(audit: Any, listed: NDArray[np.intp], loaded: Data) -> list[dict[str, Any]]:
+    other = audit.alternative
     return [
         {
             "row": int(row),
@@ -229,7 +243,7 @@ def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
             "suggested": str(other[row]),
             "quality": round(float(audit.quality[row]), 4),
         }
-        for row in listed[:count]
+        for row in listed
     ]
 
 
@@ -251,7 +265,7 @@ def _page(
     loaded: Data,
     label: str,
     audit: Any,
-    told: dict[str, dict[str, float]],
+    matters: dict[str, dict[str, float]],
     plan: Any,
     pictures: list[str | None] | None,
 ) -> str:
@@ -262,8 +276,8 @@ def _page(
             audit,
             X=loaded.shown(),
             ids=loaded.ids,
-            kernel_weights=told["kernels"],
-            column_weights=told["columns"] or None,
+            kernel_weights=matters["kernels"],
+            column_weights=matters["columns"] or None,
             encoded=loaded.matrix,
             images=pictures,
             plan=plan,
@@ -272,44 +286,59 @@ def _page(
         return render(page)
 
 
-def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None:
-    from ..labels.given import said_unlabelled
-
-    rows = loaded.table.n_rows - len(result["without_label"])
-    missing = said_unlabelled(result["unlabelled"])
-    console.print(f"{loaded.table.source}: {rows} rows, {len(result['classes'])} classes{missing}", markup=False)
-    for note in result["notes"]:
-        console.print(note, markup=False)
-    console.print(headline(rows, result["noise_rate"], result["noise_interval"], result["diagnostic"]))
-    console.print(result["diagnostic"]["claim"])
-    if not result["guarantee"] and (result["checked"] or not result["diagnostic"]["reliable"]):
-        console.print(result["diagnostic"]["reason"])
-    print_checks(console, result, "rows")
+def print_label_audit(console: Console, result: dict[str, Any], loaded: Data | None = None) -> None:
+    """Print the result of an audit of labels; without ``loaded``, the table was read in chunks."""
+    data, diagnostic, reliable = result["data"], result["diagnostic"], result["diagnostic"]["reliable"]
+    without_label = result.get("without_label", [])
+    rows = data["rows"] - len(without_label)
+    noun = "rows" if loaded else "rows with a label"
+    print_labels(console, f"{data['file']}: {rows} {noun}, {len(result['classes'])} classes", result)
+    console.print(headline(rows, result["noise_rate"], result["noise_interval"], diagnostic))
+    if "learned_from" in diagnostic:
+        console.print(
+            f"Learned from a sample of {diagnostic['learned_from']} rows; the standard error of the share from so many "
+            f"rows is {diagnostic['sampling_error']:.2%}."
+        )
+    console.print(diagnostic["claim"])
+    if not result.get("guarantee") and (result.get("checked") or not reliable):
+        console.print(diagnostic["reason"])
+    if loaded is not None:
+        print_checks(console, result, "rows")
     worth = result["worth_checking"]
     if worth:
-        likely = f"; about {round(result['expected_wrong'])} of these should be wrong"
-        console.print(
-            f"Worth checking: {worth} {'row' if worth == 1 else 'rows'} whose label is more likely wrong than right"
-            f"{likely if result['diagnostic']['reliable'] else ''}.\n"
-        )
+        likely = f"; about {round(result['expected_wrong'])} of these should be wrong" if reliable else ""
+        noun = "row" if worth == 1 else "rows"
+        console.print(f"Worth checking: {worth} {noun} whose label is more likely wrong than right{likely}.\n")
     else:
         console.print("No label is more likely wrong than right.\n")
     suspects = [[one["id"], one["given"], one["suggested"], wrong_chance(one["quality"])] for one in result["suspects"]]
-    console.print(table("Most suspect", [loaded.id_name, "given", "if wrong", CHANCE], suspects[:SHOWN]))
-    if result["without_label"]:
+    console.print(table("Most suspect", [data["id"], "given", "if wrong", CHANCE], suspects[:SHOWN]))
+    if without_label:
         console.print()
-        lines = [[one["id"], one["suggested"], f"{one['probability']:.1%}"] for one in result["without_label"]]
-        console.print(table("Rows without a label", [loaded.id_name, "probable label", "chance"], lines[:SHOWN]))
+        lines = [[one["id"], one["suggested"], f"{one['probability']:.1%}"] for one in without_label]
+        console.print(table("Rows without a label", [data["id"], "probable label", "chance"], lines[:SHOWN]))
         if len(lines) > SHOWN:
             console.print(f"... and {len(lines) - SHOWN} more; use --json for all")
-    print_features(console, loaded)
-    print_what_tells(console, result)
+    if loaded is not None:
+        print_features(console, loaded)
+    else:
+        print_columns(console, data["columns"])
+    print_what_matters(console, result)
     print_written(console, result["written"])
+
+
+def print_labels(console: Console, what: str, result: dict[str, Any]) -> None:
+    """Print a line about the labels, with the number of rows that have none, and the notes."""
+    from ..labels.spellings import said_unlabelled
+
+    console.print(f"{what}{said_unlabelled(result['unlabelled'])}", markup=False)
+    for note in result["notes"]:
+        console.print(note, markup=False)
 
 
 def headline(rows: int, rate: float, interval: Sequence[float], diagnostic: dict[str, Any]) -> str:
     """How many labels are wrong: a number with its range, or only the range where explanations disagree."""
-    from ..supervision.guarantee import whole_numbers
+    from ..review.audit import whole_numbers
 
     low, high = interval
     if diagnostic["reliable"]:
@@ -318,8 +347,8 @@ def headline(rows: int, rate: float, interval: Sequence[float], diagnostic: dict
     return f"Labels that look wrong: {fewest} to {most} of {rows}."
 
 
-def print_what_tells(console: Console, result: dict[str, Any]) -> None:
-    """Print the columns and the kernels that matter."""
+def print_what_matters(console: Console, result: dict[str, Any]) -> None:
+    """Print the columns and the base models that matter."""
     for title, key in (("Columns that matter", "columns"), ("Kernels that matter", "kernels")):
         if shares := [[name, f"{share:.1%}"] for name, share in result[key].items()]:
             console.print()

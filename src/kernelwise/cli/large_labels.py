@@ -5,34 +5,36 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
 from .. import files
 from ..files.chunks import CHUNK_ROWS, ChunkFeatures, FilePart, parts_of, read_chunks
-from ..files.delimited import csv_line
 from ..files.errors import FileError
-from ..labels.amounts import codes_missing_label
-from ..labels.blocks import Chunks, Judged, judge_rows
-from ..labels.given import kept_words, look_alikes, said_unlabelled
-from ..labels.large import drop_missing_words, fit_in_blocks, join_counted
-from ..labels.sample import LabelCounts
-from .inputs import LEFT_OUT, parse_kinds
-from .large_page import PAGE_ROWS, large_page
-from .session import Session
-from .show import CHANCE, SHOWN, print_columns, print_written, table, wrong_chance
-
-__all__ = ["LargeAudit", "audit_large"]
+from ..labels.describe import figures_of
+from ..labels.given import find_leaks
+from ..labels.large import Fitted, Scored, fit_in_blocks, score_rows
+from ..labels.sample import Chunks, LabelCounts, drop_missing_words, join_counted
+from ..labels.spellings import label_notes
+from ..review.audit import suggested_classes
+from ..tables.columns import Column
+from .labels import print_label_audit, what_matters
+from .session import LEFT_OUT, Session, parse_kinds
+from .show import REVIEW_COLUMNS, SHOWN, review_csv
 
 #: So many of the most suspect rows of all are listed in one file.
 MOST = 1000
 #: The file with these rows, beside the files of all suspects of each part.
 MOST_SUSPECT = "most-suspect.csv"
-HEADER = ["row", "id", "column", "given", "corrected", "decision", "quality"]
+#: So many suspects are on the page, and so many rows of the sample whose labels are trusted are compared with them.
+PAGE_ROWS, N_TRUSTED = 200, 1000
+#: The least quality of a label that is trusted.
+TRUSTED = 0.9
+HEADER = ["row", "id", "column", *REVIEW_COLUMNS]
 
 
 @dataclass(frozen=True)
@@ -41,14 +43,14 @@ class LargeAudit:
 
     paths: list[Path]
     label: str
-    row_id: str | None = None
-    output: Path | None = None
-    kinds: Sequence[str] = ()
-    ignore: Sequence[str] = ()
-    chunk_rows: int | None = None
-    cluster: str | None = None
-    sample_size: int | None = None
-    report: Path | None = None
+    row_id: str | None
+    output: Path | None
+    report: Path | None
+    kinds: Sequence[str]
+    ignore: Sequence[str]
+    chunk_rows: int | None
+    cluster: str | None
+    sample_size: int | None
 
     @property
     def named(self) -> list[str]:
@@ -81,10 +83,15 @@ class Suspect:
         """The line of a file of suspects, as the review and kernelwise apply know it."""
         return [str(self.row), self.name, label, self.given, self.other, "skip", f"{self.quality:.4f}"]
 
+    @staticmethod
+    def first(parts: "Sequence[Sequence[Suspect]]") -> "list[Suspect]":
+        """The most suspect rows of several parts."""
+        return sorted((one for part in parts for one in part), key=lambda one: (one.quality, one.row))[:MOST]
+
 
 @dataclass(frozen=True)
-class JudgedRows(Judged):
-    """What is found of a block, with its most suspect rows."""
+class ScoredChunk(Scored):
+    """What is found of a chunk, with its most suspect rows."""
 
     suspects: tuple[Suspect, ...] = ()
 
@@ -100,35 +107,58 @@ def audit_large(session: Session, asked: LargeAudit) -> None:
     features = _WatchedFeatures([*asked.named, *asked.ignore], kinds, label=asked.label)
     options = {} if asked.sample_size is None else {"sample_size": asked.sample_size}
     model = NoisyLabelClassifier(random_state=session.seed, **options)
-    hidden = None if asked.report is None else [*asked.named, *asked.ignore]
-    writing = Writing(folder, asked.label, asked.row_id, len(asked.paths) > 1, hidden)
     with _blocks(asked, features) as blocks:
         with session.step(f"counting the labels in {asked.source}"):
             unlabelled = drop_missing_words(blocks)
             counts = LabelCounts.total(blocks.count())
             notes = _notes(asked, counts, join_counted(blocks))
-        with session.step(f"learning from a sample, judging {counts.n_rows} rows") as tell:
+        with session.step(f"learning from a sample, judging {counts.n_rows} rows") as progress:
             with warnings.catch_warnings(), _plain_errors(asked):
                 warnings.filterwarnings("ignore", "column 'x[0-9]+' gives the label away")
-                fitted = fit_in_blocks(
-                    model,
-                    blocks,
-                    progress=tell,
-                    judging=judge_and_write,
-                    writing=writing,
-                )
-            suspects: list[Suspect] = blocks.total(_suspects, _most_suspect, fitted.handles)
+                scoring = partial(score_and_write, asked=asked, folder=folder)
+                fitted = fit_in_blocks(model, blocks, progress=progress, scoring=scoring)
+            suspects: list[Suspect] = blocks.total(attrgetter("suspects"), Suspect.first, fitted.results)
     written = []
     if folder is not None:
-        lines = [HEADER, *(one.line(asked.label) for one in suspects)]
-        written = [str(files.write_file(folder / MOST_SUSPECT, _csv(lines), force=session.force)), str(folder)]
-    result = _result(session, asked, model, features, fitted.summary, suspects)
-    result |= {"unlabelled": unlabelled, "notes": notes, "written": written}
+        listed = review_csv([HEADER, *(one.line(asked.label) for one in suspects)])
+        written = [str(files.write_file(folder / MOST_SUSPECT, listed, force=session.force)), str(folder)]
+    prepared: Any = features.features
+    described = [*prepared.describe(), *({"column": name, "becomes": LEFT_OUT} for name in asked.ignore)]
+    result: dict[str, Any] = {
+        "data": {
+            "file": asked.source,
+            "rows": fitted.summary.n_labelled,
+            "id": asked.row_id or "row",
+            "columns": described,
+        },
+        "label": asked.label,
+        "unlabelled": unlabelled,
+        "notes": notes,
+        "giveaways": [{"column": one.column, "how": one.how} for one in features.found],
+        "classes": model.classes_,
+        "noise_rate": model.noise_rate_,
+        "noise_interval": model.noise_interval_,
+        "worth_checking": fitted.summary.n_doubtful,
+        "expected_wrong": fitted.summary.n_wrong,
+        "suspects": [
+            {
+                "row": one.row,
+                "id": one.name,
+                "given": one.given,
+                "suggested": one.other,
+                "quality": round(one.quality, 4),
+            }
+            for one in suspects
+        ],
+        "diagnostic": model.diagnostic_,
+        **what_matters(session, model, prepared.feature_columns),
+        "written": written,
+    }
     if asked.report is not None:
         with session.step("making the review page"):
-            page = large_page(asked, model, features, fitted.summary, suspects, result["columns"])
+            page = _page(asked, model, features.sample, fitted, suspects, result["columns"])
         written.append(str(files.write_file(asked.report, page.encode(), force=session.force)))
-    session.show(result, partial(_print, result, asked))
+    session.show(result, partial(print_label_audit, result=result))
 
 
 @contextmanager
@@ -136,9 +166,9 @@ def _blocks(asked: LargeAudit, features: ChunkFeatures) -> Iterator[Any]:
     if asked.cluster is None:
         yield Chunks(partial(_one_after_the_other, asked), features)
         return
-    from ..cluster.engine import ClusterEngine
-    from ..labels.on_cluster import Partitions
-    from ..reproduction.cluster import connected
+    from ..dask_rows.engine import ClusterEngine
+    from ..labels.on_dask import Partitions
+    from ..papers.on_dask import connected
 
     with connected(asked.cluster) as client:
         import dask
@@ -176,85 +206,52 @@ class _WatchedFeatures(ChunkFeatures):
     label: str = ""
 
     def learn(self, rows: Any) -> Any:
-        from ..labels.giveaways import giveaways
-
         matrix = super().learn(rows)
         assert self.sample is not None
-        self.found = giveaways(self.sample.without(self.leave_out), self.sample[self.label].values)
+        self.found = find_leaks(self.sample.without(self.leave_out), self.sample[self.label].values)
         for one in self.found:
             warnings.warn(f"{one}: --ignore {one.column!r}", stacklevel=2)
         return matrix
 
 
-@dataclass(frozen=True)
-class Writing:
-    """Where and how the suspects of a block are written."""
-
-    folder: Path | None
-    label: str
-    row_id: str | None
-    several: bool
-    #: Columns that are not on the page; None without a page.
-    hidden: Sequence[str] | None = None
-
-    def with_cells(
-        self, chunk: Any, rows: NDArray[np.intp], suspects: list[Suspect], given: NDArray[np.intp], chances: Any
-    ) -> list[Suspect]:
-        """The suspects, of which the first have what a page shows of them."""
-        if self.hidden is None:
-            return suspects
-        shown = chunk.take(rows[:PAGE_ROWS]).without(self.hidden)
-        cells = zip(*(shown[name].labels() for name in shown.names), strict=True)
-        parts = zip(suspects, given.tolist(), chances.tolist(), cells, strict=False)
-        told = [replace(one, column=code, chances=tuple(likely), cells=own) for one, code, likely, own in parts]
-        return [*told, *suspects[len(told) :]]
-
-    def names(self, chunk: Any, rows: NDArray[np.intp], start: int) -> list[str]:
-        """The names of some rows: their ids, or where they are in their file."""
-        if self.row_id is not None:
-            cells = chunk[self.row_id].labels()
-            return [cells[row] for row in rows]
-        numbers = [start + int(row) + 1 if chunk.lines is None else int(chunk.lines[row]) for row in rows]
-        return [f"{Path(chunk.source).name}:{number}" if self.several else str(number) for number in numbers]
-
-
-def judge_and_write(X: Any, y: Any, weight: Any, start: int, known: Any, *, judge: Any, writing: Writing) -> JudgedRows:
-    """Judge the rows of a chunk, and write those that are more likely wrong than right to a file of their own."""
-    judged = judge_rows(X, y, weight, start, known, judge=judge, wide=True)
-    assert judged.probabilities is not None
-    classes, quality = judge.model.classes_, judged.quality
-    ranked = np.argsort(quality, kind="stable")  # rows without a label are last
-    ranked = ranked[: np.count_nonzero(~np.isnan(quality))]
+def score_and_write(
+    X: Any, y: Any, weight: Any, start: int, known: Any, *, scorer: Any, asked: LargeAudit, folder: Path | None
+) -> ScoredChunk:
+    """Score the rows of a chunk, and write those that are more likely wrong than right to a file of their own."""
+    scored = score_rows(X, y, weight, start, known, scorer=scorer, wide=True)
+    assert scored.probabilities is not None
+    classes, quality = scorer.model.classes_, scored.quality
+    ranked = np.argsort(quality, kind="stable")[: np.count_nonzero(~np.isnan(quality))]  # without a label: last
     rows = ranked[: max(np.count_nonzero(quality < 0.5), SHOWN)]
-    chances, own_class = judged.probabilities[rows], classes == np.asarray(y)[rows][:, None]
-    others = np.where(own_class, -1.0, chances)
-    written = X[writing.label].labels()
-    given = [written[row] for row in rows]
+    chances, own_class = scored.probabilities[rows], classes == np.asarray(y)[rows][:, None]
+    others = classes[np.where(own_class, -1.0, chances).argmax(axis=1)]
+    written = X[asked.label].labels()
+    names = _names(X, rows, start, asked)
     listed = [
-        Suspect(float(quality[row]), start + int(row), name, str(own), str(other))
-        for row, name, own, other in zip(
-            rows, writing.names(X, rows, start), given, classes[others.argmax(axis=1)], strict=True
-        )
+        Suspect(float(quality[row]), start + int(row), name, str(written[row]), str(other))
+        for row, name, other in zip(rows, names, others, strict=True)
     ]
-    if writing.folder is not None:
-        doubtful = [one.line(writing.label) for one in listed if one.quality < 0.5]
-        files.write_file(writing.folder / f"part-{start:012d}.csv", _csv([HEADER, *doubtful]), force=True)
-    listed = writing.with_cells(X, rows, listed[:MOST], own_class.argmax(axis=1), chances)
-    return JudgedRows(quality, judged.suggested, judged.summary, suspects=tuple(listed))
+    if folder is not None:
+        doubtful = [one.line(asked.label) for one in listed if one.quality < 0.5]
+        files.write_file(folder / f"part-{start:012d}.csv", review_csv([HEADER, *doubtful]), force=True)
+    listed = listed[:MOST]
+    if asked.report is not None:  # the first ones have what a page shows of them
+        shown = X.take(rows[:PAGE_ROWS]).without([*asked.named, *asked.ignore])
+        cells = zip(*(shown[name].labels() for name in shown.names), strict=True)
+        parts = zip(listed, own_class.argmax(axis=1).tolist(), chances.tolist(), cells, strict=False)
+        first = [replace(one, column=code, chances=tuple(likely), cells=own) for one, code, likely, own in parts]
+        listed = [*first, *listed[len(first) :]]
+    return ScoredChunk(quality, scored.suggested, scored.summary, suspects=tuple(listed))
 
 
-def _suspects(judged: JudgedRows) -> list[Suspect]:
-    return list(judged.suspects)
-
-
-def _most_suspect(parts: Sequence[list[Suspect]]) -> list[Suspect]:
-    return sorted((one for part in parts for one in part), key=lambda one: (one.quality, one.row))[:MOST]
-
-
-def _csv(rows: Sequence[Sequence[str]]) -> str:
-    from ..report.corrections import neutralise
-
-    return "".join(f"{csv_line([neutralise(cell) for cell in row])}\n" for row in rows)
+def _names(chunk: Any, rows: NDArray[np.intp], start: int, asked: LargeAudit) -> list[str]:
+    """The names of some rows: their ids, or where they are in their file."""
+    if asked.row_id is not None:
+        cells = chunk[asked.row_id].labels()
+        return [cells[row] for row in rows]
+    numbers = [start + int(row) + 1 if chunk.lines is None else int(chunk.lines[row]) for row in rows]
+    several = len(asked.paths) > 1
+    return [f"{Path(chunk.source).name}:{number}" if several else str(number) for number in numbers]
 
 
 def _folder(session: Session, output: Path | None) -> Path | None:
@@ -275,24 +272,10 @@ def _folder(session: Session, output: Path | None) -> Path | None:
 def _notes(asked: LargeAudit, counts: LabelCounts, replaced: dict[str, str]) -> list[str]:
     """Refuse labels that cannot be audited, and say which labels look alike."""
     if len(counts.classes) < 2:
-        said = f"has one label only, {next(iter(counts.classes))!r}" if counts.classes else "is empty"
-        raise FileError(f"{asked.source}, column {asked.label!r} {said}; two labels are needed")
-    words = {str(label): count for label, count in counts.classes.items() if label not in replaced}
-    joined = [
-        f"Label {other!r} ({counts.classes[other]} rows) is taken as {usual!r}: they differ in capitals or blanks "
-        "alone."
-        for other, usual in replaced.items()
-    ]
-    coded = ["The label -1 is taken for a class; where it says that there is no label, leave it out."]
-    return [
-        *kept_words(words),
-        *(coded if codes_missing_label(words) else []),
-        *joined,
-    ] + [
-        f"Label {rare!r} ({words[rare]} rows) looks like {usual!r} ({words[usual]} rows); it is a class of its own "
-        "until it is corrected."
-        for rare, usual in look_alikes(words)
-    ]
+        found = f"has one label only, {next(iter(counts.classes))!r}" if counts.classes else "is empty"
+        raise FileError(f"{asked.source}, column {asked.label!r} {found}; two labels are needed")
+    words = {str(label): count for label, count in counts.classes.items()}
+    return label_notes({word: words[word] for word in words if word not in replaced}, replaced, words)
 
 
 @contextmanager
@@ -305,65 +288,46 @@ def _plain_errors(asked: LargeAudit) -> Iterator[None]:
         raise FileError(f"{asked.source}, column {asked.label!r}: {error}") from error
 
 
-def _result(
-    session: Session, asked: LargeAudit, model: Any, features: Any, summary: Any, suspects: Sequence[Suspect]
-) -> dict[str, Any]:
-    from ..labels.importances import column_importances
+def _page(
+    asked: LargeAudit, model: Any, sample: Any, fitted: Fitted, suspects: list[Suspect], weights: dict[str, float]
+) -> str:
+    """The page of the first suspects of all, beside trusted rows; sums over all blocks say what it says of all rows."""
+    from .. import LabelAudit
+    from ..report import PageSettings, label_report, render
+    from ..review.audit import whole_numbers
 
-    with session.step("finding the columns that matter"):
-        weights = column_importances(model, features.features.feature_columns)
-    kernels = sorted(zip(model.kernel_names_, model.kernel_weights_.tolist(), strict=True), key=lambda item: -item[1])
-    described = [*features.features.describe(), *({"column": name, "becomes": LEFT_OUT} for name in asked.ignore)]
-    return {
-        "data": {"file": asked.source, "rows": summary.n_labelled, "columns": described},
-        "label": asked.label,
-        "giveaways": [{"column": one.column, "how": one.how} for one in features.found],
-        "classes": model.classes_,
-        "noise_rate": model.noise_rate_,
-        "noise_interval": model.noise_interval_,
-        "worth_checking": summary.n_doubtful,
-        "expected_wrong": summary.n_wrong,
-        "suspects": [
-            {
-                "row": one.row,
-                "id": one.name,
-                "given": one.given,
-                "suggested": one.other,
-                "quality": round(one.quality, 4),
-            }
-            for one in suspects
-        ],
-        "diagnostic": model.diagnostic_,
-        "kernels": {name: weight for name, weight in kernels if weight > 0},
-        "columns": weights,
-    }
-
-
-def _print(result: dict[str, Any], asked: LargeAudit, console: Console) -> None:
-    from .labels import headline, print_what_tells
-
-    rows, diagnostic = result["data"]["rows"], result["diagnostic"]
-    missing = said_unlabelled(result["unlabelled"])
-    console.print(f"{asked.source}: {rows} rows with a label, {len(result['classes'])} classes{missing}", markup=False)
-    for note in result["notes"]:
-        console.print(note, markup=False)
-    console.print(headline(rows, result["noise_rate"], result["noise_interval"], diagnostic))
-    if "learned_from" in diagnostic:
-        console.print(
-            f"Learned from a sample of {diagnostic['learned_from']} rows; the standard error of the share from so many "
-            f"rows is {diagnostic['sampling_error']:.2%}."
-        )
-    console.print(diagnostic["claim"])
-    if not diagnostic["reliable"]:
-        console.print(diagnostic["reason"])
-    likely = f"; about {round(result['expected_wrong'])} of these should be wrong" if diagnostic["reliable"] else ""
-    console.print(
-        f"Worth checking: {result['worth_checking']} rows whose label is more likely wrong than right{likely}.\n"
+    shown = [one for one in suspects if one.cells][:PAGE_ROWS]
+    rows = np.flatnonzero(model.label_quality_ > max(TRUSTED, *(one.quality for one in shown)))[:N_TRUSTED]
+    trusted = sample.take(rows)
+    beside = trusted.without([*asked.named, *asked.ignore])
+    columns = [
+        Column.of(name, [*(one.cells[at] for one in shown), *beside[name].labels()], sample.habits)
+        for at, name in enumerate(beside.names)
+    ]
+    found = np.vstack([[one.chances for one in shown], model.label_probabilities_[rows]])
+    likely = model.label_probabilities_[rows].argmax(axis=1)  # the label itself, since it is trusted
+    given = np.concatenate([[one.column for one in shown], likely]).astype(np.intp)
+    quality, classes = found[np.arange(len(given)), given], np.asarray(model.classes_)
+    suggested = classes[suggested_classes(found, given, quality)]
+    audit = LabelAudit(classes[given], quality, suggested, found, **figures_of(model))
+    names = trusted[asked.row_id].labels() if asked.row_id else ["of the sample"] * len(rows)
+    page = label_report(
+        audit,
+        X=files.Table.of(asked.source, columns),
+        ids=[*(one.name for one in shown), *names],
+        column_weights=weights or None,
+        settings=PageSettings(
+            title=asked.source, id_name=asked.row_id or "row", label_name=asked.label, max_rows=len(shown)
+        ),
     )
-    name = asked.row_id or "row"
-    first = result["suspects"][:SHOWN]
-    lines = [[one["id"], one["given"], one["suggested"], wrong_chance(one["quality"])] for one in first]
-    console.print(table("Most suspect", [name, "given", "if wrong", CHANCE], lines))
-    print_columns(console, result["data"]["columns"])
-    print_what_tells(console, result)
-    print_written(console, result["written"])
+    summary = fitted.summary
+    page["suspects"]["row"] = [shown[at].row for at in page["suspects"]["row"]]
+    page["summary"]["rates"][0]["n"] = summary.n_labelled
+    page["summary"] |= {
+        "n": summary.n_labelled,
+        "to_check": summary.n_doubtful,
+        "expected_wrong": summary.n_wrong,
+        "between": list(whole_numbers(model.noise_interval_, summary.n_labelled)),
+    }
+    page["figures"] |= {"chances": None, "confusions": []}  # the page knows a few rows only
+    return render(page)

@@ -14,34 +14,32 @@ from rich.console import Console
 from .. import files
 from ..files.corrected import link_words
 from ..files.errors import FileError
-from .checks import (
-    CheckedOption,
-    ChecksOption,
-    SuspectsOption,
-    guarantee_of_audit,
-    planned_rows,
-    print_checks,
-)
-from .inputs import (
+from .record_pairs import audit_two_records
+from .session import (
     Data,
     IdOption,
     IgnoreOption,
     KindOption,
     OutputOption,
     ReportOption,
+    Session,
     check_files,
     load,
     load_two,
     parse_kinds,
 )
-from .record_pairs import audit_two_records
-from .review import link_review
-from .session import Session
 from .show import (
     CHANCE,
-    SHOWN,
+    CheckedOption,
+    ChecksOption,
+    SuspectsOption,
     csv_text,
+    guarantee_of_audit,
+    link_review,
+    listed_suspects,
     percent,
+    planned_rows,
+    print_checks,
     print_features,
     print_list,
     print_next,
@@ -53,11 +51,9 @@ from .show import (
 if TYPE_CHECKING:
     from ..report import Correction
 
-__all__ = ["audit_pairs", "cluster", "signed"]
-
 
 class About(StrEnum):
-    """What pairs tell of."""
+    """What pairs describe."""
 
     auto = "auto"
     links = "links"
@@ -106,12 +102,11 @@ def audit_pairs(
     and an answer: are the two the same? --second is for records in two tables: the first id of each pair is then of the
     first table, and the second id is of the second table.
 
-    --checks plans which pairs to check first; from what is found there follows a guarantee. --checked takes what was
-    found, and continues.
+    --checks plans which pairs to check first; their results give a guaranteed bound. --checked takes what was found,
+    and continues.
     """
     from .. import plan_checks
     from ..report.pairs import wrong_shares
-    from ..supervision.audit import open_suspects
 
     check_files(session, read=[nodes, links, checked, second], write=[output, report])
     if links is None and second is not None:
@@ -142,14 +137,15 @@ def audit_pairs(
     review = partial(link_review, audit, loaded.ids, plan, words=words)
     page = partial(_page, session, loaded, links, audit, plan, words)
     written, wrong = session.write({output: review, report: page}), wrong_shares(audit)
+    listed, worth = listed_suspects(audit)
     result = {
         "nodes": loaded.report(),
         "notes": list(loaded.notes),
         "links": str(links),
         "pairs": len(pairs),
         "wrong": {name: {"rate": rate, "interval": interval} for name, (_, rate, interval) in wrong.items()},
-        "worth_checking": int(np.count_nonzero(audit.quality[open_suspects(audit)] < 0.5)),
-        "suspects": _suspects(audit, loaded),
+        "worth_checking": worth,
+        "suspects": _suspects(audit, listed, loaded),
         "guarantee": guarantee_of_audit(audit),
         "diagnostic": audit.diagnostic,
         "plan": planned_rows(plan, names),
@@ -167,7 +163,7 @@ def _audit(loaded: Data, pairs: Any, about: About, **options: Any) -> Any:
     """Audit pairs; records are compared cell by cell, all other rows by their features."""
     from .. import audit_pairs as find_suspects
     from .. import audit_record_pairs
-    from ..pairs.records.recognition import looks_like_records
+    from ..records.recognition import looks_like_records
 
     records = loaded.table.without([*loaded.features.leave_out, loaded.id_name])
     if about is About.records or (about is About.auto and looks_like_records(pairs, records)[0]):
@@ -191,13 +187,17 @@ def cluster(
 
     Links alone are used where they help. If some pairs are said to be "different", all pairs tell of classes.
     """
+    from .. import LinkedClustering, NoisyPairClustering
+
     check_files(session, read=[nodes, links], write=[output])
     loaded = load(session, nodes, label=None, row_id=row_id, kinds=kind)
     pairs = None if links is None else files.read_links(links, loaded.rows, nodes=str(nodes))
     if n_clusters > loaded.table.n_rows:
         raise FileError(f"-k {n_clusters} is more than the {loaded.table.n_rows} rows of {nodes}")
     with session.step(f"clustering {loaded.table.n_rows} rows") as tell:
-        model = _clustering(pairs)(n_clusters, random_state=session.seed).fit(loaded.matrix, pairs=pairs, progress=tell)
+        both_kinds = pairs is not None and (pairs.labels < 0).any()
+        estimator: Any = NoisyPairClustering if both_kinds else LinkedClustering
+        model = estimator(n_clusters, random_state=session.seed).fit(loaded.matrix, pairs=pairs, progress=tell)
     labels = np.asarray(model.labels_)
     lines = [[name, str(label)] for name, label in zip(loaded.ids, labels, strict=True)]
     header = [loaded.id_name, "cluster"]
@@ -220,19 +220,8 @@ def cluster(
     session.show(result, text)
 
 
-def _clustering(pairs: Any) -> Any:
-    """The estimator for pairs of both kinds, or for links alone, or for none."""
-    from .. import LinkedClustering, NoisyPairClustering
-
-    return NoisyPairClustering if pairs is not None and (pairs.labels < 0).any() else LinkedClustering
-
-
-def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
-    from ..supervision.audit import open_suspects
-
+def _suspects(audit: Any, listed: Any, loaded: Data) -> list[dict[str, Any]]:
     pairs = audit.pairs
-    listed = open_suspects(audit)
-    count = max(int(np.count_nonzero(audit.quality[listed] < 0.5)), SHOWN)
     return [
         {
             "row": int(row),
@@ -242,7 +231,7 @@ def _suspects(audit: Any, loaded: Data) -> list[dict[str, Any]]:
             "suggested": int(audit.suggested[row]),
             "quality": round(float(audit.quality[row]), 4),
         }
-        for row in listed[:count]
+        for row in listed
     ]
 
 

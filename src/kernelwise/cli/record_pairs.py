@@ -9,12 +9,21 @@ from rich.console import Console
 
 from .. import files
 from ..files.errors import FileError
-from .checks import guarantee_of_audit, planned_rows, print_checks
-from .review import label_review
 from .session import Session
-from .show import CHANCE, SHOWN, percent, print_next, print_suspects, print_written, wrong_chance
-
-__all__ = ["audit_two_records"]
+from .show import (
+    CHANCE,
+    SHOWN,
+    guarantee_of_audit,
+    label_review,
+    listed_suspects,
+    percent,
+    planned_rows,
+    print_checks,
+    print_next,
+    print_suspects,
+    print_written,
+    wrong_chance,
+)
 
 #: So many characters of a record are listed, and at least so many are shown on a narrow terminal.
 WIDTH, FEWEST = 200, 16
@@ -36,7 +45,6 @@ def audit_two_records(
 ) -> None:
     """Audit the answers of a file with two records in every row; ``reading`` as in :func:`files.read_two_records`."""
     from .. import audit_record_pairs, plan_checks
-    from ..supervision.audit import open_suspects
 
     with session.step(f"reading {data}"):
         given = files.read_two_records(data, **reading)
@@ -50,7 +58,7 @@ def audit_two_records(
     plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
     review = partial(label_review, audit, ids, given.answer, plan)
     written = session.write({output: review, report: partial(_page, session, given, ids, audit, plan)})
-    worth = int(np.count_nonzero(audit.quality[open_suspects(audit)] < 0.5))
+    listed, worth = listed_suspects(audit)
     result: dict[str, Any] = {
         "file": str(data),
         "pairs": len(given.pairs),
@@ -60,7 +68,7 @@ def audit_two_records(
         "noise_interval": audit.noise_interval,
         "diagnostic": pairs.diagnostic,
         "worth_checking": worth,
-        "suspects": _suspects(audit, given, ids, max(worth, SHOWN)),
+        "suspects": _suspects(audit, given, ids, listed),
         "guarantee": guarantee_of_audit(audit),
         "plan": planned_rows(plan, ids),
         "written": written,
@@ -109,7 +117,7 @@ def _of_pairs(verdicts: Any, given: files.TwoRecords) -> Any:
 def _as_labels(audit: Any, answers: Any, verdicts: Any) -> Any:
     """The audit of pairs as an audit of the column of answers: so the file is reviewed and corrected as any other."""
     from .. import LabelAudit
-    from ..labels.verdict import guarantee_of, transition_of
+    from ..review.diagnosis import guarantee_of, transition_of
 
     classes, column = np.unique(answers, return_inverse=True)
     found = np.empty((len(answers), 2))
@@ -133,9 +141,7 @@ def _as_labels(audit: Any, answers: Any, verdicts: Any) -> Any:
     )
 
 
-def _suspects(audit: Any, given: files.TwoRecords, ids: list[str], count: int) -> list[dict[str, Any]]:
-    from ..supervision.audit import open_suspects
-
+def _suspects(audit: Any, given: files.TwoRecords, ids: list[str], listed: Any) -> list[dict[str, Any]]:
     columns = {name: given.records[name].labels() for name in given.records.names}
 
     def record(position: int) -> str:
@@ -151,7 +157,7 @@ def _suspects(audit: Any, given: files.TwoRecords, ids: list[str], count: int) -
             "suggested": str(audit.alternative[row]),
             "quality": round(float(audit.quality[row]), 4),
         }
-        for row in open_suspects(audit)[:count]
+        for row in listed
     ]
 
 

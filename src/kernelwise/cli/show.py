@@ -1,38 +1,57 @@
-"""Results as tables on the terminal and as CSV files."""
+"""Results as tables on the terminal, sentences about checks, and CSV files that can be reviewed in a spreadsheet."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
 from ..files.delimited import csv_line
 from ..tables.kinds import is_number
-from .inputs import Data
+from .session import Data
 
-__all__ = [
-    "CHANCE",
-    "SHOWN",
-    "csv_text",
-    "percent",
-    "print_columns",
-    "print_features",
-    "print_list",
-    "print_next",
-    "print_suspects",
-    "print_written",
-    "table",
-    "wrong_chance",
-]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..review import CheckPlan, LabelAudit, PairAudit
+    from .session import GivenLabels
 
 #: So many rows of a list are shown; files hold all rows.
 SHOWN = 10
 #: The heading of a column of chances. Files hold the chance that a label is right, as ``quality``.
 CHANCE = "chance it is wrong"
-
 #: A label is never said to be wrong with a larger chance than this leaves: no finite number of checks shows more.
 CERTAIN = 0.001
+#: So many checks are proposed where nothing else tells how many labels or pairs are wrong.
+FEW_DOZEN = 40
+CheckedOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--checked",
+        metavar="CSV",
+        help="The reviewed file: your --output CSV with decisions, or the export of the page.",
+    ),
+]
+ChecksOption = Annotated[
+    int | None, typer.Option("--checks", metavar="N", min=1, help="Plan N rows to check next, with the chance of each.")
+]
+SuspectsOption = Annotated[
+    float | None,
+    typer.Option(
+        "--suspects",
+        min=0.0,
+        max=1.0,
+        help="How many of the planned rows are chosen suspects: 0 = all drawn at random, 1 = all chosen. By default "
+        "the first plan draws all, and later plans choose suspects as long as a tenth of all checks was drawn.",
+    ),
+]
+#: The columns of a list of suspects after those that name the row, and those that say how a plan drew it.
+REVIEW_COLUMNS = ["given", "corrected", "decision", "quality"]
+DRAWN = ["chance", "draw", "drawn_from"]
 
 
 def wrong_chance(quality: float) -> str:
@@ -83,6 +102,15 @@ def print_suspects(
     none = f"No {one} is more likely wrong than right; the most suspect {several} come first in the list."
     console.print(f"{found if worth_checking else none}\n")
     console.print(table("Most suspect", header, rows[:SHOWN]))
+
+
+def listed_suspects(audit: "LabelAudit | PairAudit") -> tuple["NDArray[np.intp]", int]:
+    """The rows to list, the most suspect first, and how many of them are more likely wrong than right."""
+    from ..review.audit import open_suspects
+
+    suspects = open_suspects(audit)
+    worth = int(np.count_nonzero(audit.quality[suspects] < 0.5))
+    return suspects[: max(worth, SHOWN)], worth
 
 
 def print_next(
@@ -144,15 +172,127 @@ def percent(rate: float, interval: Sequence[float] | None = None) -> str:
     return f"{rate:.1%}" if interval is None else f"{rate:.1%} (95 %: {interval[0]:.1%} to {interval[1]:.1%})"
 
 
-def csv_text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    r"""A CSV that is safe in a spreadsheet: numbers stay as they are, and formulas get an apostrophe before them.
+def review_csv(rows: Sequence[Sequence[str]]) -> str:
+    """A CSV to be reviewed: every cell that a spreadsheet could take for a formula gets an apostrophe before it."""
+    from ..report.corrections import neutralise
 
-    >>> print(csv_text(["id", "label"], [["a", "x,y"], ["-1", "=cmd()"]]), end="")
-    id,label
-    a,"x,y"
-    -1,'=cmd()
-    """
+    return "".join(f"{csv_line([neutralise(cell) for cell in row])}\n" for row in rows)
+
+
+def csv_text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    r"""A CSV that is safe in a spreadsheet: numbers stay as they are, and formulas get an apostrophe before them."""
     from ..report.corrections import neutralise
 
     safe = ([cell if is_number(cell) else neutralise(cell) for cell in row] for row in (header, *rows))
     return "".join(f"{csv_line(row)}\n" for row in safe)
+
+
+def guarantee_of_audit(audit: "LabelAudit | PairAudit") -> dict[str, Any] | None:
+    """The bounds from drawn rows, also for what is left after the corrections; None without such rows."""
+    from ..review.diagnosis import guarantee_of
+
+    both = guarantee_of(audit.checked, audit)
+    if both is None:
+        return None
+    return {
+        "sentence": str(both),
+        "low": both.low,
+        "high": both.high,
+        "checked": both.n_checked,
+        "found": both.n_found,
+        "unclear": both.n_unclear,
+        "remaining_at_most": both.remaining[1],
+    }
+
+
+def planned_rows(plan: "CheckPlan | None", names: Sequence[str]) -> list[dict[str, Any]]:
+    """The planned rows with their names and draws; empty without a plan."""
+    return [
+        {"row": row, "id": names[row], "chance": chance, "draw": draw, "drawn_from": size}
+        for row, (chance, draw, size) in ({} if plan is None else plan.cells()).items()
+    ]
+
+
+def print_checks(console: Console, result: dict[str, Any], what: str) -> None:
+    """Print what the checked rows guarantee, and which rows to check next; ``what`` is "rows" or "pairs"."""
+    kind = "labels" if what == "rows" else what
+    if bound := result["guarantee"]:
+        console.print(bound["sentence"])
+        left = f"at most {bound['remaining_at_most']:.1%} of the {kind} are still wrong"
+        one = kind.removesuffix("s") if bound["found"] == 1 else kind
+        if bound["found"]:
+            console.print(f"If you correct the {bound['found']} {one} found so far, {left}.")
+    elif not result["plan"]:
+        sure = result["diagnostic"]["reliable"]
+        aim = "For a range that holds whatever the errors follow" if sure else "To plan these checks"
+        console.print(f"{aim}, add --checks {FEW_DOZEN}.")
+    if planned := result["plan"]:
+        shown = ", ".join(one["id"] for one in planned[:SHOWN])
+        console.print(
+            f"Check {len(planned)} {what} next: {shown}{' ...' if len(planned) > SHOWN else ''}", markup=False
+        )
+
+
+def label_review(
+    audit: "LabelAudit",
+    ids: Sequence[str],
+    column: str,
+    plan: "CheckPlan | None" = None,
+    *,
+    given: "GivenLabels | None" = None,
+) -> str:
+    """All labels, the most suspect first; each suggested label is a correction that is not decided yet.
+
+    With a plan, its rows come first, with their draws. Rows that were checked come last, with what was found, so that
+    no verdict is lost. ``given`` are the labels as they are written; for a number no correction is suggested, because
+    only its group is known.
+    """
+    labels = audit.labels if given is None else np.array(given.written, dtype=object)
+    other = audit.alternative if given is None or given.groups is None else np.full(len(labels), "", dtype=object)
+    return _csv(["id", "column"], audit, [[name, column] for name in ids], audit.labels, labels, other, plan)
+
+
+def link_review(
+    audit: "PairAudit",
+    ids: Sequence[str],
+    plan: "CheckPlan | None" = None,
+    *,
+    words: Mapping[int, str] = {1: "1", -1: "-1"},
+) -> str:
+    """All pairs, the most suspect first; ``words`` say "same" and "different". See :func:`label_review`."""
+    ends = [[ids[row], ids[col]] for row, col in zip(audit.pairs.rows, audit.pairs.cols, strict=True)]
+    given, other = ([words[sign] for sign in signs.tolist()] for signs in (audit.pairs.labels, -audit.pairs.labels))
+    return _csv(["id", "other_id"], audit, ends, audit.pairs.labels, given, other, plan, words)
+
+
+def _csv(
+    names: list[str],
+    audit: "LabelAudit | PairAudit",
+    whose: list[list[str]],
+    labels: "NDArray[Any]",
+    given: "Sequence[Any] | NDArray[Any]",
+    other: "Sequence[Any] | NDArray[Any]",
+    plan: "CheckPlan | None",
+    words: Mapping[Any, str] | None = None,
+) -> str:
+    """The table of suspects; ``whose`` holds the cells of the columns ``names`` for every label or pair.
+
+    ``given`` are the labels as they are written, and ``other`` what each label should be if it is wrong; ``words`` say
+    how a label that was found is written. A row without a label has no quality, and is left out.
+    """
+    planned = {} if plan is None else plan.cells()
+    found, drawn = ({}, {}) if audit.checked is None else (audit.checked.found(), audit.checked.cells())
+    drawn |= planned
+    rows = [["row", *names, *REVIEW_COLUMNS, *(DRAWN if drawn else [])]]
+    listed = audit.order[: np.count_nonzero(~np.isnan(audit.quality))].tolist()
+    unplanned = sorted((row for row in listed if row not in planned), key=lambda row: row in found)
+    for row in [*planned, *unplanned]:
+        corrected, decision = str(other[row]), "skip"
+        if row in found:
+            label = found[row]
+            decision = "unclear" if label is None else "correct" if label == labels[row] else "wrong"
+            corrected = str((words or {}).get(label, label) if decision == "wrong" else given[row])
+        cells = [str(row), *whose[row], str(given[row]), corrected, decision, f"{audit.quality[row]:.4f}"]
+        cells += drawn.get(row, ("", "", "")) if drawn else []
+        rows.append(cells)
+    return review_csv(rows)

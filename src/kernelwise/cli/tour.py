@@ -27,12 +27,11 @@ from .. import (
     flip_labels,
 )
 from ..datasets import load_breast_cancer, load_citeseer, load_cora
+from ..labels.describe import figures_of
 from ..metrics import normalized_mutual_info
 from ..progress import Tell, part
 from ..report import PageSettings, label_report, write_report
 from ..spectral import GramFactor
-
-__all__ = ["tour", "write_summary"]
 
 #: A finding: what was measured, and the result.
 Finding = tuple[str, str]
@@ -89,11 +88,7 @@ def noisy_labels(folder: Path, tell: Tell) -> list[Finding]:
         model.label_quality_,
         names[model.label_probabilities_.argmax(axis=1)],
         model.label_probabilities_,
-        names,
-        model.noise_rate_,
-        model.noise_interval_,
-        model.transition_,
-        model.diagnostic_,
+        **figures_of(model) | {"classes": names},
     )
     settings = PageSettings(title="Breast cancer, three labels in ten flipped", label_name="diagnosis")
     page = label_report(audit, X=X[train], feature_names=data.feature_names, ids=train.tolist(), settings=settings)

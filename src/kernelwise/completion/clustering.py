@@ -14,11 +14,19 @@ from ..checks import check_choice, check_count
 from ..samples import read_samples
 from ..spectral import GramFactor
 from ..spectral.embedding import possible_normalization, settled_clusters, unit_rows
-from ..supervision import Pairs
-from ..supervision.resolve import resolve_pairs
-from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_similarity
+from ..statements import Pairs
+from ..statements.resolve import resolve_pairs
+from .basis import (
+    ExtendedBasis,
+    Similarity,
+    is_in_blocks,
+    is_operator,
+    leading_basis,
+    n_samples_of,
+    read_similarity,
+    refuse_distances,
+)
 from .completer import PairCompleter
-from .similarity import is_operator, n_samples_of, refuse_distances
 
 __all__ = ["PairCompletionClustering"]
 

@@ -12,23 +12,28 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_choice, check_count, check_ends, is_number
-from ..cluster.labelled_pairs import pairs_in_memory
+from ..dask_rows.labelled_pairs import pairs_in_memory
 from ..kernels.precomputed import is_precomputed
 from ..memory import require
 from ..pairs.noisy_clustering import NoisyPairClustering
 from ..progress import Progress, Tell, part, silent, teller
 from ..rows import for_users, in_memory, is_dask
-from ..supervision import Pairs
-from ..supervision.resolve import resolve_pairs
-from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_new, read_similarity
-from .block_completion import is_contradictory
-from .class_model import MOST_COORDINATES, audit_by_classes, classes_predict_better, fit_classes
-from .components import Calibration, candidates, check_components, choose_components
-from .core_fit import METHODS, CoreFitter, FittedCore, warn_of_doubtful_core
-from .known_block import KnownBlock, known_block
-from .matrix.observed import sample_product
-from .on_cluster import fit_on_cluster, pair_products
-from .similarity import refuse_distances
+from ..statements import Pairs
+from ..statements.resolve import resolve_pairs
+from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_new, read_similarity, refuse_distances
+from .core_fit import METHODS, CoreFitter, FittedCore, is_contradictory, warn_of_doubtful_core
+from .held_out import (
+    MOST_COORDINATES,
+    Calibration,
+    audit_by_classes,
+    candidates,
+    check_components,
+    choose_components,
+    classes_predict_better,
+    fit_classes,
+)
+from .known_block import KnownBlock, known_block, sample_product
+from .on_dask import fit_on_cluster, pair_products
 
 __all__ = ["PairCompleter"]
 
@@ -70,7 +75,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         + c\, \mathrm{tr}(\hat U M \hat U^\top)`, where the weights have a mean of one. "unit-diagonal" completes by any
         positive semi-definite matrix of unit diagonal that has the known entries. All such matrices have the same
         trace, so the bounds of its certificate are equal from the start and say nothing
-        (see :mod:`kernelwise.completion.block_completion`).
+        (see :mod:`kernelwise.completion.core_fit`).
     kernels : "precomputed" or kernels, default="precomputed"
         "precomputed": ``fit`` gets the similarity. Otherwise ``fit`` gets features, and the similarity is the mean of
         these kernels.
@@ -81,13 +86,13 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         :math:`(z - e) / (1 - 2 e)`, and the fit is not exact but penalised according to the variance of the flips.
         "auto": a model of classes (:class:`~kernelwise.NoisyPairClustering`) in the coordinates of the basis estimates
         the fraction; at least ten known pairs are needed. The same model answers instead of the core, if it predicts
-        held-out pairs better; ``class_model_`` says so (see :mod:`kernelwise.completion.class_model`). "auto" takes
+        held-out pairs better; ``class_model_`` says so (see :mod:`kernelwise.completion.held_out`). "auto" takes
         far longer than a given fraction.
     penalty : float or None, default=None
         c of the direct fit, or of the penalised completion. None: c follows from the noise that is given or found.
     refine : bool, default=True
         Adjust the rows of labelled samples to their own known pairs, and the other rows accordingly, if this predicts
-        held-out pairs better (see :mod:`kernelwise.completion.row_refinement`). False: the basis alone places all
+        held-out pairs better (see :mod:`kernelwise.completion.core_fit`). False: the basis alone places all
         samples, as in the paper.
     calibrate : bool, default=True
         Hold out a third of the labelled samples once to learn how scores relate to probabilities.
@@ -214,7 +219,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         ----------
         X : array, sparse matrix, LinearOperator or GramFactor of shape (n_samples, n_samples)
             The similarity; its symmetric part is used. With ``kernels``, features of shape (n_samples, n_features). A
-            matrix that holds distances is refused: see :func:`kernelwise.completion.similarity.refuse_distances`.
+            matrix that holds distances is refused: see :func:`kernelwise.completion.basis.refuse_distances`.
             On a cluster: a Dask array of dense or sparse blocks, symmetric, or the GramFactor of a Dask array.
         y : array-like of shape (n_samples,), optional
             Known classes, -1 for unknown; pairs are made from the classes if no pairs are given.
@@ -239,7 +244,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             return fit_on_cluster(self, X, y, pairs)
         similarity = read_similarity(self, X)
         rng = check_random_state(self.random_state)
-        known = pairs_in_memory(pairs, similarity.n_samples)
+        known = pairs_in_memory(pairs, similarity.n_samples) if is_dask(pairs) else pairs
         known = resolve_pairs(known, y, similarity.n_samples, random_state=rng, both_kinds=False)
         assert known is not None  # they are required
         refuse_distances(similarity.matrix, known)
@@ -273,7 +278,7 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self._keep(chosen, block, completion, core)
         self.class_model_ = None
         if classes is not None and in_memory(basis.vectors):
-            core_factor = partial(_core_factor, fitter, chosen, rng)
+            core_factor = partial(fitter.factor, chosen.vectors, random_state=rng)
             if classes_predict_better(classes, known, core_factor, rng):
                 self._answer_by_classes(classes, basis.leading(MOST_COORDINATES))
         warn_of_doubtful_core(core, self.coherence_)
@@ -404,10 +409,3 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = is_precomputed(self.kernels)
         return tags
-
-
-def _core_factor(fitter: CoreFitter, basis: ExtendedBasis, rng: np.random.RandomState, pairs: Pairs) -> Any:
-    """The factor of all samples, by a core that is fitted to some pairs."""
-    block = known_block(pairs)
-    fitted = fitter.fit(basis.rows(block.index), block, fitter.complete(block, rng), rng)
-    return fitted.factor(basis.vectors, block.index)

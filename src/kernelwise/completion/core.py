@@ -37,6 +37,7 @@ M. Xu, R. Jin, Z.-H. Zhou. Speedup matrix completion with side information. NIPS
 """
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
@@ -48,19 +49,7 @@ from numpy.typing import NDArray
 
 from ..optim import Certificate, HistoryRow, SolverResult, Status
 from ..spectral.tall_arrays import with_signs
-from .known_block import KnownBlock, flip_variance
-from .matrix.observed import sample_product
-
-__all__ = [
-    "CoreProblem",
-    "LabelledBasis",
-    "fit_core",
-    "fit_core_to_noise",
-    "labelled_basis",
-    "reconstruct_core",
-    "refit_core",
-    "symmetric_root",
-]
+from .known_block import KnownBlock, flip_variance, sample_product
 
 Array = NDArray[np.float64]
 
@@ -95,40 +84,39 @@ class LabelledBasis(NamedTuple):
 
 
 def labelled_basis(rows: Array) -> LabelledBasis:
-    """Orthonormal coordinates of the labelled rows, without directions that the rows do not determine (as in a pinv).
-
-    >>> labelled_basis(np.array([[3.0, 0.0], [4.0, 0.0]])).rank
-    1
-    """
+    """Orthonormal coordinates of the labelled rows, without directions that they do not determine (as in a pinv)."""
     left, values, right = scipy.linalg.svd(rows, full_matrices=False)
     kept = values > RANK_TOLERANCE * values.max(initial=0.0)
     return LabelledBasis(left[:, kept], right[kept].T / values[kept])
 
 
 def reconstruct_core(labelled: LabelledBasis, left: Array, right: Array) -> Array:
-    r"""Equation (5) in orthonormal coordinates: :math:`C = V^\top L R^\top V` for a completed block :math:`L R^\top`.
-
-    >>> labelled = labelled_basis(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]))
-    >>> factor = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    >>> (labelled.lift @ reconstruct_core(labelled, factor, factor) @ labelled.lift.T).round(6)
-    array([[1.  , 0.  ],
-           [0.  , 0.25]])
-    """
+    r"""Equation (5) in orthonormal coordinates: :math:`C = V^\top L R^\top V` of a completed block :math:`L R^\top`."""
     core = (labelled.left.T @ left) @ (labelled.left.T @ right).T
     return 0.5 * (core + core.T)  # symmetric but for rounding
 
 
 def symmetric_root(core: Array) -> Array:
-    """L with ``L L^T`` equal to the positive part of a symmetric matrix, which is the matrix if it is semi-definite.
-
-    >>> symmetric_root(np.diag([4.0, 0.0]))
-    array([[2.],
-           [0.]])
-    """
+    """L with ``L L^T`` equal to the positive part of a symmetric matrix, which is the matrix if it is semi-definite."""
     values, vectors = scipy.linalg.eigh(core)
     kept = values > 1e-12 * max(float(values[-1]), 0.0)
     root = vectors[:, kept] * np.sqrt(values[kept])
     return with_signs(root[:, ::-1])
+
+
+def labelled_for_recovery(coherence: float, n_components: int) -> int:
+    r"""Theorem 2: the least m from which on the labelled rows determine the core, :math:`m \ge 8 \mu_s s \log(m^2 s)`.
+
+    If m is larger than n, the theorem promises nothing.
+    """
+
+    def holds(m: int) -> bool:
+        return m >= 8 * coherence * n_components * math.log(m**2 * n_components)
+
+    high = 2
+    while not holds(high) or not holds(2 * high):
+        high *= 2
+    return bisect_left(range(high), True, lo=high // 2 + 1, key=holds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,19 +126,10 @@ class CoreProblem:
     .. math:: \min_{C \succeq 0} P(C) = \sum_t w_t (v_{i_t}^\top C v_{j_t} - z_t)^2 + c\, \mathrm{tr}\, C
 
     (every known pair stands for two entries, hence there is no factor one half). ``left`` is V, with orthonormal
-    columns, and ``penalty`` is c, which is positive. With ``A*(y)`` the symmetric part of
-    :math:`\sum_t y_t v_{i_t} v_{j_t}^\top`, the dual is
+    columns, and ``penalty`` is c, which is positive. With ``A*(y)`` the symmetric part of :math:`\sum_t y_t v_{i_t}
+    v_{j_t}^\top`, the dual is
 
     .. math:: \max_y\ \sum_t y_t z_t - \tfrac14 \sum_t y_t^2 / w_t \quad\text{s.t.}\quad A^*(y) \preceq c\, I
-
-    >>> from kernelwise import Pairs
-    >>> from kernelwise.completion.known_block import known_block
-    >>> block = known_block(Pairs([0, 0], [1, 2], [1, -1], n_samples=3))
-    >>> left = np.array([[0.6, 0.0], [0.8, 0.0], [0.0, 1.0]])
-    >>> problem = CoreProblem(left, block, penalty=0.048)
-    >>> fit_core(problem, tol=1e-9).point.round(3)
-    array([[1.979, 0.   ],
-           [0.   , 0.   ]])
     """
 
     left: Array

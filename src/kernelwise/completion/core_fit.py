@@ -1,28 +1,213 @@
-"""From known pairs and the labelled rows of a basis to the core matrix, by each of the methods.
+r"""From known pairs and the labelled rows of a basis to the core matrix, by each of the methods.
+
+**Step 1** completes the label matrix of the labelled samples from its known entries,
+
+.. math:: \min_{M \in \mathbb{R}^{m \times m}} \|M\|_* \quad\text{s.t.}\quad M_{ij} = \hat Z_{ij},\ (i, j) \in \Sigma
+          \tag{2}
+
+``diagonal=False`` is this problem, as the paper states it. A known pair is known in both orders, so with M also
+:math:`M^\top` is a solution, and so is their mean: the solver looks among symmetric matrices and loses nothing. The
+diagonal is free, and M need not be positive semi-definite. Where enough pairs are known, the label matrix is the only
+solution (Theorem 1 of the paper). Where fewer are known, there may be many solutions, or the solution is not a label
+matrix. ``diagonal=True`` is another problem: M is positive semi-definite, and its diagonal is known to be one. Every
+such matrix has the trace m, so *every* one with the known entries is optimal, and the bounds, both equal to m, say
+nothing about M: the solver returns one of low rank. If pairs contradict each other, no such matrix exists, and problem
+(2) is solved instead. Where the rate of wrong labels is known, the constraints become penalised least squares on values
+corrected for flips.
+
+**Step 2** is equation (5), or the direct fit, which needs no step 1 (``core.py``).
+
+**Refined rows.** Equation (5) places every sample by the basis alone, even a sample that occurs in known pairs. Let
+:math:`\hat f_i` be the row of the factor that the basis gives to labelled sample i. The refined rows :math:`f_i` solve
+
+.. math:: \min_{f} \; \sum_{(i, j) \in \Sigma} w_{ij} (f_i^\top f_j - z_{ij})^2
+          + \kappa \sum_i \|f_i - \hat f_i\|^2 .
+
+Given the other rows, each row is a ridge regression of its known pairs on the other rows; the row by the basis is the
+prior and counts as much as :math:`\kappa` pairs. All rows are solved at once and half of the step is taken. The pairs
+may tell of a class that no column of the factor can express, such as a small class that is not in the basis. Then the
+leading eigenvector of the residuals becomes a new column, as long as its eigenvalue exceeds that of noise. Held-out
+pairs choose :math:`\kappa`.
 
 What is returned is not what the solver of the direct fit returns: the shrinkage of the penalty is undone, and rows are
 refined, both because this predicts other pairs better. So there are two certificates: that of the solver, about the
 solution of the convex problem, and that of the core that is returned, whose objective is never below the optimum.
+
+References
+----------
+T. Yang, R. Jin. Extracting certainty from uncertainty: transductive pairwise classification from pairwise similarities.
+NIPS 2014, problem (2).
 """
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
 from ..optim import Certificate
-from ..rows import put_rows
-from .block_completion import complete_block, noise_penalty, unshrunk_factors
-from .core import CoreProblem, fit_core, fit_core_to_noise, labelled_basis, reconstruct_core, refit_core, symmetric_root
-from .known_block import KnownBlock
-from .row_refinement import refined_rows
-from .theory import labelled_for_recovery
+from ..rows import put_rows, take_rows
+from ..spectral.eigenpairs import repeatable_eigsh
+from ..statements import Pairs
+from ..ties import NEARLY, first_best
+from .core import (
+    NOISE_MULTIPLE,
+    CoreProblem,
+    fit_core,
+    fit_core_to_noise,
+    labelled_basis,
+    labelled_for_recovery,
+    reconstruct_core,
+    refit_core,
+    symmetric_root,
+)
+from .known_block import KnownBlock, flip_variance, known_block, sample_product
+from .matrix.complete import Completion, complete_matrix
 
 Array = NDArray[np.float64]
+
+
+def noise_penalty(block: KnownBlock, noise_rate: float) -> float:
+    r"""The penalty for flipped labels: a multiple of :math:`\sigma \sqrt{p m}`, the scale of the norm of the noise."""
+    return NOISE_MULTIPLE * math.sqrt(flip_variance(noise_rate) * block.share * len(block.index))
+
+
+def is_contradictory(block: KnownBlock) -> bool:
+    """Whether a pair is given as different though a chain of pairs of one class joins its two samples."""
+    m, linked = len(block.index), block.values > 0
+    graph = sp.csr_array((np.ones(int(linked.sum())), (block.rows[linked], block.cols[linked])), shape=(m, m))
+    _, group = connected_components(graph, directed=False)
+    return bool(np.any(group[block.rows[block.values < 1]] == group[block.cols[block.values < 1]]))
+
+
+def complete_block(
+    block: KnownBlock,
+    *,
+    diagonal: bool = False,
+    noise_rate: float = 0.0,
+    penalty: float | None = None,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    random_state: int | np.random.RandomState | None = None,
+) -> Completion:
+    """Complete the block ``L R^T``: exactly without noise, by penalised least squares with noise."""
+    corrected = block.corrected(noise_rate)
+    chosen = noise_penalty(block, noise_rate) if penalty is None else penalty
+    diagonal = diagonal and (chosen > 0 or not is_contradictory(block))
+    m = len(block.index)
+    ones = np.arange(m if diagonal else 0)
+    return complete_matrix(
+        np.concatenate([block.rows, ones]),
+        np.concatenate([block.cols, ones]),
+        np.concatenate([corrected.values, np.ones(len(ones))]),
+        (m, m),
+        symmetric=True,
+        definite=diagonal,
+        penalty=chosen or None,
+        weights=np.concatenate([block.weights, np.ones(len(ones))]) if chosen else None,
+        tol=tol,
+        max_iter=max_iter,
+        random_state=random_state,
+    )
+
+
+def unshrunk_factors(completion: Completion, penalty: float, share: float) -> tuple[Array, Array]:
+    """The two factors without the shrinkage of the penalty c, which lowers every eigenvalue by about c / share."""
+    spectrum = np.square(completion.left).sum(axis=0)
+    raised = np.divide(penalty / share, spectrum, out=np.zeros_like(spectrum), where=spectrum > 0)
+    growth = np.sqrt(1.0 + raised)
+    return completion.left * growth, completion.right * growth
+
+
+#: The values of kappa among which held-out pairs choose.
+STRENGTHS = (1.0, 10.0, 100.0)
+#: Half steps on all rows for every number of columns.
+SWEEPS = 6
+#: The largest number of columns that are added.
+MAX_ADDED = 5
+#: The eigenvalue of a new direction must be this many times the norm of a random matrix with the same entries.
+ABOVE_NOISE = 1.5
+#: If the mean squared residual is below this, no direction is missing.
+EXPLAINED = 1e-3
+#: One pair in FOLDS is held out; with fewer held-out pairs than FEWEST nothing is refined.
+FOLDS, FEWEST = 10, 20
+
+
+def refined_rows(rows: Array, block: KnownBlock, random_state: np.random.RandomState) -> Array:
+    """The refined rows, perhaps with more columns, or the given rows if they predict held-out pairs as well."""
+    held = random_state.permutation(len(block.rows)) % FOLDS == 0
+    if held.sum() < FEWEST or not rows.any():
+        return rows
+    seen, asked = _entries(block, ~held), _entries(block, held)
+    errors = {strength: _residuals(_grown(rows, seen, strength), asked) ** 2 for strength in STRENGTHS}
+    best = STRENGTHS[first_best([-float(errors[strength].mean()) for strength in STRENGTHS])]
+    gain = _residuals(rows, asked) ** 2 - errors[best]
+    # Held-out pairs may be few and wrong: a gain within one standard error is no reason to leave the basis.
+    return _grown(rows, block, best) if gain.mean() > gain.std() / np.sqrt(len(gain)) + NEARLY else rows
+
+
+def _entries(block: KnownBlock, kept: NDArray[np.bool_]) -> KnownBlock:
+    """The block with some of the entries and all samples."""
+    fields = ("rows", "cols", "values", "weights")
+    return replace(block, **{name: getattr(block, name)[kept] for name in fields})
+
+
+def _residuals(rows: Array, block: KnownBlock) -> Array:
+    return block.values - sample_product(rows, rows, block.rows, block.cols)
+
+
+def _grown(rows: Array, block: KnownBlock, strength: float) -> Array:
+    """Refine the rows, and while the residuals show a missing direction, add it as a column and refine again."""
+    for _ in range(MAX_ADDED):
+        rows = _ridge_sweeps(rows, block, strength)
+        direction = _missing_direction(rows, block)
+        if direction is None:
+            break
+        rows = np.column_stack([rows, direction])
+    return rows
+
+
+def _ridge_sweeps(prior: Array, block: KnownBlock, strength: float) -> Array:
+    m, r = prior.shape
+    # The diagonal of a label matrix is known to be one.
+    weights = _symmetric(block, block.weights, np.ones(m))
+    targets = _symmetric(block, block.values * block.weights, np.ones(m))
+    upper = np.triu_indices(r)
+    rows = prior
+    for _ in range(SWEEPS):
+        normal = np.empty((m, r, r))
+        normal[:, upper[0], upper[1]] = normal[:, upper[1], upper[0]] = weights @ (
+            rows[:, upper[0]] * rows[:, upper[1]]
+        )
+        normal[:, np.arange(r), np.arange(r)] += strength
+        solved = np.linalg.solve(normal, (targets @ rows + strength * prior)[:, :, None])[:, :, 0]
+        rows = 0.5 * (rows + solved)
+    return rows
+
+
+def _missing_direction(rows: Array, block: KnownBlock) -> Array | None:
+    """The column that explains most of the residuals, or None if the residuals are no more than noise."""
+    residuals = _residuals(rows, block)
+    m, spread = len(rows), float(np.mean(residuals**2))
+    if spread <= EXPLAINED or m < 3:
+        return None
+    matrix = _symmetric(block, residuals, np.zeros(m))
+    value, vector = repeatable_eigsh(matrix, k=1, which="LA", v0=np.ones(m), tol=1e-2)
+    if value[0] <= ABOVE_NOISE * 2.0 * np.sqrt(spread * m * block.share):
+        return None
+    return np.sqrt(value[0] / block.share) * vector[:, 0]
+
+
+def _symmetric(block: KnownBlock, known: Array, diagonal: Array) -> sp.csr_array:
+    """The symmetric sparse matrix with the given entries at the known pairs and on the diagonal."""
+    upper = block.matrix(known)
+    return sp.csr_array(upper + upper.T + sp.diags_array(diagonal))
+
 
 METHODS = ("completion", "unit-diagonal", "direct")
 
@@ -67,6 +252,12 @@ class CoreFitter:
             return None
         options = {"penalty": self.penalty, "tol": self.tol, "max_iter": self.max_iter, "random_state": random_state}
         return complete_block(block, diagonal=self.method == "unit-diagonal", noise_rate=self.noise_rate, **options)
+
+    def factor(self, basis: Any, pairs: Pairs, random_state: Any) -> Any:
+        """The factor of all samples, by a core that is fitted to some pairs."""
+        block = known_block(pairs)
+        fitted = self.fit(take_rows(basis, block.index), block, self.complete(block, random_state), random_state)
+        return fitted.factor(basis, block.index)
 
     def fit(self, labelled: Array, block: KnownBlock, completion: Any, random_state: Any) -> FittedCore:
         """Step 2, equation (5), or the direct fit; then refine the labelled rows by their own pairs.

@@ -1,12 +1,32 @@
-"""How many samples and pairs to label, before any is labelled."""
+r"""How many samples and pairs to label, before any is labelled: by simulation, and by the theorems of the paper.
 
+=====================  =========================================================================
+here                   in the paper
+=====================  =========================================================================
+``class_shares``       :math:`p_1, \dots, p_r`, the share of every class: positive, with a sum of one
+``n_labelled``         m, samples that may occur in known pairs
+``n_components``       s, eigenvectors of the similarity
+``coherence``          :math:`\mu_s`, equation (6), :func:`kernelwise.metrics.coherence`
+``uncovered``          :math:`\varepsilon = \sum_k \|g_k - P_U g_k\|^2` over the class indicators
+=====================  =========================================================================
+
+The conditions are sufficient and far from necessary. The constants are those that the paper prints, and even the
+experiments of the paper do not meet the conditions.
+
+References
+----------
+T. Yang, R. Jin. Extracting certainty from uncertainty: transductive pairwise classification from pairwise similarities.
+NIPS 2014, section 4.
+"""
+
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
@@ -15,20 +35,12 @@ from ..metrics import coherence
 from ..progress import Progress, teller
 from ..spectral import assign_clusters
 from ..spectral.embedding import unit_rows
-from ..supervision import Pairs
-from .basis import leading_basis, read_similarity
+from ..statements import Pairs
+from .basis import leading_basis, read_similarity, refuse_distances
 from .completer import PairCompleter
+from .core import labelled_for_recovery
 from .core_fit import CoreFitter
-from .known_block import known_block
-from .matrix.observed import sample_product
-from .similarity import refuse_distances
-from .theory import (
-    entries_for_recovery,
-    labelled_for_recovery,
-    reconstruction_bound,
-    recovery_probability,
-    uncovered_energy,
-)
+from .known_block import sample_product
 
 __all__ = ["LabellingPlan", "plan_labelling"]
 
@@ -192,11 +204,50 @@ class _Simulation:
         chosen = self.rng.choice(len(self.planted), n_labelled, replace=False)
         labelled[chosen] = self.planted[chosen] + 2  # labels of -1 and 1 alone are refused: they may be two classes
         pairs = Pairs.from_labels(labelled, n_pairs=n_pairs, random_state=self.rng)
-        block = known_block(pairs.flip(self.fitter.noise_rate, random_state=self.rng))
-        core = self.fitter.fit(self.basis[block.index], block, self.fitter.complete(block, self.rng), self.rng)
-        factor = core.factor(self.basis, block.index)
+        noisy = pairs.flip(self.fitter.noise_rate, random_state=self.rng)
+        factor = self.fitter.factor(self.basis, noisy, self.rng)
         (same, different) = (sample_product(factor, factor, *ends) for ends in self.questions)
         return 0.5 * float(np.mean(same >= 0.5) + np.mean(different < 0.5))
+
+
+def entries_for_recovery(n_labelled: int, class_shares: NDArray[np.float64]) -> int:
+    r"""Theorem 1: the number of known entries of the m x m block that makes the completion of the block exact.
+
+    .. math:: |\Sigma| \ge \Big\lceil \frac{512}{\min_i p_i^2} \Big\rceil\, m \log^2 (2 m)
+
+    If the number is larger than m^2, the number of all entries, the theorem promises nothing.
+    """
+    rarest = float(class_shares.min())
+    return math.ceil(math.ceil(512 / rarest**2) * n_labelled * math.log(2 * n_labelled) ** 2)
+
+
+def recovery_probability(n_labelled: int, class_shares: NDArray[np.float64]) -> float:
+    r"""The probability with which Theorem 2 holds if its conditions are met; 0 where the bound is negative.
+
+    .. math:: 1 - \sum_i e^{-m p_i / 8} - 3 m^{-2}
+    """
+    missed = float(np.exp(-n_labelled * class_shares / 8).sum())
+    return max(0.0, 1.0 - missed - 3 / n_labelled**2)
+
+
+def uncovered_energy(labels: ArrayLike, basis: ArrayLike) -> float:
+    r"""The part of the class indicators outside the basis: :math:`\varepsilon = \sum_k \|g_k - U U^\top g_k\|^2`.
+
+    The columns of U are orthonormal. The result is 0 if the indicators lie in the span of U, and at most n.
+    """
+    classes, codes = np.unique(np.asarray(labels), return_inverse=True)
+    vectors = np.asarray(basis, dtype=np.float64)
+    covered = sum(float(np.square(vectors[codes == k].sum(axis=0)).sum()) for k in range(len(classes)))
+    return max(0.0, len(codes) - covered)
+
+
+def reconstruction_bound(uncovered: float, n_samples: int, n_labelled: int) -> float:
+    r"""Theorem 3: a bound on the Frobenius norm of Z' - Z where the basis does not cover the classes.
+
+    .. math:: \varepsilon \Big( 1 + \frac{2 n}{m} + \frac{2 \sqrt 2\, n}{\sqrt{m \varepsilon}} \Big)
+    """
+    growth = uncovered * (1 + 2 * n_samples / n_labelled)
+    return growth + 2 * math.sqrt(2 * uncovered / n_labelled) * n_samples
 
 
 class _Theory:

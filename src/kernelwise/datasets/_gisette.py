@@ -9,7 +9,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -114,55 +114,22 @@ def fetch_gisette(
     folder = data_folder(data_home)
     parts = [PARTS[name] for name in (("train", "valid") if subset == "all" else (subset,))]
     provide(parts, folder, base_url if download_if_missing else None, callback)
-    X, y = read_parts(parts, folder)
-    return pack(
-        "gisette",
-        X,
-        y,
-        feature_names=[f"feature_{column:04d}" for column in range(X.shape[1])],
-        target_names=["-1", "+1"],
-        return_X_y=return_X_y,
-        as_frame=as_frame,
-        filename=[str(folder / Path(path).name) for part in parts for path in part],
-    )
+    files = [str(folder / Path(path).name) for part in parts for path in part]
+    return _packed(*read_parts(parts, folder), files, return_X_y=return_X_y, as_frame=as_frame)
 
 
 def load_gisette_reconstruction(data_home: str | os.PathLike[str] | None = None) -> Dataset:
-    """Load a reconstruction of Gisette, for those who cannot download the files. It is not Gisette.
-
-    Gisette was made of the digits 4 and 9 of MNIST. A reconstruction has rows and columns of the same kind, with other
-    probes, other pairs of pixels in some columns and another order of the rows, so every figure from it has to be
-    called a figure of a reconstruction.
-
-    Parameters
-    ----------
-    data_home : path, default=None
-        As in :func:`fetch_gisette`; the file is ``gisette/gisette_reconstructed.npz`` in this folder, with the sparse
-        rows ``x_data``, ``x_indices``, ``x_indptr``, ``x_shape`` and the labels ``y``, +1 for the digit 4.
-
-    Returns
-    -------
-    Bunch with ``data`` (a sparse array), ``target`` (0 for label -1, 1 for +1) and the names of both.
-
-    Raises
-    ------
-    OSError
-        If the file is missing.
-    """
+    """Load a reconstruction of Gisette from MNIST, for those who cannot download the files. It is not Gisette."""
     path = data_folder(data_home) / RECONSTRUCTION
     with np.load(path, allow_pickle=False) as file:
         X = sp.csr_array((file["x_data"], file["x_indices"], file["x_indptr"]), shape=tuple(file["x_shape"]))
         y = (file["y"] > 0).astype(np.int64)
-    return pack(
-        "gisette",
-        X.astype(np.float64),
-        y,
-        feature_names=[f"feature_{column:04d}" for column in range(X.shape[1])],
-        target_names=["-1", "+1"],
-        return_X_y=False,
-        as_frame=False,
-        filename=[str(path)],
-    )
+    return _packed(X.astype(np.float64), y, [str(path)], return_X_y=False, as_frame=False)
+
+
+def _packed(X: Any, y: NDArray[np.int64], files: list[str], **flags: bool) -> Dataset:
+    names = [f"feature_{column:04d}" for column in range(X.shape[1])]
+    return pack("gisette", X, y, feature_names=names, target_names=["-1", "+1"], filename=files, **flags)
 
 
 def data_folder(data_home: str | os.PathLike[str] | None) -> Path:

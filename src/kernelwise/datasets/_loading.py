@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from importlib.resources import files
+from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -110,19 +111,12 @@ def pack(
 
 
 def _frames(data: Features, target: NDArray[np.integer], feature_names: list[str]) -> tuple[Any, Any, Any]:
-    pd = _import_pandas()
+    import pandas as pd
+
     make = pd.DataFrame.sparse.from_spmatrix if issparse(data) else pd.DataFrame
     X = make(data, columns=feature_names)
     y = pd.Series(target, name="target")
     return X, y, pd.concat([X, y], axis="columns")
-
-
-def _import_pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError("as_frame=True needs pandas: pip install pandas") from error
-    return pandas
 
 
 def check_flags(**flags: object) -> None:
@@ -130,8 +124,8 @@ def check_flags(**flags: object) -> None:
     for name, value in flags.items():
         if not isinstance(value, (bool, np.bool_)):
             raise TypeError(f"{name} must be True or False, got {value!r}")
-    if flags.get("as_frame"):
-        _import_pandas()
+    if flags.get("as_frame") and find_spec("pandas") is None:
+        raise ImportError("as_frame=True needs pandas: pip install pandas")
 
 
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:

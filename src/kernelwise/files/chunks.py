@@ -7,6 +7,7 @@ is decided once, from a sample of the rows of all chunks, and holds for all of t
 import gzip
 import io
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -22,10 +23,8 @@ from ..tables.preparation import TableFeatures
 from .delimited import GZIP, MEMORY_PER_BYTE, SAMPLE_ROWS, cut_rows, encoding, find_delimiter, records
 from .errors import FileError, place, reading_a_table
 from .limits import MAX_TEXT_BYTES
-from .parquet import CELL, _is_read, _reading
+from .parquet import CELL, as_floats, cells_of, check_types, decoded, parquet_module, reading_arrow
 from .reading import PARQUET, TEXTS, ending, existing
-
-__all__ = ["ChunkFeatures", "FilePart", "data_files", "is_large", "parts_of", "read_chunks"]
 
 #: The delimiter and the header of a text are found from so many characters.
 HEAD = 2**20
@@ -83,11 +82,7 @@ class FilePart:
 
 
 def parts_of(paths: Sequence[Path]) -> list[FilePart]:
-    """The parts of files that workers read; a text is read whole, so that many smaller files are better than one.
-
-    >>> parts_of([Path("a.csv")])
-    [FilePart(path=PosixPath('a.csv'), group=None)]
-    """
+    """The parts of files that workers read; a text is read whole, so that many smaller files are better than one."""
     parts = []
     for path in paths:
         if ending(path) in PARQUET:
@@ -100,16 +95,8 @@ def parts_of(paths: Sequence[Path]) -> list[FilePart]:
 def read_chunks(
     part: FilePart, rows: int = CHUNK_ROWS, *, columns: Collection[str] = (), only: str | None = None
 ) -> Iterator[Table]:
-    """The rows of a part, in tables of at most so many rows.
-
-    Parameters
-    ----------
-    part : FilePart
-    rows : int
-    columns : collection of str
-        Columns that must exist; they are read as they are written.
-    only : str, optional
-        The only column to read.
+    """The rows of a part, some at a time; ``columns`` must exist and are read as written, ``only`` is the only one
+    read.
     """
     if ending(part.path) in PARQUET:
         yield from _parquet_chunks(part, rows, columns, only)
@@ -130,8 +117,7 @@ def _text_chunks(path: Path, rows: int, columns: Collection[str], only: str | No
             path, [row for *_, row in first], [line for line, *_ in first], names=columns, delimiter=delimiter
         )
         names, skipped = top.names, len(first) - len(top.rows)
-        for name in columns:
-            Table.of(path, [Column(other, "categorical", np.empty(0, object)) for other in names])[name]
+        _check_columns(path, names, columns)
         kept = range(len(names)) if only is None else [names.index(only)]
         inside = 0  # line ends inside of quoted cells, which a spreadsheet does not count
         pending = iter([*first[skipped:]])
@@ -166,77 +152,55 @@ def _text(path: Path) -> IO[str]:
     return io.TextIOWrapper(raw, encoding=encoding(first), newline="")
 
 
-class _decoding:
+@contextmanager
+def _decoding(path: Path) -> Iterator[None]:
     """Turn errors of bytes that are no text, or of a damaged archive, into a :exc:`FileError`."""
-
-    def __init__(self, path: Path):
-        self.path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, UnicodeDecodeError):
-            byte = error.object[error.start]
-            raise FileError(
-                f"{self.path}: byte {byte:#04x} is not UTF-8; save the file as UTF-8 (iconv -f latin1 -t utf-8)"
-            ) from error
-        if isinstance(error, EOFError | gzip.BadGzipFile):
-            raise FileError(f"{self.path} is packed by gzip and damaged ({error}); write it again") from error
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise FileError(
+            f"{path}: byte {byte:#04x} is not UTF-8; save the file as UTF-8 (iconv -f latin1 -t utf-8)"
+        ) from error
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise FileError(f"{path} is packed by gzip and damaged ({error}); write it again") from error
 
 
 def _parquet(path: Path) -> Any:
-    try:
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise FileError(f"{path} needs pyarrow: pip install pyarrow, or convert the file to CSV") from error
-    with _reading(f"{path} is not a Parquet file or is damaged:"):
-        return pq.ParquetFile(path)
+    with reading_arrow(f"{path} is not a Parquet file or is damaged:"):
+        return parquet_module(path).ParquetFile(path)
+
+
+def _check_columns(path: Path, names: Sequence[str], wanted: Collection[str]) -> None:
+    """Refuse a file that lacks a column."""
+    empty = Table.of(path, [Column(name, "categorical", np.empty(0, object)) for name in names])
+    for name in wanted:
+        empty[name]
 
 
 def _parquet_chunks(part: FilePart, rows: int, columns: Collection[str], only: str | None) -> Iterator[Table]:
     path, file = part.path, _parquet(part.path)
-    names = file.schema_arrow.names
-    for name in columns:
-        Table.of(path, [Column(other, "categorical", np.empty(0, object)) for other in names])[name]
-    for kind in file.schema_arrow:
-        if not _is_read(kind.type):
-            raise FileError(f"{path}, column {kind.name!r}: values of type {kind.type} are not read; leave it out")
+    _check_columns(path, file.schema_arrow.names, columns)
+    check_types(path, file.schema_arrow)
     groups = None if part.group is None else [part.group]
-    chosen = None if only is None else [only]
-    batches = file.iter_batches(batch_size=rows, row_groups=groups, columns=chosen)
-    with _reading(f"{path}"):
+    batches = file.iter_batches(batch_size=rows, row_groups=groups, columns=None if only is None else [only])
+    with reading_arrow(f"{path}"):
         for batch in batches:
             made = [_arrow_column(name, batch.column(name), name in columns) for name in batch.schema.names]
             yield Table.of(path, made)
 
 
 def _arrow_column(name: str, values: Any, as_text: bool) -> Column:
-    import pyarrow as pa
-    import pyarrow.types as types
-
-    if types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    kind = values.type
-    numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind)
-    if numeric and not as_text:
-        numbers = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    values = decoded(values)
+    numbers = None if as_text else as_floats(values)
+    if numbers is not None:
         return Column(name, "numeric", np.where(np.isfinite(numbers), numbers, np.nan))
-    cells = ["" if cell is None else str(cell) for cell in values.to_pylist()]
-    return Column(name, "categorical", as_words(cells, keep_words=as_text))
+    return Column(name, "categorical", as_words(cells_of(values), keep_words=as_text))
 
 
 @dataclass
 class ChunkFeatures:
-    """Features of chunks: the kinds of columns are found from a sample of the rows, and hold for all rows.
-
-    Parameters
-    ----------
-    leave_out : list of str
-        Columns that are no features.
-    kinds : mapping of str to {"numeric", "categorical", "name", "text", "date", "id"}
-        Columns whose kind is not the one that the cells suggest.
-    """
+    """Features of chunks: the kinds of columns are found from a sample of the rows, and hold for all rows."""
 
     leave_out: list[str]
     kinds: Mapping[str, Kind] = field(default_factory=dict)

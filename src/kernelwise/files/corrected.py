@@ -3,7 +3,7 @@
 import gzip
 import io
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from .arrays import arrays_in
 from .delimited import csv_line, cut, decode, encoding, is_header, read_bytes, records
-from .errors import FileError, choices, explain
+from .errors import FileError, explain
 from .parquet import load_parquet
 from .reading import (
     ARROW,
@@ -27,9 +27,7 @@ from .reading import (
     link_records,
     meanings,
 )
-from .spreadsheet import corrected_workbook
-
-__all__ = ["corrected_file", "corrected_links", "link_answers"]
+from .spreadsheet import check_fit, corrected_workbook
 
 
 def corrected_file(path: str | Path, column: str, corrections: Mapping[int, str]) -> bytes:
@@ -119,14 +117,6 @@ def link_words(path: str | Path, same: str | None = None) -> dict[str, int]:
 
     Without ``same``, of two words that are not known the first is taken for "same": corrections exchange them. A file
     without answers has no words.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "answers.csv"
-    ...     _ = path.write_text("1,2,Yes\\n2,3,No\\n3,4,Yes\\n")
-    ...     link_words(path)
-    {'Yes': 1, 'No': -1}
     """
     path = existing(path)
     if ending(path) not in (*TEXTS, *EDGES):
@@ -141,17 +131,7 @@ def link_words(path: str | Path, same: str | None = None) -> dict[str, int]:
 
 
 def link_answers(path: str | Path) -> dict[frozenset[str], set[bool | None]]:
-    """What a file of links says of every pair: same (True), different (False), or a word that may mean either (None).
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "answers.csv"
-    ...     _ = path.write_text("1,2,duplicate\\n2,3,kept apart\\n")
-    ...     answers = link_answers(path)
-    >>> answers[frozenset({"1", "2"})], answers[frozenset({"3", "2"})]
-    ({True}, {False})
-    """
+    """What a file of links says of every pair: same (True), different (False), or a word that is not known (None)."""
     path, content, delimiter = _text_of_links(path)
     rows = [[cell.strip() for cell in cells] for _, _, cells in link_records(path, content, delimiter)]
     words = {word.casefold() for word in _answer_words(rows)}
@@ -189,7 +169,7 @@ def _answer_words(rows: list[list[str]]) -> Counter[str]:
 
 
 def _answer(same: bool, given: str, words: Mapping[str, int]) -> str:
-    """The answer "same" or "different" in the words of the file; of two words that mean nothing, the other one."""
+    """The answer "same" or "different" in the words of the file; if neither word is known, the other one."""
     known = {word: word.casefold() in SAME for word in words if word.casefold() in SAME | DIFFERENT}
     fitting = [word for word, means_same in known.items() if means_same == same]
     if given in fitting:
@@ -203,7 +183,7 @@ def _answer(same: bool, given: str, words: Mapping[str, int]) -> str:
 def _corrected_text(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:
     content = decode(path, read_bytes(path))
     table = cut(path, content, names=[column])
-    _check_fit(path, column, table.names, corrections, len(table.rows))
+    check_fit(path, column, table.names, corrections, len(table.rows))
     position = table.names.index(column)
     replaced: dict[int, list[str] | None] = {}
     for row, value in corrections.items():
@@ -238,7 +218,7 @@ def _corrected_parquet(path: Path, column: str, corrections: Mapping[int, str]) 
     import pyarrow.feather as feather
     import pyarrow.parquet as pq
 
-    _check_fit(path, column, table.column_names, corrections, table.num_rows)
+    check_fit(path, column, table.column_names, corrections, table.num_rows)
     old = table.column(column)
     plain = old.type.value_type if pa.types.is_dictionary(old.type) else old.type
     values = old.cast(plain).to_pylist()
@@ -260,7 +240,7 @@ def _corrected_parquet(path: Path, column: str, corrections: Mapping[int, str]) 
 def _corrected_arrays(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:
     arrays = arrays_in(path, path)
     vectors = {name: len(array) for name, array in arrays.items() if array.ndim == 1}
-    _check_fit(path, column, vectors, corrections, vectors.get(column, 0))
+    check_fit(path, column, vectors, corrections, vectors.get(column, 0))
     values: list[object] = arrays[column].tolist()
     kind = arrays[column].dtype
     try:
@@ -272,14 +252,3 @@ def _corrected_arrays(path: Path, column: str, corrections: Mapping[int, str]) -
     replaced: dict[str, Any] = arrays | {column: np.array(values, dtype=None if kind.kind == "U" else kind)}
     np.savez(stream, **replaced)
     return stream.getvalue()
-
-
-def _check_fit(path: Path, column: str, names: Collection[str], corrections: Mapping[int, str], n_rows: int) -> None:
-    """Refuse a column that the file does not have, and corrections of rows that it does not have."""
-    if column not in names:
-        raise FileError(f"{path} has no column {column!r}; {choices(column, names)}")
-    for row in corrections:
-        if not 0 <= row < n_rows:
-            raise FileError(
-                f"{path} has {n_rows} rows, none of which is number {row}; the corrections are of other data"
-            )

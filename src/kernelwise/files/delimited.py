@@ -22,22 +22,7 @@ from ..memory import require
 from ..tables.columns import Column, Table, habits_of
 from ..tables.kinds import as_words, is_number
 from .errors import FileError, place, reading_a_table
-from .limits import MAX_COLUMNS, MAX_TEXT_BYTES, check_size, unpacking
-
-__all__ = [
-    "TextTable",
-    "csv_line",
-    "cut",
-    "cut_rows",
-    "decode",
-    "encoding",
-    "find_delimiter",
-    "is_header",
-    "read_bytes",
-    "read_delimited",
-    "records",
-    "table_of",
-]
+from .limits import MAX_TEXT_BYTES, check_columns, check_size, unpacking
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 #: The delimiter and the header are found from so many rows.
@@ -56,15 +41,7 @@ MAX_CELL = 10_000_000
 
 @dataclass(frozen=True)
 class TextTable:
-    """A text file cut into cells.
-
-    ``lines`` are the lines at which the rows start, counted from 1; ``sheet_rows`` are the rows of a spreadsheet, which
-    does not count line ends inside of cells.
-
-    >>> text = cut(Path("a.csv"), 'age;job\\n31;"cook; baker"\\n')
-    >>> text.header, text.rows, text.lines
-    (['age', 'job'], [['31', 'cook; baker']], array([2]))
-    """
+    """A text file cut into cells; rows start at ``lines``, and a spreadsheet program numbers them ``sheet_rows``."""
 
     delimiter: str
     header: list[str] | None
@@ -80,11 +57,7 @@ class TextTable:
 
 
 def read_delimited(path: Path, *, as_written: Collection[str] = ()) -> Table:
-    """Read a CSV or TSV file.
-
-    The columns ``as_written``, such as labels and ids, stay text, so that 01 and 1.50 do not become 1 and 1.5. A first
-    row that holds one of their names is a header, whatever its other cells are.
-    """
+    """Read a CSV or TSV file; columns ``as_written`` stay text, so that 01 and 1.50 do not become 1 and 1.5."""
     return table_of(path, cut(path, decode(path, read_bytes(path)), names=as_written), as_written)
 
 
@@ -105,10 +78,7 @@ def table_of(path: Path, text: TextTable, as_written: Collection[str] = ()) -> T
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a text file, unpacked if gzip packed it; an empty or too large file is refused.
-
-    "-" is the standard input, which is read once.
-    """
+    """The content of a text file, or of the standard input "-", unpacked; an empty or too large one is refused."""
     content = _standard_input() if path == STANDARD_INPUT else None
     size = path.stat().st_size if content is None else len(content)
     check_size(path, size, limit=MAX_TEXT_BYTES)
@@ -135,13 +105,7 @@ def _unpacked(path: Path, content: bytes) -> bytes:
 
 
 def decode(path: Path, content: bytes) -> str:
-    """Text from bytes in UTF-8, with or without a byte order mark, or in UTF-16 with one.
-
-    >>> decode(Path("a.csv"), b"caf\\xe9\\n")
-    Traceback (most recent call last):
-    ...
-    kernelwise.files.errors.FileError: a.csv, line 1: byte 0xe9 is not UTF-8; save the file as UTF-8 ...
-    """
+    """Text from bytes in UTF-8, with or without a byte order mark, or in UTF-16 with one."""
     if encoding(content) == "utf-16":
         try:
             return content.decode("utf-16")
@@ -162,11 +126,7 @@ def decode(path: Path, content: bytes) -> str:
 
 
 def encoding(content: bytes) -> str:
-    """The encoding of a text, by its byte order mark.
-
-    >>> encoding(b"a"), encoding("a".encode("utf-8-sig")), encoding("a".encode("utf-16"))
-    ('utf-8', 'utf-8-sig', 'utf-16')
-    """
+    """The encoding of a text, by its byte order mark."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     return "utf-8-sig" if content.startswith(codecs.BOM_UTF8) else "utf-8"
@@ -200,17 +160,13 @@ def cut_rows(
     names: Collection[str] = (),
     delimiter: str = ",",
 ) -> TextTable:
-    """Find the header, and check that all rows below it are of one length.
-
-    Titles above the header are left out, if ``names`` tell which row is the header.
-    """
+    """Find the header, leave out titles above one that holds all ``names``, and check that rows are of one length."""
     if not rows:
         raise FileError(f"{path} holds only blank lines; give a file with a header and at least one row")
     above = _rows_above_header(rows, names)
     rows, lines, sheet_rows = rows[above:], lines[above:], (sheet_rows or lines)[above:]
     width = len(rows[0])
-    if width > MAX_COLUMNS:
-        raise FileError(f"{path} has {width} columns, and {MAX_COLUMNS} is the most that is read")
+    check_columns(path, width)
     start = int(is_header(rows, names))
     for row, line in zip(rows, lines, strict=True):
         if len(row) != width:
@@ -232,11 +188,7 @@ def _rows_above_header(rows: Sequence[Sequence[str]], names: Collection[str]) ->
 
 
 def find_delimiter(path: Path, text: str) -> str:
-    """The delimiter that most often cuts the first rows into the same number of cells.
-
-    >>> find_delimiter(Path("a.csv"), "a;b\\n1,5;2\\n"), find_delimiter(Path("a.csv"), "a\\n1\\n")
-    (';', ',')
-    """
+    """The delimiter that most often cuts the first rows into the same number of cells."""
     if named := NAMES_DELIMITER.match(text):
         return named[1]
     scores = {}
@@ -256,13 +208,7 @@ def find_delimiter(path: Path, text: str) -> str:
 
 
 def is_header(rows: Sequence[Sequence[str]], names: Collection[str] = ()) -> bool:
-    """Whether the first row is a header.
-
-    A header holds one of ``names``; or it has no number and no blank cell, and not all its cells occur below it.
-
-    >>> is_header([["age", "job"], ["31", "cook"]]), is_header([["31", "cook"], ["45", "baker"]])
-    (True, False)
-    """
+    """Whether the first row is a header: it has one of ``names``; or no number, no blank, and not all cells recur."""
     first = [cell.strip() for cell in rows[0]]
     if any(name in first for name in names):
         return True
@@ -278,9 +224,6 @@ def records(path: Path, text: str | IO[str], delimiter: str) -> Iterator[tuple[i
     """The first line, the last line, counted from 1, and the cells of every row of a text or of a stream.
 
     Blank lines are left out, unless the table has a single column: there a blank line may be an empty cell.
-
-    >>> list(records(Path("a.csv"), 'a,b\\n"1\\n2",3\\n', ","))
-    [(1, 1, ['a', 'b']), (2, 3, ['1\\n2', '3'])]
     """
     stream = io.StringIO(text, newline="") if isinstance(text, str) else text
     reader = csv.reader(stream, delimiter=delimiter, strict=True)
@@ -305,11 +248,7 @@ def records(path: Path, text: str | IO[str], delimiter: str) -> Iterator[tuple[i
 
 
 def csv_line(cells: Sequence[str], delimiter: str = ",") -> str:
-    r"""One row as text, without the end of the line; a cell that holds an end of a line of any kind is quoted.
-
-    >>> csv_line(["a", "b c", 'd"e', "f\rg"])
-    'a,b c,"d""e","f\rg"'
-    """
+    """One row as text, without the end of the line; a cell that holds an end of a line of any kind is quoted."""
     stream = io.StringIO(newline="")
     csv.writer(stream, delimiter=delimiter).writerow(cells)  # it ends lines with \r\n, so it quotes \r and \n
     return stream.getvalue().removesuffix("\r\n")

@@ -22,11 +22,7 @@ class FileError(TableError):
 
 
 def explain(error: BaseException) -> str:
-    """The message of an error on one line.
-
-    >>> explain(ValueError("a\\n  b"))
-    'a b'
-    """
+    """The message of an error on one line."""
     return " ".join(str(error).split()) or type(error).__name__
 
 

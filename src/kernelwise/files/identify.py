@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-__all__ = ["MODEL", "what_is"]
-
 #: The first bytes of some formats.
 BEGINNINGS = (
     (b"PAR1", "a Parquet table"),
@@ -33,15 +31,7 @@ MEMBERS = (
 
 
 def what_is(path: Path) -> str:
-    """What a file is, in a few words.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "model.skops"
-    ...     _ = path.write_text("height,label\\n1,a\\n2,b\\n")
-    ...     what_is(path)
-    "a text table whose first line is 'height,label'"
-    """
+    """What a file is, in a few words."""
     with path.open("rb") as stream:
         beginning = stream.read(4096)
     if not beginning:

@@ -14,18 +14,6 @@ from typing import IO
 from ..memory import require
 from .errors import FileError, explain
 
-__all__ = [
-    "MAX_BYTES",
-    "MAX_COLUMNS",
-    "MAX_SAMPLES",
-    "MAX_SPARSE_COLUMNS",
-    "MAX_TEXT_BYTES",
-    "check_size",
-    "human",
-    "open_archive",
-    "unpacking",
-]
-
 #: The most bytes of a file, after unpacking: more would not fit in memory as an array.
 MAX_BYTES = 4 * 2**30
 #: The most bytes of a text file: while it is read, its cells take about ten times as much memory.
@@ -46,11 +34,7 @@ DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, OSError, ValueError, Loo
 
 
 def human(size: float) -> str:
-    """A number of bytes as people write it.
-
-    >>> human(3_000_000_000)
-    '3.0 GB'
-    """
+    """A number of bytes as people write it."""
     if size < 1000:
         return f"{size:.0f} bytes"
     power = min(int(math.log10(size) // 3), 4)
@@ -58,13 +42,7 @@ def human(size: float) -> str:
 
 
 def check_size(path: Path, size: int, *, what: str = "holds", limit: int = MAX_BYTES) -> None:
-    """Refuse more than ``limit`` bytes.
-
-    >>> check_size(Path("a.npy"), 9 * 10**14, what="declares")
-    Traceback (most recent call last):
-    ...
-    kernelwise.files.errors.FileError: a.npy declares 900.0 TB, and 4.3 GB is the most that is read; ...
-    """
+    """Refuse more than ``limit`` bytes."""
     if size > limit:
         raise FileError(
             f"{path} {what} {human(size)}, and {human(limit)} is the most that is read; take a sample, or write it as"
@@ -72,11 +50,14 @@ def check_size(path: Path, size: int, *, what: str = "holds", limit: int = MAX_B
         )
 
 
-def open_archive(path: Path, content: Path | IO[bytes] | None = None) -> zipfile.ZipFile:
-    """Open the zip archive at ``path``, or its member ``content``; an archive beyond the limits is refused.
+def check_columns(path: Path, count: int) -> None:
+    """Refuse a table that is too wide."""
+    if count > MAX_COLUMNS:
+        raise FileError(f"{path} has {count} columns, and {MAX_COLUMNS} is the most that is read")
 
-    The sizes come from the directory of the archive; reading a member never gives more bytes than the directory says.
-    """
+
+def open_archive(path: Path, content: Path | IO[bytes] | None = None) -> zipfile.ZipFile:
+    """Open the zip archive at ``path``, or its member ``content``; an archive beyond the limits is refused."""
     with unpacking(f"{path} is not a zip archive or is damaged"):
         archive = zipfile.ZipFile(path if content is None else content)
     try:
@@ -111,14 +92,7 @@ def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
 
 @contextmanager
 def unpacking(problem: str) -> Iterator[None]:
-    """Turn the errors of unpacking into a :exc:`FileError` that says ``problem``.
-
-    >>> with unpacking("a.npz is damaged"):
-    ...     raise zipfile.BadZipFile("bad CRC")
-    Traceback (most recent call last):
-    ...
-    kernelwise.files.errors.FileError: a.npz is damaged (bad CRC); write it again
-    """
+    """Turn the errors of unpacking into a :exc:`FileError` that says ``problem``."""
     try:
         yield
     except FileError:

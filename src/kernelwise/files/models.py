@@ -24,15 +24,12 @@ from .arrays import arrays_in, check_array, check_characters, sparse_from
 from .errors import FileError, explain
 from .identify import MODEL, what_is
 from .limits import check_size, open_archive, unpacking
-from .native_checks import check_native_parts
 from .reading import existing
 from .writing import write_file
 
-__all__ = ["SavedModel", "load_model", "make_card", "read_card", "save_model"]
-
 CARD = "card.json"
 #: Format 1 was written by development versions, whose classes stood in other modules.
-FORMAT = "kernelwise-model/5"
+FORMAT = "kernelwise-model/6"
 #: The most bytes of the card of a model, or of the list of its parts.
 MAX_JSON = 2**26
 #: So many rows are predicted at once, before the progress is told.
@@ -54,18 +51,18 @@ TRUSTED = frozenset(
         "sklearn.preprocessing._data": "StandardScaler",
         "sklearn.linear_model._logistic": "LogisticRegression",
         "sklearn.tree._tree": "Tree",
-        "kernelwise.baselines.constrained_spectral": "ConstrainedSpectralClustering",
-        "kernelwise.baselines.itml": "ITML",
-        "kernelwise.baselines.mmc": "MMC",
-        "kernelwise.baselines.mpckmeans": "MPCKMeans",
-        "kernelwise.baselines.nonparametric_kernel": "NonparametricKernelLearner",
-        "kernelwise.baselines.spectral_kernel": "SpectralFeatures SpectralKernelLearner",
-        "kernelwise.baselines.transitive_closure": "TransitiveClosure",
-        "kernelwise.baselines.uniform_kernel": "UniformKernel",
+        "kernelwise.papers.tpcmc.constrained_spectral": "ConstrainedSpectralClustering",
+        "kernelwise.papers.lkcnpc.itml": "ITML",
+        "kernelwise.papers.lkcnpc.mmc": "MMC",
+        "kernelwise.papers.lkcnpc.mpckmeans": "MPCKMeans",
+        "kernelwise.papers.lkcnpc.nonparametric_kernel": "NonparametricKernelLearner",
+        "kernelwise.papers.lkcnpc.spectral_kernel": "SpectralFeatures SpectralKernelLearner",
+        "kernelwise.papers.lkcnpc.transitive_closure": "TransitiveClosure",
+        "kernelwise.papers.lkcnpc.uniform_kernel": "UniformKernel",
         "kernelwise.completion.basis": "ExtendedBasis",
         "kernelwise.completion.clustering": "PairCompletionClustering",
         "kernelwise.completion.completer": "PairCompleter",
-        "kernelwise.completion.components": "Calibration",
+        "kernelwise.completion.held_out": "Calibration",
         "kernelwise.completion.matrix.complete": "Completion",
         "kernelwise.kernels.additive": "Interactions Laplace",
         "kernelwise.kernels.combined": "AttributeFeatures LandmarkFeatures",
@@ -75,18 +72,15 @@ TRUSTED = frozenset(
         "kernelwise.kernels.precomputed": "IndexedGram StackedGram",
         "kernelwise.kernels.standardize": "Standardization",
         "kernelwise.kernels.specs": "Cosine Gaussian Linear Polynomial UnitDiagonal",
-        "kernelwise.labels.checks": "Recalibration",
-        "kernelwise.labels.classifier": "NoisyLabelClassifier _Standardiser",
-        "kernelwise.labels.standardiser": "_Standardiser",
-        "kernelwise.labels.noise_model.explanations": "ExplainedNoise",
-        "kernelwise.labels.noise_model.fading_errors": "FadingErrors",
-        "kernelwise.labels.noise_model.posterior": "NoisePosterior",
-        "kernelwise.labels.noise_model.two_classes": "TwoClassPosterior",
-        "kernelwise.labels.views.forest": "SettledForest",
-        "kernelwise.labels.softmax": "SoftmaxCurve",
-        "kernelwise.labels.views.logistic": "LogisticScorer",
-        "kernelwise.labels.views.kernel_scores": "ExpandedScorer LinearScorer PairScorer SingleScorer Waves",
-        "kernelwise.labels.views.pool": "ScaledScorer ScorePool View",
+        "kernelwise.review.diagnosis": "Recalibration",
+        "kernelwise.labels.classifier": "NoisyLabelClassifier",
+        "kernelwise.noise.explanations": "ExplainedNoise FadingErrors",
+        "kernelwise.noise.posterior": "NoisePosterior",
+        "kernelwise.noise.two_classes": "TwoClassPosterior",
+        "kernelwise.scoring.forest": "SettledForest",
+        "kernelwise.scoring.logistic": "LogisticScorer SoftmaxCurve",
+        "kernelwise.scoring.kernel_scores": "ExpandedScorer LinearScorer PairScorer SingleScorer Waves _Standardiser",
+        "kernelwise.scoring.pool": "ScaledScorer ScorePool View",
         "kernelwise.links.candidates": "Candidate Embedding",
         "kernelwise.links.clustering": "LinkedClustering",
         "kernelwise.links.smoothing": "LinkSmoother",
@@ -94,15 +88,14 @@ TRUSTED = frozenset(
         "kernelwise.mkl.classifiers": "RobustMKLClassifier SimpleMKLClassifier",
         "kernelwise.mkl.paths": "RobustMKLClassifierCV SimpleMKLClassifierCV",
         "kernelwise.optim.result": "Certificate HistoryRow",
-        "kernelwise.pairs.classes.columns": "SimilarityColumns StandardColumns WordColumns",
-        "kernelwise.pairs.classes.features": "ClassPredictor",
+        "kernelwise.pairs.classes.features": "ClassPredictor SimilarityColumns StandardColumns WordColumns",
         "kernelwise.pairs.clustering": "PairKernelClustering",
         "kernelwise.pairs.learner": "PairKernelLearner",
         "kernelwise.pairs.noisy_clustering": "NoisyPairClustering",
         "kernelwise.samples": "FeatureScaler",
-        "kernelwise.supervision.audit": "PairAudit",
-        "kernelwise.supervision.noise": "PairNoise",
-        "kernelwise.supervision.pairs": "Pairs",
+        "kernelwise.review.audit": "PairAudit",
+        "kernelwise.statements.noise": "PairNoise",
+        "kernelwise.statements.pairs": "Pairs",
         "kernelwise.tables.dates": "DateOrder",
         "kernelwise.tables.encoders": "Categories Dates Names Numbers Words",
         "kernelwise.tables.notation": "Amounts Times TruthWords",
@@ -161,7 +154,7 @@ def make_card(**facts: Any) -> dict[str, Any]:
     >>> from kernelwise.files.models import make_card
     >>> card = make_card(label="approved", noise_rate=0.1)
     >>> card["format"], card["label"], sorted(card["versions"])
-    ('kernelwise-model/5', 'approved', ['kernelwise', 'numpy', 'python', 'scipy', 'sklearn'])
+    ('kernelwise-model/6', 'approved', ['kernelwise', 'numpy', 'python', 'scipy', 'sklearn'])
     """
     created = datetime.now(UTC).isoformat(timespec="seconds")
     return {"format": FORMAT, "created": created, "versions": versions(), **plain(facts)}
@@ -298,3 +291,54 @@ def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
             elif member.filename not in (CARD, "schema.json"):
                 raise FileError(f"{path} holds {member.filename!r}, which is no part of a model; make it again")
         unpacked += size
+
+
+LEAF = -1
+
+
+def check_native_parts(path: Path, model: Any, n_features: int) -> None:
+    """Refuse decision trees that would read outside of their own memory, or the data's."""
+    from sklearn.tree._tree import Tree
+
+    for part in _parts(model):
+        if isinstance(part, Tree) and not (part.n_features <= n_features and _tree_is_whole(part)):
+            raise FileError(f"{path} holds a damaged Tree; do not use the file unless you know who made it")
+
+
+def _tree_is_whole(tree: Any) -> bool:
+    """Whether every inner node has a feature that exists and two children that come after it."""
+    if tree.node_count != tree.capacity or tree.node_count < 1:
+        return False  # before the arrays are read: the file says how long they are
+    left, right = np.asarray(tree.children_left), np.asarray(tree.children_right)
+    inner = left != LEAF
+    nodes = np.arange(tree.node_count)
+    children = np.concatenate([left[inner], right[inner]])
+    parents = np.concatenate([nodes[inner], nodes[inner]])
+    features = np.asarray(tree.feature)[inner]
+    return bool(
+        (right[~inner] == LEAF).all()
+        and (children > parents).all()
+        and (children < tree.node_count).all()
+        and (features >= 0).all()
+        and (features < tree.n_features).all()
+    )
+
+
+def _parts(model: Any) -> Iterator[Any]:
+    """All objects within a model."""
+    pending: list[Any] = [model]
+    seen: set[int] = set()
+    while pending:
+        part = pending.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield part
+        if isinstance(part, Mapping):
+            pending.extend(part.values())
+        elif isinstance(part, list | tuple):
+            pending.extend(part)
+        elif isinstance(part, np.ndarray) and part.dtype == object:
+            pending.extend(part.ravel().tolist())
+        elif hasattr(part, "__dict__"):
+            pending.extend(vars(part).values())

@@ -12,9 +12,7 @@ from ..tables.columns import CELLS_FOR_HABITS, Column, Table, habits_of
 from ..tables.kinds import as_words
 from ..tables.notation import Habits
 from .errors import FileError, explain
-from .limits import MAX_COLUMNS, check_size
-
-__all__ = ["load_parquet", "read_parquet"]
+from .limits import check_columns, check_size
 
 #: A cell takes so many bytes as an object of Python, besides its text.
 CELL = 64
@@ -28,7 +26,7 @@ def read_parquet(path: Path, *, as_written: Collection[str] = ()) -> Table:
     columns = []
     habits = _habits(path, content)
     for position, name in enumerate(content.column_names):
-        with _reading(f"{path}, column {name!r}"):
+        with reading_arrow(f"{path}, column {name!r}"):
             columns.append(_column(name, content.column(position), habits, as_text=name in as_written))
     return Table.of(path, columns, habits=habits)
 
@@ -36,30 +34,36 @@ def read_parquet(path: Path, *, as_written: Collection[str] = ()) -> Table:
 def _habits(path: Path, content: Any) -> Habits:
     shown = []
     for name, column in zip(content.column_names, content.columns, strict=True):
-        with _reading(f"{path}, column {name!r}"):
-            shown.append(_cells(column.slice(0, CELLS_FOR_HABITS)))
+        with reading_arrow(f"{path}, column {name!r}"):
+            shown.append(cells_of(column.slice(0, CELLS_FOR_HABITS)))
     return habits_of(shown)
+
+
+def parquet_module(path: Path) -> Any:
+    """The reader of pyarrow, or an error that says how to install it."""
+    try:
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise FileError(f"{path} needs pyarrow: pip install pyarrow, or convert the file to CSV") from error
+    return pq
 
 
 def load_parquet(path: Path) -> Any:
     """The content of a file as a table of pyarrow; a file that unpacks beyond the limits is refused."""
-    try:
-        import pyarrow.parquet as pq
-        import pyarrow.types as types
-    except ImportError as error:
-        raise FileError(f"{path} needs pyarrow: pip install pyarrow, or convert the file to CSV") from error
+    pq = parquet_module(path)
+    import pyarrow.types as types
+
     if path.suffix.lower() not in (".parquet", ".pq"):
         return _load_feather(path)
-    with _reading(f"{path} is not a Parquet file or is damaged:"):
+    with reading_arrow(f"{path} is not a Parquet file or is damaged:"):
         metadata, schema = pq.read_metadata(path), pq.read_schema(path)
         groups = [metadata.row_group(position) for position in range(metadata.num_row_groups)]
     check_size(path, sum(group.total_byte_size for group in groups), what="unpacks to")
     check_size(path, 8 * metadata.num_rows * metadata.num_columns, what="declares")
-    if metadata.num_columns > MAX_COLUMNS:
-        raise FileError(f"{path} has {metadata.num_columns} columns, and {MAX_COLUMNS} is the most that is read")
-    _check_types(path, schema)
+    check_columns(path, metadata.num_columns)
+    check_types(path, schema)
     texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
-    with _reading(f"{path}"):
+    with reading_arrow(f"{path}"):
         # A text that occurs a million times is stored once: its size is checked before the text is repeated.
         content = pq.ParquetFile(path, read_dictionary=texts).read()
         content.validate(full=True)
@@ -74,16 +78,17 @@ def _load_feather(path: Path) -> Any:
     import pyarrow.feather as feather
 
     check_size(path, path.stat().st_size)
-    with _reading(f"{path} is not a Feather or Arrow file or is damaged:"):
+    with reading_arrow(f"{path} is not a Feather or Arrow file or is damaged:"):
         content = feather.read_table(path)
         content.validate(full=True)
     check_size(path, content.nbytes, what="unpacks to")
-    _check_types(path, content.schema)
+    check_types(path, content.schema)
     require(CELL * content.num_rows * content.num_columns, f"reading {path}", "take a sample of its rows")
     return content
 
 
-def _check_types(path: Path, schema: Any) -> None:
+def check_types(path: Path, schema: Any) -> None:
+    """Refuse columns of values that are not read."""
     for field in schema:
         if not _is_read(field.type):
             raise FileError(
@@ -92,7 +97,7 @@ def _check_types(path: Path, schema: Any) -> None:
 
 
 @contextmanager
-def _reading(where: str) -> Iterator[None]:
+def reading_arrow(where: str) -> Iterator[None]:
     """Turn the errors of pyarrow into a :exc:`FileError` that says where the file cannot be read."""
     import pyarrow as pa
 
@@ -129,23 +134,37 @@ def _unpacked(texts: Any) -> int:
 
 
 def _column(name: str, values: Any, habits: Habits, *, as_text: bool) -> Column:
+    import pyarrow.types as types
+
+    values = decoded(values)
+    if types.is_integer(values.type) and _beyond_floats(values):
+        return Column(name, "id", as_words(cells_of(values)))
+    if as_text:
+        return Column(name, "categorical", as_words(cells_of(values), keep_words=True))
+    numbers = as_floats(values)
+    return Column.of(name, cells_of(values), habits) if numbers is None else Column.of_numbers(name, numbers)
+
+
+def decoded(values: Any) -> Any:
+    """The values themselves where a dictionary holds them."""
+    import pyarrow.types as types
+
+    return values.cast(values.type.value_type) if types.is_dictionary(values.type) else values
+
+
+def as_floats(values: Any) -> Any:
+    """Numbers and truth values as floats, NaN where missing; None for values of other types."""
     import pyarrow as pa
     import pyarrow.types as types
 
-    if types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
     kind = values.type
-    if types.is_integer(kind) and _beyond_floats(values):
-        return Column(name, "id", as_words(_cells(values)))
-    numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind)
-    if numeric and not as_text:
-        return Column.of_numbers(name, np.asarray(values.cast(pa.float64()).to_numpy(), dtype=np.float64))
-    if as_text:
-        return Column(name, "categorical", as_words(_cells(values), keep_words=True))
-    return Column.of(name, _cells(values), habits)
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind):
+        return np.asarray(values.cast(pa.float64()), dtype=np.float64)
+    return None
 
 
-def _cells(values: Any) -> list[str]:
+def cells_of(values: Any) -> list[str]:
+    """The values as a CSV file would hold them."""
     return ["" if value is None else str(value) for value in values.to_pylist()]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..memory import require
-from ..supervision import Pairs
+from ..statements import Pairs
 from ..tables.columns import Table
 from ..tables.kinds import Kind, as_words, is_number
 from .arrays import read_matrix_market, read_npy, read_npz, read_svmlight
@@ -23,8 +23,6 @@ from .identify import what_is
 from .parquet import read_parquet
 from .spreadsheet import read_workbook
 from .two_tables import TwoTables
-
-__all__ = ["file_hash", "read_links", "read_similarity", "read_table"]
 
 MATRICES: dict[str, Callable[[Path], Table]] = {
     ".npy": read_npy,
@@ -260,13 +258,7 @@ def _ends(path: Path, rows: Sequence[tuple[int, list[str]]], ids: Mapping[str, i
 
 
 def meanings(words: Collection[str], source: str, same: str | None = None) -> dict[str, int]:
-    """What answers mean, in lower case: +1 for "the same" and -1 for "different".
-
-    Of two words one must be known, or be the word ``same``; then the other one means the opposite.
-
-    >>> meanings({"Duplicate", "kept apart"}, "a.csv")
-    {'duplicate': 1, 'kept apart': -1}
-    """
+    """What answers mean, in lower case: +1 for "the same", -1 for "different"; of two words one must be known."""
     folded = sorted({word.casefold() for word in words})
     if same is not None and same.casefold() not in folded:
         raise FileError(f"{source} has no answer {same!r}; it has {', '.join(map(repr, folded[:5]))}")
@@ -318,22 +310,14 @@ def _cells_of_links(path: Path, ids: Set[str]) -> list[tuple[int, list[str]]]:
 
 
 def link_delimiter(path: Path, text: str) -> str | None:
-    """The character between the ids of a file of links; None for blanks.
-
-    >>> link_delimiter(Path("a.edges"), "1 2"), link_delimiter(Path("a.txt"), "1,2")
-    (None, ',')
-    """
+    """The character between the ids of a file of links; None for blanks."""
     if ending(path) in EDGES or (ending(path) == ".txt" and not any(mark in text for mark in ",;|\t")):
         return None
     return find_delimiter(path, text)
 
 
 def link_records(path: Path, text: str, delimiter: str | None = None) -> Iterator[tuple[int, int, list[str]]]:
-    """The first line, the last line and the cells of every link of a file; comments of an edge list are left out.
-
-    >>> list(link_records(Path("a.edges"), "# from to\\n1 2\\n"))
-    [(2, 2, ['1', '2'])]
-    """
+    """The first line, the last line and the cells of every link of a file; comments of an edge list are left out."""
     delimiter = delimiter or link_delimiter(path, text)
     if delimiter is not None:
         yield from records(path, text, delimiter)
@@ -345,11 +329,7 @@ def link_records(path: Path, text: str, delimiter: str | None = None) -> Iterato
 
 
 def ending(path: Path) -> str:
-    """The ending of a name, without that of gzip; the standard input is text.
-
-    >>> ending(Path("a.CSV")), ending(Path("a.csv.gz")), ending(Path("-"))
-    ('.csv', '.csv', '.csv')
-    """
+    """The ending of a name, without that of gzip; the standard input is text."""
     if path == STANDARD_INPUT:
         return ".csv"
     inner = path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else ""

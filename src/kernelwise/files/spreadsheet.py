@@ -11,19 +11,14 @@ from ..memory import require
 from ..tables.columns import Table
 from .delimited import cut_rows, table_of
 from .errors import FileError, choices, explain
-from .limits import MAX_COLUMNS, open_archive
-
-__all__ = ["corrected_workbook", "read_workbook"]
+from .limits import check_columns, open_archive
 
 #: A cell takes so many bytes while it is read.
 CELL = 200
 
 
 def read_workbook(path: Path, *, as_written: Collection[str] = ()) -> Table:
-    """Read the first sheet of a workbook that has cells; columns ``as_written`` stay text.
-
-    The lines of the table are the rows of the sheet, as the spreadsheet program numbers them.
-    """
+    """Read the first sheet of a workbook that has cells; columns ``as_written`` stay text."""
     rows, numbers = _rows(path, _open(path, read_only=True))
     return table_of(path, cut_rows(path, rows, numbers, names=as_written), as_written)
 
@@ -32,21 +27,27 @@ def corrected_workbook(path: Path, column: str, corrections: Mapping[int, str]) 
     """The content of a workbook with some cells of a column replaced; formulas and formats stay."""
     rows, numbers = _rows(path, _open(path, read_only=True))
     text = cut_rows(path, rows, numbers, names=[column])
-    if column not in text.names:
-        raise FileError(f"{path} has no column {column!r}; {choices(column, text.names)}")
+    check_fit(path, column, text.names, corrections, len(text.rows))
     workbook = _open(path, read_only=False)
     sheet = _filled_sheet(path, workbook)
     position = text.names.index(column) + 1
     for row, value in corrections.items():
-        if not 0 <= row < len(text.rows):
-            raise FileError(
-                f"{path} has {len(text.rows)} rows, none of which is number {row}; the corrections are of other data"
-            )
         cell = sheet.cell(row=int(text.lines[row]), column=position)
         cell.value = _typed(value, cell.value)
     stream = io.BytesIO()
     workbook.save(stream)
     return stream.getvalue()
+
+
+def check_fit(path: Path, column: str, names: Collection[str], corrections: Mapping[int, str], n_rows: int) -> None:
+    """Refuse a column that the file does not have, and corrections of rows that it does not have."""
+    if column not in names:
+        raise FileError(f"{path} has no column {column!r}; {choices(column, names)}")
+    for row in corrections:
+        if not 0 <= row < n_rows:
+            raise FileError(
+                f"{path} has {n_rows} rows, none of which is number {row}; the corrections are of other data"
+            )
 
 
 def _open(path: Path, *, read_only: bool) -> Any:
@@ -76,8 +77,7 @@ def _rows(path: Path, workbook: Any) -> tuple[list[list[str]], list[int]]:
     try:
         sheet = _filled_sheet(path, workbook)
         size = (sheet.max_row or 0) * (sheet.max_column or 0)
-        if (sheet.max_column or 0) > MAX_COLUMNS:
-            raise FileError(f"{path} has {sheet.max_column} columns, and {MAX_COLUMNS} is the most that is read")
+        check_columns(path, sheet.max_column or 0)
         require(CELL * size, f"reading {path}", "take a sample of its rows, or save it as CSV")
         found = [
             (number, [_written(cell) for cell in row])

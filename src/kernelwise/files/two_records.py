@@ -13,28 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..supervision import Pairs
+from ..statements import Pairs
 from ..tables.columns import Column, Table
 from ..tables.kinds import Kind
 from .errors import FileError, choices
 from .reading import answer_labels, read_table
 
-__all__ = ["TwoRecords", "read_two_records"]
-
 #: The parts of names that tell the first record from the second.
-SIDES = (
-    ("left", "right"),
-    ("l", "r"),
-    ("ltable", "rtable"),
-    ("lhs", "rhs"),
-    ("first", "second"),
-    ("a", "b"),
-    ("1", "2"),
-    ("x", "y"),
-    ("one", "two"),
-    ("source", "target"),
-    ("old", "new"),
-)
+SIDE_WORDS = "left/right l/r ltable/rtable lhs/rhs first/second a/b 1/2 x/y one/two source/target old/new"
+SIDES = tuple(tuple(words.split("/")) for words in SIDE_WORDS.split())
 PARTS = re.compile(r"[^\W\d_]+|\d+")
 CAPITAL_SIDE = re.compile(r"(?<=[a-z])(?=[A-Z]\b)")
 
@@ -121,22 +108,16 @@ def read_two_records(
     cells = {name: (table[left].labels(), table[right].labels()) for name, left, right in columns}
     ids = next((name for name, *_ in columns if _is_id(name)), None)
     keys = [list(zip(*(cells[name][side] for name in ([ids] if ids else cells)), strict=True)) for side in (0, 1)]
-    first, second = (_positions(side) for side in keys)
+    (first, first_rows), (second, second_rows) = (_distinct(side) for side in keys)
     n_first = len(first)
     rows = np.array([first[key] for key in keys[0]], dtype=np.int64)
     cols = np.array([n_first + second[key] for key in keys[1]], dtype=np.int64)
-    origin = [_first_rows(keys[0], first), _first_rows(keys[1], second)]
-    records = Table.of(
-        path,
-        [
-            Column.of(
-                name,
-                [cells[name][0][row] for row in origin[0]] + [cells[name][1][row] for row in origin[1]],
-                table.habits,
-            )
-            for name, *_ in compared
-        ],
-    ).retyped({name: kind for name, kind in chosen.items() if name not in left_out})
+    made = []
+    for name, *_ in compared:
+        left, right = cells[name]
+        both = [left[row] for row in first_rows] + [right[row] for row in second_rows]
+        made.append(Column.of(name, both, table.habits))
+    records = Table.of(path, made).retyped({name: kind for name, kind in chosen.items() if name not in left_out})
     labels, answers = answer_labels(table, answer, same)
     return TwoRecords(
         table, answer, records, Pairs(rows, cols, labels, n_samples=n_first + len(second)), answers, compared
@@ -183,12 +164,9 @@ def _answer(table: Table, names: list[str]) -> str:
     raise FileError(f"{table.source}: say which column holds the answers, same or different: --answer COLUMN; {found}")
 
 
-def _positions(keys: list[tuple[str, ...]]) -> dict[tuple[str, ...], int]:
-    return {key: position for position, key in enumerate(dict.fromkeys(keys))}
-
-
-def _first_rows(keys: list[tuple[str, ...]], positions: dict[tuple[str, ...], int]) -> list[int]:
+def _distinct(keys: list[tuple[str, ...]]) -> tuple[dict[tuple[str, ...], int], list[int]]:
+    """The position of each key among the distinct keys, and the row in which each of them occurs first."""
     rows: dict[tuple[str, ...], int] = {}
     for row, key in enumerate(keys):
         rows.setdefault(key, row)
-    return [rows[key] for key in positions]
+    return {key: position for position, key in enumerate(rows)}, list(rows.values())

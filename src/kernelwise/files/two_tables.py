@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from ..tables.columns import Column, Table
 from .errors import FileError, choices, place
 
-__all__ = ["TwoTables", "join_tables"]
-
 
 @dataclass(frozen=True)
 class TwoTables:
@@ -36,12 +34,6 @@ class TwoTables:
 
         As a rule the first id of a line is of the first table and the second id is of the second table; then both
         tables may use the same ids. Otherwise each id is looked for in both tables, and must be in one of them.
-
-        >>> both = TwoTables(("a.csv", "b.csv"), ({"1": 0, "2": 1}, {"1": 2, "x": 3}))
-        >>> both.ends(Path("pairs.csv"), [(1, ["1", "1"]), (2, ["2", "x"])]).tolist()
-        [[0, 2], [1, 3]]
-        >>> both.ends(Path("pairs.csv"), [(1, ["x", "2"])]).tolist()
-        [[3, 1]]
         """
         first, second = self.rows
         one, other = self.names

@@ -7,8 +7,6 @@ from pathlib import Path
 from ..whole_files import write_together
 from .errors import FileError
 
-__all__ = ["check_output", "write_file", "write_files"]
-
 
 def check_output(path: str | Path, *, force: bool = False) -> Path:
     """Check, before long work starts, that a file can be written; only ``force`` overwrites a file that exists.

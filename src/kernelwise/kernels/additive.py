@@ -14,15 +14,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Laplace(Kernel):
-    """The Laplace kernel ``k(x, z) = exp(-||x - z||_1 / width)``: a product over features, with a kink at each.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.kernels.additive import Laplace
-    >>> float(Laplace(width=1.0)(np.array([[0.0, 0.0], [1.0, 1.0]]))[0, 1].round(4))
-    0.1353
-    """
+    """The Laplace kernel ``k(x, z) = exp(-||x - z||_1 / width)``: a product over features, with a kink at each."""
 
     width: float = 1.0
 
@@ -56,11 +48,7 @@ def gaussian_series(span: float) -> tuple[Array, Array]:
 
 
 def _sum_of_gaussians(S: Array, T: Array, width: float) -> Array:
-    """Return ``sum_j exp(-(s_j - t_j)^2 / (2 width^2))`` for all rows of ``S`` and ``T``.
-
-    On an interval, a Gaussian of one variable is a short Fourier series, ``sum_m c_m cos(m h (s - t))``, so that the
-    sum over columns is one product of matrices (Poisson's summation formula).
-    """
+    """Return ``sum_j exp(-(s_j - t_j)^2 / (2 width^2))`` for all rows of ``S`` and ``T``."""
     low, high = min(S.min(initial=0.0), T.min(initial=0.0)), max(S.max(initial=0.0), T.max(initial=0.0))
     length = (high - low) / width + REACH
     if not length <= LONGEST_SERIES or len(T) <= FEW:
@@ -88,13 +76,6 @@ class Interactions(Kernel):
     References
     ----------
     Duvenaud, Nickisch and Rasmussen, Additive Gaussian processes, NeurIPS 2011.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.kernels.additive import Interactions
-    >>> float(Interactions(order=1)(np.array([[0.0, 0.0], [0.0, 9.0]]))[0, 1].round(4))
-    0.5
     """
 
     order: int = 1

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.linalg import LinearOperator
 
 from ..checks import check_ends
 from ..samples import check_magnitude
@@ -73,15 +72,6 @@ class AttributeBank(KernelBank):
     def pair_values(self, rows: ArrayLike, cols: ArrayLike) -> sp.csr_array:
         left, right = check_ends(rows, cols, self.n_samples)
         return sp.csr_array(self.X[left].multiply(self.X[right]))
-
-    def combination(self, weights: ArrayLike) -> LinearOperator:
-        scaling = self._weights(weights, signed=True)
-
-        def product(v: Array) -> Array:
-            return self.X @ (scaling * (self.X.T @ v.ravel()))
-
-        n = self.n_samples
-        return LinearOperator((n, n), matvec=product, rmatvec=product, dtype=np.float64)
 
     def combined_factor(self, weights: ArrayLike) -> sp.csr_array:
         chosen = self._weights(weights, signed=False)

@@ -91,9 +91,14 @@ class KernelBank(ABC):
     def pair_values(self, rows: ArrayLike, cols: ArrayLike) -> Any:
         """Return ``K_j[rows, cols]`` as an (n_pairs, n_kernels) array (sparse for an attribute bank)."""
 
-    @abstractmethod
     def combination(self, weights: ArrayLike) -> LinearOperator:
         """Return ``sum_j weights_j K_j`` as a linear operator that never forms the matrix."""
+        scaling, n = self._weights(weights, signed=True), self.n_samples
+
+        def product(v: Array) -> Array:
+            return np.asarray(scaling @ self.products(v.ravel()))
+
+        return LinearOperator((n, n), matvec=product, rmatvec=product, dtype=np.float64)
 
     @abstractmethod
     def combined_factor(self, weights: ArrayLike) -> Any:

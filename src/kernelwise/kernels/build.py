@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from .attributes import AttributeBank
@@ -17,11 +18,15 @@ from .gram_checks import check_positive_semidefinite
 from .landmarks import SAMPLE, WHOLE_GRAM
 from .specs import Kernel, Linear
 
+Array = NDArray[np.float64]
+
 #: ``rank=None``: factors so close that the difference to the Gram matrix is rounding. For a new sample the error is
 #: bounded by the square root of this.
 EXACT = 1e-12
 #: The tolerance that goes with an integer rank.
 APPROXIMATE = 1e-4
+#: A residual of at most this many times the tolerance is accepted.
+SLACK = 2.0
 
 
 class RankWarning(UserWarning):
@@ -89,7 +94,8 @@ def build_bank(
     if attributes and not center and not scale and one_linear_kernel_per_attribute(specs, X.shape[1]):
         return AttributeBank(X, names=[kernel.name for kernel in specs])
     bank = FactorBank.build(X, specs, tol=tol, max_rank=max_rank, center=center, scale=scale, random_state=rng)
-    _warn_of_capped_kernels(bank, tol, max_rank)
+    if max_rank is not None:
+        warn_of_residuals(f"rank={max_rank} leaves", bank.names, bank.residuals, tol)
     return bank
 
 
@@ -142,15 +148,16 @@ def tolerance_and_rank(rank: int | float | None) -> tuple[float, int | None]:
     return float(rank), None
 
 
-def _warn_of_capped_kernels(bank: FactorBank, tol: float, max_rank: int | None) -> None:
-    capped = np.flatnonzero(bank.residuals > 2 * tol)
-    if max_rank is None or capped.size == 0:
+def warn_of_residuals(cause: str, names: Sequence[str], residuals: Array, tol: float) -> None:
+    """Warn where factors leave out more of a kernel than :data:`SLACK` times the tolerance."""
+    poor = np.flatnonzero(residuals > SLACK * tol)
+    if poor.size == 0:
         return
-    worst = capped[np.argmax(bank.residuals[capped])]
+    worst = poor[np.argmax(residuals[poor])]
     warnings.warn(
-        f"rank={max_rank} leaves out a part of {capped.size} of {bank.n_kernels} kernels; most of {bank.names[worst]}: "
-        f"up to {bank.residuals[worst]:.2g} of its diagonal. This is another model than the exact one; "
-        "raise rank, or leave such narrow kernels out",
+        f"{cause} out a part of {poor.size} of {len(names)} kernels; most of {names[worst]}: up to "
+        f"{residuals[worst]:.2g} of its diagonal, where {tol:.2g} was asked for. This is another model than the exact "
+        "one; raise rank, or leave such narrow kernels out",
         RankWarning,
-        stacklevel=3,
+        stacklevel=4,
     )

@@ -31,17 +31,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class AttributeFeatures:
-    r"""The features :math:`\sqrt{w_j} x_j` of weighted linear kernels on single columns; sparse stays sparse.
-
-    With a ``standardization``, :math:`x_j` are the standardised columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.kernels.combined import AttributeFeatures
-    >>> AttributeFeatures(np.array([1]), np.array([2.0]))(np.array([[5.0, 3.0]]))
-    array([[6.]])
-    """
+    r"""The features :math:`\sqrt{w_j} x_j` of weighted linear kernels on single columns; sparse stays sparse."""
 
     columns: NDArray[np.intp]
     scales: Array
@@ -80,20 +70,7 @@ class LandmarkFeatures:
 def combined_features(
     bank: KernelBank, weights: ArrayLike, standardization: Standardization | None = None
 ) -> AttributeFeatures | LandmarkFeatures:
-    """Return the feature map of ``sum_j weights_j K_j``, without the kernels of weight zero.
-
-    The ``standardization`` is that of the columns of an :class:`AttributeBank`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.kernels import build_bank, linear_kernels
-    >>> from kernelwise.kernels.combined import combined_features
-    >>> X = np.array([[1.0, 2.0], [3.0, 4.0]])
-    >>> combined_features(build_bank(X, linear_kernels()), [4.0, 0.0])(X)
-    array([[2.],
-           [6.]])
-    """
+    """Return the feature map of ``sum_j weights_j K_j``, without the kernels of weight zero."""
     chosen = bank._weights(weights, signed=False)
     active = np.flatnonzero(chosen)
     scales = np.sqrt(chosen[active])
@@ -105,10 +82,7 @@ def combined_features(
 
 
 class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
-    """Base of estimators that weigh the kernels of a bank.
-
-    ``fit`` of a subclass calls :meth:`_fit_bank`, finds the weights, and hands them to :meth:`_combine`.
-    """
+    """Base of estimators that weigh the kernels of a bank."""
 
     kernels: Any
     rank: int | float | None

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
-from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from ..checks import check_ends
 from ..memory import require
@@ -75,9 +74,6 @@ class DenseBank(KernelBank):
     def pair_values(self, rows: ArrayLike, cols: ArrayLike) -> Array:
         left, right = check_ends(rows, cols, self.n_samples)
         return self.grams[:, left, right].T
-
-    def combination(self, weights: ArrayLike) -> LinearOperator:
-        return aslinearoperator(np.tensordot(self._weights(weights, signed=True), self.grams, axes=1))
 
     def combined_factor(self, weights: ArrayLike) -> Array:
         combined = np.tensordot(self._weights(weights, signed=False), self.grams, axes=1)

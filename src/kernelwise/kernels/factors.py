@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_random_state
 
 from ..checks import check_ends
@@ -21,21 +20,13 @@ STACK_BYTES = 16 * 2**20
 
 
 class FactorLayout:
-    """How the factors of several kernels are stacked: coordinates ``offsets[j]:offsets[j+1]`` belong to kernel j.
-
-    Parameters
-    ----------
-    maps : list of LandmarkMap
-        The feature map of each kernel, for new samples.
-    residuals : array of shape (n_kernels,)
-        The largest diagonal entry of ``K_j - F_j F_j^T``, relative to the largest diagonal entry of ``K_j`` (of the
-        centred ``K_j`` where the kernel is centred): the part that the factor leaves out.
-    """
+    """How the factors of several kernels are stacked: coordinates ``offsets[j]:offsets[j+1]`` belong to kernel j."""
 
     def __init__(self, maps: list[LandmarkMap], residuals: ArrayLike) -> None:
         self.maps = maps
         self.ranks = np.array([feature_map.rank for feature_map in maps], dtype=np.intp)
         self.offsets = np.concatenate([[0], np.cumsum(self.ranks)])
+        #: The largest diagonal entry of ``K_j - F_j F_j^T``, relative to that of the (centred) ``K_j``.
         self.residuals = np.asarray(residuals, dtype=np.float64)
         self.names = tuple(feature_map.kernel.name for feature_map in maps)
         self._owner = np.repeat(np.arange(len(self.ranks)), self.ranks)
@@ -163,15 +154,6 @@ class FactorBank(FactorLayout, KernelBank):
         factors = map(self.rows, range(self.n_kernels))
         return np.stack([_column_dots(F[:, left], F[:, right]) for F in factors], axis=1)
 
-    def combination(self, weights: ArrayLike) -> LinearOperator:
-        per_row = np.repeat(self._weights(weights, signed=True), self.ranks)
-
-        def product(v: Array) -> Array:
-            return self.lift(per_row * self.project(v.ravel()))
-
-        n = self.n_samples
-        return LinearOperator((n, n), matvec=product, rmatvec=product, dtype=np.float64)
-
     def combined_factor(self, weights: ArrayLike) -> Array:
         chosen = self._weights(weights, signed=False)
         parts = [np.sqrt(chosen[j]) * self.rows(j) for j in range(self.n_kernels) if chosen[j] > 0]
@@ -179,10 +161,7 @@ class FactorBank(FactorLayout, KernelBank):
 
 
 def _standardise(rows: Array, *, center: bool, scale: bool) -> tuple[Array, float]:
-    """Centre the features and scale them to unit mean squared norm, in place; return the mean and the divisor.
-
-    A kernel that is zero, or becomes zero, is left at zero.
-    """
+    """Centre the features and scale them to unit mean squared norm, in place; return the mean and the divisor."""
     mean, spread = np.zeros(len(rows)), 1.0
     if center:
         mean = rows.mean(axis=1)

@@ -139,7 +139,8 @@ def factor_kernel(
     S = kernel.select(X)
     partial = PartialCholesky(kernel, S, max_rank)
     threshold = max(tol, ROUNDING) * partial.largest
-    if _is_one_dimensional(S) or (max_rank is not None and partial.cap <= SHORT):
+    one_column = getattr(S, "ndim", 0) == 2 and S.shape[1] == 1
+    if one_column or (max_rank is not None and partial.cap <= SHORT):
         at_once = 1
     else:
         at_once = WORST
@@ -152,10 +153,6 @@ def factor_kernel(
     cholesky = np.tril(partial.rows[:, partial.pivots].T)
     residual, size = partial.residual(center=center)
     return Factor(partial.rows, partial.pivots, cholesky, residual, size)
-
-
-def _is_one_dimensional(S: Any) -> bool:
-    return getattr(S, "ndim", 0) == 2 and S.shape[1] == 1
 
 
 def _first_candidates(n: int, max_rank: int | None, random_state: np.random.RandomState) -> Index:

@@ -26,16 +26,7 @@ ROUNDING = 1e-13
 
 @dataclass(frozen=True)
 class Standardization:
-    """The means and the standard deviations of columns; a constant column has an infinite one, and becomes zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.kernels.standardize import Standardization
-    >>> Standardization(np.array([2.0]), np.array([0.5]))(np.array([[3.0], [2.0]]))
-    array([[2.],
-           [0.]])
-    """
+    """The means and the standard deviations of columns; a constant column has an infinite one, and becomes zero."""
 
     means: Array
     deviations: Array
@@ -46,21 +37,7 @@ class Standardization:
 
 
 def standardization(X: Any) -> Standardization | None:
-    """Return how to standardise ``X``, or None for sparse matrices and other attributes that are present or absent.
-
-    Parameters
-    ----------
-    X : array, sparse matrix, or array in blocks of rows
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.kernels.standardize import standardization
-    >>> standardization(np.array([[1.0, 10.0], [3.0, 10.0]]))
-    Standardization(means=array([ 2., 10.]), deviations=array([ 1., inf]))
-    >>> standardization(np.eye(3)) is None
-    True
-    """
+    """Return how to standardise ``X``, or None for sparse matrices and other attributes that are present or absent."""
     if sp.issparse(getattr(X, "empty", X)):
         return None
     n_rows = len(X)

@@ -10,19 +10,18 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
 from ..checks import missing_labels
+from ..noise.explanations import explain_label_noise
+from ..noise.two_classes import FLOOR
 from ..progress import Progress, teller
+from ..review.audit import LabelAudit, suggested_classes
+from ..review.diagnosis import calibrated, diagnose, found_labels, guarantee_of, range_of, transition_of, weights
 from ..rows import is_dask
 from ..samples import balanced_folds, refuse_collections, row_index
-from ..supervision.audit import LabelAudit
-from ..supervision.verdicts import Verdicts
-from .amounts import warn_of_numbers
-from .blocks import suggested_classes
-from .checks import calibrated, found_labels, weights
+from ..statements.verdicts import Verdicts
 from .classifier import NoisyLabelClassifier
-from .given import join_spellings, read_labels, typing_errors
-from .noise_model.explanations import explain_label_noise
-from .noise_model.posterior import FLOOR
-from .verdict import diagnose, guarantee_of, range_of, transition_of
+from .describe import figures_of
+from .given import read_labels, warn_of_numbers
+from .spellings import join_spellings, typing_errors
 
 Array = NDArray[np.float64]
 
@@ -165,7 +164,7 @@ def audit_labels(
             "X.compute()"
         )
     if is_dask(X):
-        from .on_cluster import audit_on_cluster
+        from .on_dask import audit_on_cluster
 
         return audit_on_cluster(model, X, y, checked=checked, progress=teller(progress, "learning from labels"))
     refuse_collections(model, X=X, y=y)
@@ -205,19 +204,18 @@ def audit_labels(
     noise = explain_label_noise(scores, given)
     belief, posterior = noise.true_probabilities(scores), noise.label_posterior(scores, given)
     guarantee = guarantee_of(checked, labels)
-    bounds = None if guarantee is None else (guarantee.low, guarantee.high)
-    found, _ = calibrated(belief, posterior, given, truth, weights(checked, len(labels)), bounds)
+    found, _ = calibrated(belief, posterior, given, truth, weights(checked, len(labels)), guarantee)
     rate = float(np.mean(1 - found[np.arange(len(labels)), given]))
     interval = range_of(noise, rate, guarantee)
     audit = _audit(
         labels,
-        classes,
         found,
-        rate,
-        interval,
-        transition_of(found, given, np.ones(len(labels))),
-        diagnose(noise, rate, interval, scores, given, len(known), guarantee),
         checked,
+        classes=classes,
+        noise_rate=rate,
+        noise_interval=interval,
+        transition=transition_of(found, given, np.ones(len(labels))),
+        diagnostic=diagnose(noise, rate, interval, scores, given, len(known), guarantee),
     )
     return replace(audit, index=index)
 
@@ -244,16 +242,7 @@ def audit_by(model: NoisyLabelClassifier, y: ArrayLike, checked: Verdicts | None
     labels, known = np.asarray(y), set(model.classes_.tolist())
     errors = {error: usual for error, usual in typing_errors(labels).items() if error not in known}
     learned = np.where(np.isin(labels, list(errors)), np.array(None), labels) if errors else y
-    audit = _audit(
-        learned,
-        model.classes_,
-        model.label_probabilities_,
-        model.noise_rate_,
-        model.noise_interval_,
-        model.transition_,
-        model.diagnostic_,
-        checked,
-    )
+    audit = _audit(learned, model.label_probabilities_, checked, **figures_of(model))
     return _with_typing_errors(audit, labels, errors) if errors else audit
 
 
@@ -276,20 +265,20 @@ def _with_typing_errors(audit: LabelAudit, labels: NDArray[Any], errors: dict[st
     given = np.searchsorted(classes, labels[audited])
     return _audit(
         labels,
-        classes,
         found,
-        among_all(audit.noise_rate),
-        (among_all(audit.noise_interval[0]), among_all(audit.noise_interval[1])),
-        transition_of(found[audited], given, np.ones(len(audited))),
-        dict(audit.diagnostic),
         audit.checked,
+        classes=classes,
+        noise_rate=among_all(audit.noise_rate),
+        noise_interval=(among_all(audit.noise_interval[0]), among_all(audit.noise_interval[1])),
+        transition=transition_of(found[audited], given, np.ones(len(audited))),
+        diagnostic=dict(audit.diagnostic),
     )
 
 
 def _out_of_fold(
     estimator: Any, X: Any, labels: NDArray[Any], classes: NDArray[Any], given: NDArray[np.intp], seed: int
 ) -> Array:
-    """Return the probabilities of the labels, each by a fit that did not see it; rare classes may lack in a fold."""
+    """Return the probabilities of the labels by fits that did not see them; rare classes may be missing from a fold."""
     belief, X = np.zeros((len(labels), len(classes))), indexable(X)[0]
     fold = balanced_folds(given, N_FOLDS, np.random.RandomState(seed))
     for k in np.unique(fold):
@@ -313,14 +302,7 @@ def _check_probabilities(probabilities: ArrayLike, n_samples: int, classes: NDAr
 
 
 def _audit(
-    y: ArrayLike,
-    classes: NDArray[Any],
-    found: Array,
-    noise_rate: float,
-    noise_interval: tuple[float, float],
-    transition: Array,
-    diagnostic: dict[str, Any],
-    checked: Verdicts | None,
+    y: ArrayLike, found: Array, checked: Verdicts | None, *, classes: NDArray[Any], **figures: Any
 ) -> LabelAudit:
     labels, missing = np.asarray(y), missing_labels(y)
     filled = np.where(missing, np.asarray(classes[0], dtype=object), np.asarray(y, dtype=object)).tolist()
@@ -328,15 +310,4 @@ def _audit(
     known = ~missing & (classes[column] == np.array(filled))
     quality = np.where(missing, np.nan, np.where(known, found[np.arange(len(labels)), column], 0.0))
     suggested = classes[suggested_classes(found, np.where(known, column, -1), quality)]
-    return LabelAudit(
-        labels=labels,
-        quality=quality,
-        suggested=suggested,
-        probabilities=found,
-        classes=classes,
-        noise_rate=noise_rate,
-        noise_interval=noise_interval,
-        transition=transition,
-        diagnostic=diagnostic,
-        checked=checked,
-    )
+    return LabelAudit(labels, quality, suggested, found, classes, checked=checked, **figures)

@@ -1,6 +1,7 @@
 """The classifier to use when some labels are wrong and nobody knows how many."""
 
 import copy
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,15 +9,16 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import missing_labels
-from ..cluster.prediction import on_blocks
+from ..checks import check_sample_size, missing_labels
+from ..dask_rows.prediction import on_blocks
+from ..noise.explanations import ExplainedNoise, explain_label_noise
 from ..progress import Progress, Tell, teller
+from ..review.diagnosis import calibrated, diagnose, found_labels, guarantee_of, range_of, transition_of, weights
+from ..review.guarantee import Guarantee
 from ..rows import is_dask
 from ..samples import (
-    check_magnitude,
     n_rows,
     order_alike,
     read_samples,
@@ -24,34 +26,26 @@ from ..samples import (
     refuse_collections,
     tidy,
 )
-from ..supervision.guarantee import Guarantee
-from ..supervision.verdicts import Verdicts
+from ..scoring.kernel_scores import _Standardiser
+from ..scoring.pool import fit_pool
+from ..statements.verdicts import Verdicts
 from ..tables.frames import as_table, is_table, native_frame
-from ..tables.preparation import TableFeatures
-from .amounts import warn_of_numbers
-from .checks import calibrated, found_labels, weights
-from .giveaways import giveaways, giveaways_of_numbers, warn_of
-from .given import read_labels
-from .importances import shuffled_importances
+from .describe import shuffled_importances
+from .given import read_labels, read_training, refuse_single_column, warn_of_numbers
 from .large import fit_in_memory
-from .noise_model.explanations import ExplainedNoise, explain_label_noise
-from .sample import LabelCounts, Sample, check_sample_size
-from .standardiser import _Standardiser
-from .verdict import diagnose, guarantee_of, range_of, transition_of
-from .views.pool import ScorePool, columns_per_class, fit_pool
+from .sample import Sample
 
 Array = NDArray[np.float64]
 
 #: The number of rows that are kept for feature importances.
 IMPORTANCE_ROWS = 100
-NO_LABEL = np.array(None)
 
 
 class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     r"""Classify when an unknown share of the labels is wrong; say how many, and which.
 
     Kernels of many kinds, logistic regression and two forests score every training row out of sample. Their mixture
-    ``s`` (:mod:`kernelwise.labels.views.pool`) enters a noise model (:mod:`kernelwise.labels.noise_model.posterior`),
+    ``s`` (:mod:`kernelwise.scoring.pool`) enters a noise model (:mod:`kernelwise.noise.posterior`),
 
     .. math:: P(\text{given} = j \mid s) = \sum_k T_{kj} \, P(\text{true} = k \mid s),
 
@@ -60,9 +54,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     sample_size : int or "auto"
-        With more rows than this, views and noise model are learned from a random sample of about this many rows, and
-        every other row is judged by models that did not see its label. The sample has at least 30 rows of each class,
-        and all rows that were checked. "auto" stands for 50,000 rows: see :mod:`kernelwise.labels.sample`.
+        With more rows than this, base models and noise model are learned from a random sample of about this many rows,
+        and every other row is scored by models that did not see its label. The sample has at least 30 rows of each
+        class, and all rows that were checked. "auto" stands for 50,000 rows: see :mod:`kernelwise.labels.sample`.
     random_state : int, RandomState or None
         For the sample, the forests and the landmarks.
 
@@ -86,24 +80,24 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     out_of_sample_probabilities_ : ndarray of shape (n_samples, n_classes)
         The probability of each true class for the training rows, by models that did not see the label of the row.
     kernel_names_, kernel_weights_ : list of str, ndarray
-        The views and their weights in the mixture.
+        The base models and their weights in the mixture.
     diagnostic_ : dict
         ``reliable`` (whether the range is narrow enough to be called an answer), ``reason`` (why, in words), ``claim``
         (what the figures speak of), ``explanations`` (the range of the share of wrong labels under each explanation;
         nothing is known of errors that follow the features), ``separability`` (how well scores rank given labels; 0.5
         is chance, and then nothing is known about the noise), ``interval_width``, ``disagreement`` (the share of rows
-        on which the two views of largest weight differ), ``least_noise_rate`` (the share of wrong labels if labels near
-        the boundary are doubtful because classes overlap), ``largest_noise_rate`` (the share if classes do not overlap,
-        and these labels are doubtful because they are wrong) and ``boundary_errors`` (the probability of the second
-        case). If the model learned from a sample of the rows, also ``learned_from`` (the number of its rows) and
-        ``sampling_error`` (the standard error of the share of wrong labels from so many rows, at most
-        ``1 / (2 * sqrt(learned_from))`` where the sample has the same share of every class).
+        on which the two base models of largest weight differ), ``least_noise_rate`` (the share of wrong labels if
+        labels near the boundary are doubtful because classes overlap), ``largest_noise_rate`` (the share if classes do
+        not overlap, and these labels are doubtful because they are wrong) and ``boundary_errors`` (the probability of
+        the second case). If the model learned from a sample of the rows, also ``learned_from`` (the number of its rows)
+        and ``sampling_error`` (the standard error of the share of wrong labels from so many rows, at most ``1 / (2 *
+        sqrt(learned_from))`` where the sample has the same share of every class).
 
     Notes
     -----
     Doubtful labels near the boundary between two classes have two explanations: the classes overlap, or labels near the
     boundary are wrong more often than other labels. The data can only partly distinguish the two, so both explanations
-    are averaged (see :mod:`kernelwise.labels.noise_model.explanations`), and the truth may lie anywhere between their
+    are averaged (see :mod:`kernelwise.noise.explanations`), and the truth may lie anywhere between their
     noise rates. Errors that follow a rule in the features look like the truth to any method that has only the labels:
     all figures speak of errors that do not follow the features.
 
@@ -165,8 +159,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             true labels, and they calibrate the probabilities of all other rows.
         progress : bool or callable, optional
             True prints how much is done, and the time that is left, on the standard error after 10 seconds. A function
-            is called with how much is done and how much there is to do: the number of views that are fitted and of all
-            views, or thousandths if the model learns from a sample.
+            is called with how much is done and how much there is to do: the number of base models that are fitted and
+            of all base models, or thousandths if the model learns from a sample.
 
         Returns
         -------
@@ -174,20 +168,19 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         """
         size, tell = check_sample_size(self.sample_size), teller(progress, "learning from labels")
         if is_dask(X):
-            from .on_cluster import fit_on_cluster
+            from .on_dask import fit_on_cluster
 
             return fit_on_cluster(self, X, y, sample_weight, checked=checked, progress=tell)
         refuse_collections(self, X=X, y=y, sample_weight=sample_weight)
         X, y = native_frame(np.asarray(X) if isinstance(X, list) else X), read_labels(y)
-        _refuse_single_column(X)
+        refuse_single_column(X)
         if n_rows(X) > size and n_rows(X) == n_rows(y):
             weight = None if sample_weight is None else read_weights(sample_weight, X)
             fit_in_memory(self, X, np.asarray(y), weight, checked, tell)
             return self
-        if np.asarray(y).ndim == 1:
-            warn_of_numbers(LabelCounts.of(y).classes)
-        learned = self._learn(X, y, sample_weight, checked=checked, progress=tell)
-        self._conclude(learned)
+        if (labels := np.asarray(y)).ndim == 1:
+            warn_of_numbers(Counter(labels[~missing_labels(labels)].tolist()))
+        self._conclude(self._learn(X, y, sample_weight, checked=checked, progress=tell))
         return self
 
     def _learn(
@@ -200,12 +193,11 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         progress: Tell,
         sample: Sample | None = None,
     ) -> "_Learned":
-        """Fit the views and the noise model, and judge the rows; ``sample`` says what they stand for."""
+        """Fit the base models and the noise model, and score the rows; ``sample`` says how they were drawn."""
         rng = check_random_state(self.random_state) if sample is None else sample.random_state
-        X, y, weight, labelled = self._read_training(X, y, sample_weight, sample is not None and sample.lacks_cells)
+        X, y, weight, labelled = read_training(self, X, y, sample_weight, sample is not None and sample.lacks_cells)
         counted = labelled & (weight > 0)
         truths = found_labels(checked, y)
-        n_checked = len(truths)
         self.classes_ = np.unique(np.array([*y[counted].tolist(), *truths.values()]))
         # A class that only verdicts have is known for the checked rows, and not learned: no label was given as it.
         self._learned = np.flatnonzero(np.isin(self.classes_, y[counted]))
@@ -219,14 +211,17 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         used = np.flatnonzero(counted & ((truth < 0) | np.isin(truth, self._learned)))
         n_classes, column = len(self._learned), np.searchsorted(self.classes_[self._learned], y[used])
         known = np.where(truth[used] >= 0, np.searchsorted(self._learned, truth[used]), -1)
-        learned = np.where(known >= 0, known, column)  # views learn from what is known to be true
+        learned = np.where(known >= 0, known, column)  # base models learn from what is known to be true
         by_class = np.bincount(column, weight[used], n_classes) / np.bincount(column, minlength=n_classes)
         self._class_weights = np.ones(len(self.classes_))
         self._class_weights[self._learned] = by_class
-        counts = weight[used] / by_class[column]
-        counts = _effective(counts if sample is None else counts * sample.stands_for[used])
+        counts = weight[used] / by_class[column] * (1.0 if sample is None else sample.weight[used])
+        counts = counts / counts.max()
+        counts *= counts.sum() / (
+            counts @ counts
+        )  # they sum to the number of rows of equal weight that say as much (Kish)
         self._scaler = None if sp.issparse(X) else _Standardiser.fit(X[used], counts)
-        Z = self._standardised(X[used])
+        Z = X[used] if self._scaler is None else self._scaler(X[used])
         order, starts = order_alike(Z, learned * n_classes + column)
         Z, given, counts = Z[order], column[order], counts[order]
         common = None if self._scaler is None else self._scaler.common
@@ -238,7 +233,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         self.kernel_names_ = [view.name for view in pool.views]
         self.kernel_weights_ = pool.weights
         rows = np.linspace(0, Z.shape[0] - 1, min(Z.shape[0], IMPORTANCE_ROWS)).astype(np.intp)
-        self._pool, self._some_rows = pool.settled(), Z[rows]
+        self._pool, self._some_rows = pool.for_prediction(), Z[rows]
         self._importances: Array | None = None
         belief, posterior = self._posterior.true_probabilities(scores), self._posterior.label_posterior(scores, given)
         sizes = np.diff([*starts, len(order)])
@@ -250,14 +245,13 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             guarantee = guarantee_of(checked, np.where(counted, y.astype(object), np.array(None)))
         else:
             guarantee = None
-        bounds = None if guarantee is None else (guarantee.low, guarantee.high)
         posterior, self._recalibration = calibrated(
-            belief, posterior, column, known, weights(checked, len(y))[used], bounds
+            belief, posterior, column, known, weights(checked, len(y))[used], guarantee
         )
-        blind = belief if self._recalibration is None else self._recalibration.true_probabilities(belief)
-        self._audit(X, y, labelled, weight, used, blind, posterior, truth)
+        belief = belief if self._recalibration is None else self._recalibration.true_probabilities(belief)
+        self._audit(X, y, labelled, weight, used, belief, posterior, truth)
         n_learned = None if sample is None or sample.whole else float(counts.sum())
-        return _Learned(scores, given, n_checked, guarantee, _disagreement(pool, counts), n_learned)
+        return _Learned(scores, given, len(truths), guarantee, pool.disagreement(counts), n_learned)
 
     def _conclude(self, learned: "_Learned") -> None:
         """Set the interval and the diagnostic, once the share of wrong labels among all rows is known."""
@@ -269,45 +263,6 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         ) | {"disagreement": learned.disagreement}
         if n_rows is not None:
             self.diagnostic_ |= {"learned_from": len(learned.given), "sampling_error": error}
-
-    def _read_training(
-        self, X: Any, y: Any, sample_weight: Any, lacks_cells: bool
-    ) -> tuple[Any, NDArray[Any], Array, NDArray[np.bool_]]:
-        """Return samples, labels (any label where there is none), weights, and which samples have a label."""
-        self._columns = None
-        missing = missing_labels(y)
-        if len(missing) and missing.all():
-            raise ValueError("y has no label in any row; NoisyLabelClassifier needs labels of two classes or more")
-        if missing.any():
-            y = np.array(y, dtype=object)
-            y[missing] = y[~missing][0]
-            y = np.array(y.tolist())
-        if is_table(X) or lacks_cells:
-            y = validate_data(self, y=y)
-            validate_data(self, X, skip_check_array=True)  # the estimator remembers the names of the columns
-            if len(y) != len(X):
-                raise ValueError(f"X and y must have equally many rows, got {len(X)} and {len(y)}")
-            table = as_table(X)
-            warn_of(giveaways(table, np.where(missing, NO_LABEL, y.astype(object))))
-            self._columns = TableFeatures(scaled=False).fit(table)
-            X = self._columns.transform(table)
-        else:
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-            warn_of(giveaways_of_numbers(X, np.where(missing, NO_LABEL, y.astype(object))))
-        X = tidy(X)
-        if sp.issparse(X):  # a sparse matrix is not standardised
-            check_magnitude(X, "X")
-        try:
-            check_classification_targets(y)
-        except ValueError as error:
-            raise ValueError(
-                f"{error} Cut the numbers into groups first, for instance into four: "
-                "numpy.digitize(y, numpy.quantile(y, [0.25, 0.5, 0.75]))"
-            ) from None
-        return X, y, read_weights(sample_weight, X), ~missing
-
-    def _standardised(self, X: Any) -> Any:
-        return X if self._scaler is None else self._scaler(X)
 
     def _audit(
         self,
@@ -340,39 +295,37 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         self.noise_rate_ = float(weight[counted] @ (1 - quality[counted]) / weight[counted].sum())
         self.transition_ = transition_of(probabilities[counted], column[counted], weight[counted])
 
-    def _true_probabilities(self, scores: Array) -> Array:
+    def _belief(self, scores: Array) -> Array:
+        """Return the probabilities of the learned classes for rows whose label was not seen, calibrated on checks."""
         belief = self._posterior.true_probabilities(scores)
+        return belief if self._recalibration is None else self._recalibration.true_probabilities(belief)
+
+    def _true_probabilities(self, scores: Array) -> Array:
         probabilities = np.zeros((len(scores), len(self.classes_)))
-        learned = belief if self._recalibration is None else self._recalibration.true_probabilities(belief)
-        learned = learned * self._frequency
+        learned = self._belief(scores) * self._frequency
         probabilities[:, self._learned] = learned / learned.sum(axis=1, keepdims=True)
         return probabilities
 
     def _scores(self, X: Any) -> Array:
-        return self._pool(self._standardised(X))
+        return self._pool(X if self._scaler is None else self._scaler(X))
 
-    def _read_block(self, X: Any) -> Any:
-        """Return the samples of a block of the rows that are judged; nothing is guessed from the block alone."""
+    def _with_and_without_label(self, X: Any, column: NDArray[np.intp]) -> tuple[Array, Array]:
+        """Return P(true) of the rows of a block with the labels in ``column``, and without them; -1 is no label."""
         if self._columns is not None:
-            return tidy(self._columns.transform(as_table(X, self._columns.names_, guess=False)))
-        return tidy(check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", ensure_min_samples=0))
-
-    def _judged(self, X: Any, column: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Return P(true) of samples with labels that no view has seen, and without them; column -1 is no label."""
-        scores = self._scores(X)
-        belief = self._posterior.true_probabilities(scores)
-        found, blind = (np.zeros((len(scores), len(self.classes_))) for _ in range(2))
-        blind[:, self._learned] = (
-            belief if self._recalibration is None else self._recalibration.true_probabilities(belief)
-        )
-        found[:] = blind
-        rows = np.flatnonzero(np.isin(column, self._learned))
+            X = self._columns.transform(as_table(X, self._columns.names_, guess=False))
+        else:
+            X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", ensure_min_samples=0)
+        scores = self._scores(tidy(X))
+        without = np.zeros((len(scores), len(self.classes_)))
+        without[:, self._learned] = self._belief(scores)
+        found, rows = without.copy(), np.flatnonzero(np.isin(column, self._learned))
         given = np.searchsorted(self._learned, column[rows])
         posterior = self._posterior.label_posterior(scores[rows], given)
         if self._recalibration is not None:
-            posterior = self._recalibration.posterior(belief[rows], posterior, given)
+            belief = self._posterior.true_probabilities(scores[rows])
+            posterior = self._recalibration.posterior(belief, posterior, given)
         found[np.ix_(rows, self._learned)] = posterior
-        return found, blind
+        return found, without
 
     def _for_workers(self) -> "NoisyLabelClassifier":
         """Return a copy of the fitted model that predicts, without what has a row for every row."""
@@ -443,25 +396,3 @@ class _Learned(NamedTuple):
     guarantee: Guarantee | None
     disagreement: float
     n_rows: float | None  # how many equally weighted rows the sample is worth; None if it is all rows
-
-
-def _refuse_single_column(X: Any) -> None:
-    """Say how to give one column of texts, which is a natural mistake."""
-    if getattr(X, "ndim", 2) == 1 and getattr(getattr(X, "dtype", None), "kind", "O") in "OUST":
-        raise ValueError(
-            "X is one column of texts, and must be a table with a row for each label; give frame[['text']] instead of "
-            "frame['text'], or numpy.array(texts)[:, None] for a list"
-        )
-
-
-def _effective(weight: Array) -> Array:
-    """Return the weights, scaled to sum to the number of equally weighted rows that tell as much (Kish)."""
-    weight = weight / weight.max()
-    return weight * (weight.sum() / (weight @ weight))
-
-
-def _disagreement(pool: ScorePool, weight: Array) -> float:
-    """Return the share of rows on which the two views of largest weight choose different classes."""
-    heaviest = np.argsort(-pool.weights, kind="stable")[:2]
-    choices = [pool.curves[view](columns_per_class(pool.views[view].out_of_sample)).argmax(axis=1) for view in heaviest]
-    return float(weight @ (choices[0] != choices[-1]) / weight.sum())

@@ -1,50 +1,57 @@
-"""Labels as people write them: in one column, with empty cells, in several spellings, or as numbers.
+"""What users give: a column of labels, labels that are numbers, columns that repeat the label, and rows to learn from.
 
-What is to be audited is not refused. Spellings that differ in capitals and blanks alone are one class; labels that
-differ in a letter or two are classes of their own, and are said to look alike; a label of one row that looks like a
-frequent label is taken for a typing error. What numbers mean says :mod:`.amounts`.
+Numbers may be classes, or amounts that are cut into groups; -1 may be a code for "no label".
+
+A column that repeats the given label repeats its errors too, and an audit that believes the column finds none. A column
+is reported if the label can be read off it in nearly every row: from its values, if they are few; from where its
+numbers lie; or from whether its cells are empty. Where some labels are wrong, no honest column can do so.
 """
 
-import difflib
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
-from ..checks import is_missing
-from ..tables.kinds import is_number, is_word_for_missing
+from .. import checks
+from ..checks import is_missing, missing_labels
+from ..samples import check_magnitude, read_weights, tidy
+from ..tables.columns import Column, Table
+from ..tables.frames import as_table, is_table
+from ..tables.kinds import is_number
+from ..tables.notation import Amounts, Habits, find_amounts
+from ..tables.preparation import TableFeatures
 
-__all__ = [
-    "join_spellings",
-    "kept_words",
-    "look_alikes",
-    "meant_label",
-    "missing_words",
-    "read_labels",
-    "replaced_spellings",
-    "said_unlabelled",
-    "same_label",
-    "typing_errors",
-    "without_missing_words",
-]
-
-#: Two labels look alike if this share of their letters is the same, in the same order.
-ALIKE = 0.8
-#: A label that may be a typing error occurs in at most this share of the rows of the other label.
-RARE = 0.1
+Array = NDArray[np.float64]
+NO_LABEL = np.array(None)
+#: Numbers are amounts and not classes if more than FEW_NUMBERS are different (of whole numbers more than
+#: MANY_WHOLE_NUMBERS) and each occurs in fewer than ROWS_PER_CLASS rows on average.
+FEW_NUMBERS, MANY_WHOLE_NUMBERS, ROWS_PER_CLASS = 10, 20, 10
+#: Amounts are cut into so many groups of equal size.
+N_GROUPS = 4
+#: With fewer labelled rows, chance may do it.
+LEAST_ROWS = 20
+#: The label must follow from the column in this share of the rows, and all exceptions must be fewer than EXCEPTIONS
+#: times the rows that are not of the largest class.
+SHARE, EXCEPTIONS = 0.99, 0.05
+#: There must be so many rows for each class on average.
+LEAK_ROWS_PER_CLASS = 4
+#: A column of few values has at most so many values for each class.
+VALUES_PER_CLASS = 3
+#: Arrays with more columns are not searched.
+MAX_COLUMNS = 2000
 
 
 def read_labels(y: Any) -> Any:
-    """Labels as one column: of a frame or an array with one column, that column.
-
-    >>> import pandas as pd
-    >>> read_labels(pd.DataFrame({"y": ["a", None]})).tolist()
-    ['a', None]
-    """
+    """Labels as one column: of a frame or an array with one column, that column."""
     if type(y).__module__.partition(".")[0] == "narwhals" and hasattr(y, "to_native"):
         y = y.to_native()
     shape = getattr(y, "shape", None)
@@ -62,182 +69,266 @@ def read_labels(y: Any) -> Any:
                 DataConversionWarning,
                 stacklevel=4,
             )
-        return (
-            np.array([None if is_missing(cell) else cell for cell in cells], dtype=object) if _worded(cells) else cells
-        )
+        worded = cells.dtype == object and any(isinstance(cell, str) for cell in cells)
+        return np.array([None if is_missing(cell) else cell for cell in cells], dtype=object) if worded else cells
     if type(y).__module__.partition(".")[0] in ("polars", "pyarrow"):
         return np.array(y.to_list(), dtype=object) if any(value is None for value in y.to_list()) else np.asarray(y)
     return y
 
 
-def _worded(cells: NDArray[Any]) -> bool:
-    return bool(cells.dtype == object and any(isinstance(cell, str) for cell in cells))
+@dataclass(frozen=True)
+class NumberGroups:
+    """Amounts cut into groups: ``cuts`` are the largest numbers of all groups but the last.
 
-
-def same_label(one: str, other: str) -> bool:
-    """Whether two cells hold the same label, though a spreadsheet may have changed the way it is written.
-
-    >>> same_label("Adelie", "adelie "), same_label("01", "1"), same_label("1", "1,0"), same_label("a", "b")
-    (True, True, True, False)
+    ``notation`` is how the numbers are written.
     """
-    if one == other or spelling(one) == spelling(other):
-        return True
-    one, other = one.strip().replace(",", "."), other.strip().replace(",", ".")
-    return is_number(one) and is_number(other) and float(one) == float(other)
+
+    cuts: tuple[float, ...]
+    notation: Amounts = field(default=Amounts(), repr=False)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the groups, in order.
+
+        >>> NumberGroups((2.0, 5.0)).names
+        ['1: up to 2', '2: above 2, up to 5', '3: above 5']
+        """
+        ends = [f"{cut:g}" for cut in self.cuts]
+        inner = [f"above {low}, up to {high}" for low, high in pairwise(ends)]
+        return [f"{k}: {said}" for k, said in enumerate([f"up to {ends[0]}", *inner, f"above {ends[-1]}"], start=1)]
+
+    def group_of(self, cell: str) -> str:
+        """The group of a number as it is written; the name of a group, or what is no number, stays as it is.
+
+        >>> NumberGroups((2.0, 5.0)).group_of("3.5"), NumberGroups((2.0, 5.0)).group_of("3: above 5")
+        ('2: above 2, up to 5', '3: above 5')
+        """
+        try:
+            number = self.notation.read(cell)
+        except ValueError:
+            return cell
+        return cell if np.isnan(number) else str(self(np.array([number]))[0])
+
+    def __call__(self, numbers: Array) -> NDArray[Any]:
+        """The name of the group of every number, None where the number is missing."""
+        groups = np.array(self.names, dtype=object)[np.searchsorted(self.cuts, numbers)]
+        return np.where(np.isnan(numbers), np.array(None), groups)
 
 
-def spelling(label: str) -> str:
-    """What all spellings of a label have in common: all but capitals and blanks. Single letters differ: A and a."""
-    return " ".join(label.casefold().split()) if len(label.strip()) > 1 else label.strip()
+def are_amounts(numbers: Array, n_distinct: int) -> bool:
+    """Whether labels that are numbers, ``n_distinct`` of them different, are amounts rather than classes.
 
-
-def join_spellings(labels: NDArray[Any], *, warn: bool = False) -> tuple[NDArray[Any], dict[str, str]]:
-    """Labels in which every spelling of a class is its most frequent one, and the spellings that were replaced.
-
-    >>> join_spellings(np.array(["Adelie", "adelie", "Adelie", "Gentoo"]))
-    (array(['Adelie', 'Adelie', 'Adelie', 'Gentoo'], dtype='<U6'), {'adelie': 'Adelie'})
+    >>> are_amounts(np.arange(60.0), 60), are_amounts(np.arange(60.0) % 5, 5)
+    (True, False)
     """
-    labels = np.asarray(labels)
-    if labels.dtype.kind not in "UO" or labels.ndim != 1:
-        return labels, {}
-    replaced = replaced_spellings(Counter(label for label in labels.tolist() if isinstance(label, str)))
-    if not replaced:
-        return labels, {}
-    if warn:
-        said = ", ".join(f"{label!r} as {other!r}" for label, other in replaced.items())
-        warnings.warn(f"labels that differ in capitals or blanks alone are taken as one class: {said}", stacklevel=3)
-    joined = [replaced.get(label, label) if isinstance(label, str) else label for label in labels.tolist()]
-    return np.array(joined, dtype=object if labels.dtype == object else None), replaced
+    whole = bool((numbers == np.floor(numbers)).all())
+    few = n_distinct <= (MANY_WHOLE_NUMBERS if whole else FEW_NUMBERS)
+    return not few and len(numbers) < ROWS_PER_CLASS * n_distinct
 
 
-def replaced_spellings(counts: Mapping[str, int]) -> dict[str, str]:
-    """The spellings that are not the most frequent one of their class, and the latter.
+def codes_missing_label(classes: Iterable[Any]) -> bool:
+    """Whether -1 stands beside two or more classes that are whole numbers from 0 on, where it often says "no label".
 
-    >>> replaced_spellings({"Adelie": 2, "adelie": 1, "Gentoo": 1})
-    {'adelie': 'Adelie'}
-    """
-    usual: dict[str, str] = {}
-    for label in sorted(counts, key=lambda label: (-counts[label], label)):
-        usual.setdefault(spelling(label), label)
-    return {label: usual[spelling(label)] for label in counts if usual[spelling(label)] != label}
-
-
-def missing_words(counts: Mapping[str, int], n_empty: int = 0) -> list[str]:
-    """The labels that say that there is no label, as NA and None do in most files.
-
-    Such a word is a class if it occurs twice or more beside labels that are no numbers, and if a missing label is
-    written in another way (``n_empty`` cells are empty), or the word is as frequent as the smallest other class of two
-    rows or more, or there is only one other label. Otherwise the cell is taken for empty.
-
-    >>> missing_words({"yes": 90, "no": 80, "NA": 3}), missing_words({"EU": 60, "NA": 39, "OC": 12})
-    (['NA'], [])
-    >>> missing_words({"yes": 90, "no": 80, "NA": 3}, n_empty=1), missing_words({"1": 40, "0": 50, "NA": 60})
-    ([], ['NA'])
-    """
-    words = [label for label in counts if is_word_for_missing(label)]
-    others = Counter[str]()
-    for label, count in counts.items():
-        others[spelling(label)] += count
-    rows = {word: others[spelling(word)] for word in words}
-    for word in words:
-        del others[spelling(word)]
-    if words and not all(is_number(label) for label in others):
-        smallest = min((count for count in others.values() if count > 1), default=0)
-        words = [word for word in words if rows[word] < 2 or not (n_empty or rows[word] >= smallest or len(others) < 2)]
-    return words
-
-
-def without_missing_words(cells: Sequence[str]) -> tuple[NDArray[Any], dict[str, int]]:
-    """The labels in the cells of a column, None where there is none; and what stands there instead, with its number.
-
-    >>> without_missing_words(["yes", "no", "NA", "yes", "no"])
-    (array(['yes', 'no', None, 'yes', 'no'], dtype=object), {'NA': 1})
-    """
-    counts = Counter(cells)
-    dropped = {word: counts[word] for word in missing_words(counts - Counter({"": counts[""]}), counts[""])}
-    labels = np.array([None if not cell or cell in dropped else cell for cell in cells] + [None], dtype=object)[:-1]
-    return labels, dropped | ({"": counts[""]} if counts[""] else {})
-
-
-def said_unlabelled(unlabelled: Mapping[str, int]) -> str:
-    """The number of rows without a label, and what stands in their cells.
-
-    >>> said_unlabelled({"NA": 39, "": 2}), said_unlabelled({"": 1})
-    ("; 41 rows have no label: 39 'NA', 2 empty", '; 1 row has no label')
-    """
-    total = sum(unlabelled.values())
-    if not total:
-        return ""
-    parts = [f"{count} {word!r}" if word else f"{count} empty" for word, count in unlabelled.items()]
-    listed = f": {', '.join(parts)}" if any(unlabelled) else ""
-    return f"; {total} {'row has' if total == 1 else 'rows have'} no label{listed}"
-
-
-def kept_words(labels: Mapping[str, int]) -> list[str]:
-    """A sentence for every class whose name stands for a missing value in most files.
-
-    >>> kept_words({"NA": 39, "EU": 60})
-    ["The label 'NA' (39 rows) is taken for a class; where it says that there is no label, leave the cells empty."]
-    """
-    return [
-        f"The label {word!r} ({count} rows) is taken for a class; where it says that there is no label, leave the "
-        "cells empty."
-        for word, count in labels.items()
-        if is_word_for_missing(word)
-    ]
-
-
-def look_alikes(counts: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Pairs of a rare label and a frequent label that look alike, from the number of rows of each label.
-
-    >>> look_alikes({"Adelie": 150, "Adelei": 1, "Gentoo": 120, "10": 90, "100": 1})
-    [('Adelei', 'Adelie')]
-    """
-    worded = [label for label in counts if any(map(str.isalpha, label)) and not any(map(str.isdigit, label))]
-    return [
-        (rare, usual)
-        for rare in sorted(worded)
-        for usual in sorted(worded)
-        if counts[rare] <= max(1.0, RARE * counts[usual])
-        and counts[rare] < counts[usual]
-        and difflib.SequenceMatcher(None, spelling(rare), spelling(usual)).ratio() >= ALIKE
-    ]
-
-
-def typing_errors(labels: NDArray[Any]) -> dict[str, str]:
-    """Labels of one row each that differ by one slip of a finger from one frequent label, and that label.
-
-    There are none if fewer than two classes would remain.
-
-    >>> typing_errors(np.array(["Adelie"] * 20 + ["Gentoo"] * 20 + ["Adelei", "Chinstrap"]))
-    {'Adelei': 'Adelie'}
-    """
-    counts = Counter(label for label in np.asarray(labels, dtype=object).tolist() if isinstance(label, str))
-    meant: dict[str, list[str]] = {}
-    for rare, usual in look_alikes(counts):
-        if counts[rare] == 1 <= RARE * counts[usual] and _one_slip(spelling(rare), spelling(usual)):
-            meant.setdefault(rare, []).append(usual)
-    errors = {rare: usual[0] for rare, usual in meant.items() if len(usual) == 1}
-    return errors if len(counts) - len(errors) >= 2 else {}
-
-
-def meant_label(label: str, labels: NDArray[Any]) -> str | None:
-    """The frequent label that was probably meant by a label that no row has, if the two differ by one slip of a finger.
-
-    >>> meant_label("spm", np.array(["spam"] * 20 + ["ham"] * 20)), meant_label("eggs", np.array(["spam", "ham"]))
-    ('spam', None)
-    """
-    return typing_errors(np.array([*np.asarray(labels, dtype=object).tolist(), label], dtype=object)).get(label)
-
-
-def _one_slip(one: str, other: str) -> bool:
-    """Whether two words differ in one letter, in one letter more, or in the order of two neighbouring letters.
-
-    >>> _one_slip("barollo", "barolo"), _one_slip("adelei", "adelie"), _one_slip("north", "south")
+    >>> codes_missing_label([-1, 0, 1]), codes_missing_label(["-1", "0", "1"]), codes_missing_label([-1, 1])
     (True, True, False)
     """
-    while one and other and one[0] == other[0]:
-        one, other = one[1:], other[1:]
-    while one and other and one[-1] == other[-1]:
-        one, other = one[:-1], other[:-1]
-    return max(len(one), len(other)) <= 1 or (len(one) == 2 and one == other[::-1])
+    names = [str(label) for label in classes]
+    if not all(is_number(name) for name in names):
+        return False
+    numbers = np.unique([float(name) for name in names])
+    return bool(len(numbers) > 2 and numbers[0] == -1 and numbers[1] >= 0 and (numbers == np.floor(numbers)).all())
+
+
+def warn_of_numbers(counts: Mapping[Any, int], *, stacklevel: int = 3) -> None:
+    """Warn of labels that are whole numbers and look like amounts, or like classes with a code for "no label".
+
+    ``counts`` has the number of rows of each label. Labels that are words are as the user wants them, and other
+    numbers are refused by the estimators.
+    """
+    classes = [label for label in counts if checks.is_number(label)]
+    if not classes or len(classes) < len(counts) or any(label % 1 for label in classes):
+        return
+    numbers = np.repeat(np.array(classes, dtype=np.float64), [counts[label] for label in classes])
+    if are_amounts(numbers, len(classes)):
+        warnings.warn(
+            f"y holds {len(classes)} different numbers in {len(numbers)} rows, which look like amounts, and each of "
+            "them is taken for a class. Cut them into groups, for instance into four: numpy.digitize(y, "
+            "numpy.quantile(y, [0.25, 0.5, 0.75])); if they are classes, give y.astype(str)",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+    elif codes_missing_label(classes):
+        warnings.warn(
+            "y holds -1 beside other classes, and -1 is taken for a class. If it says that a row has no label, give "
+            "None or NaN instead: numpy.where(y == -1, numpy.nan, y); if it is a class, y.astype(str) says so",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def group_numbers(labels: Sequence[str | None], habits: Habits = Habits()) -> tuple[NumberGroups, NDArray[Any]] | None:  # noqa: B008  # immutable
+    """Groups of labels that are amounts rather than classes, and the group of every label; None if they are classes."""
+    present = [label for label in labels if label is not None]
+    notation = find_amounts(present, habits) if present else None
+    if notation is None:
+        return None
+    numbers = np.array([np.nan if label is None else notation.read(label) for label in labels])
+    known = numbers[~np.isnan(numbers)]
+    distinct = np.unique(known)
+    if not are_amounts(known, len(distinct)):
+        return None
+    shares = np.arange(1, N_GROUPS) / N_GROUPS
+    cuts = np.unique(np.quantile(known, shares, method="inverted_cdf"))
+    groups = NumberGroups(tuple(float(cut) for cut in cuts[cuts < distinct[-1]]), notation)
+    return (groups, groups(numbers)) if groups.cuts else None
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A column that gives the label away, and how this was found."""
+
+    column: str
+    how: str
+
+    def __str__(self) -> str:
+        return (
+            f"column {self.column!r} gives the label away: {self.how}. Errors of the label that the column repeats "
+            "cannot be found. If the column was made from the label, or known only after it, leave it out"
+        )
+
+
+def warn_of_leaks(found: list[Leak]) -> None:
+    """Warn of each column, as if the caller's caller had called."""
+    for one in found:
+        warnings.warn(str(one), stacklevel=4)
+
+
+def find_leaks(table: Table, labels: NDArray[Any]) -> list[Leak]:
+    """The columns of a table that give the labels away; rows whose label is None do not count."""
+    found = _leaks([one for one in table.columns.values() if one.kind not in ("id", "text")], labels, numbers=True)
+    return found + (leaking_numbers(table.block, labels) if isinstance(table.block, np.ndarray) else [])
+
+
+def leaking_numbers(X: Any, labels: NDArray[Any]) -> list[Leak]:
+    """The columns of an array that are copies of the labels: they have few values, and each goes with one label."""
+    if not isinstance(X, np.ndarray) or X.shape[1] > MAX_COLUMNS:
+        return []
+    return _leaks((Column(f"x{j + 1}", "numeric", X[:, j]) for j in range(X.shape[1])), labels, numbers=False)
+
+
+def _leaks(columns: Iterable[Column], labels: NDArray[Any], *, numbers: bool) -> list[Leak]:
+    rows = np.array([label is not None for label in labels.tolist()])
+    given = np.array([str(label) for label in labels[rows].tolist()])
+    hows = ((column.name, _how(column, rows, given, numbers=numbers)) for column in columns)
+    return [Leak(name, how) for name, how in hows if how is not None]
+
+
+def _how(column: Column, rows: NDArray[np.bool_], given: NDArray[Any], *, numbers: bool) -> str | None:
+    """How the label follows from a column, in words; None if it does not follow."""
+    classes = Counter(given.tolist())
+    if len(given) < LEAST_ROWS or not 2 <= len(classes) <= len(given) // LEAK_ROWS_PER_CLASS:
+        return None
+    others = len(given) - max(classes.values())
+    allowed = min((1 - SHARE) * len(given), EXCEPTIONS * others)
+    cells, missing = np.asarray(column.values)[rows], column.missing[rows]
+    if 0 < missing.sum() < len(missing):
+        goes, exceptions = _majorities(np.where(missing, "an empty cell", "a value"), given)
+        if exceptions <= allowed and len(set(goes.values())) > 1:
+            return _said(goes, len(given), exceptions, "")
+    most = min(VALUES_PER_CLASS * len(classes), len(given) // 4 - 1)
+    if len({_short(cell) for cell in cells[~missing][: 4 * most]}) <= most:  # most columns of numbers end here
+        words = np.array(["(empty)" if gone else _short(cell) for cell, gone in zip(cells, missing, strict=True)])
+        if len(set(words.tolist())) <= most:
+            goes, exceptions = _majorities(words, given)
+            return _said(goes, len(given), exceptions, "its value ") if exceptions <= allowed else None
+    if numbers and cells.dtype.kind == "f" and not missing.any():
+        return _by_cuts(cells, given, len(classes))
+    return None
+
+
+def _majorities(values: NDArray[Any], given: NDArray[Any]) -> tuple[dict[str, str], int]:
+    """The label that goes with each value, and the number of rows in which it does not."""
+    counts: dict[str, Counter[str]] = {}
+    for value, label in zip(values.tolist(), given.tolist(), strict=True):
+        counts.setdefault(value, Counter())[label] += 1
+    goes = {value: counts[value].most_common(1)[0][0] for value in sorted(counts)}
+    return goes, len(given) - sum(counts[value][label] for value, label in goes.items())
+
+
+def _said(goes: dict[str, str], n_rows: int, exceptions: int, what: str) -> str:
+    shown = list(goes.items())[:4]
+    (first, label), rest = shown[0], shown[1:]
+    parts = [
+        f"{what}{first} goes with the label {label!r}",
+        *(f"{what}{value} with {label!r}" for value, label in rest),
+    ]
+    more = " and so on" if len(goes) > len(shown) else ""
+    joined = ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
+    return f"{joined}{more}, in {n_rows - exceptions} of {n_rows} rows"
+
+
+def _by_cuts(numbers: NDArray[np.float64], given: NDArray[Any], n_classes: int) -> str | None:
+    """How the label follows from the size of a number, if every class is one range of numbers."""
+    order = np.argsort(numbers, kind="stable")
+    values, labels = numbers[order], given[order]
+    changes = np.flatnonzero(labels[1:] != labels[:-1])
+    if len(changes) != n_classes - 1 or (values[changes] == values[changes + 1]).any():
+        return None
+    cut = f"{values[changes[0]]:g}"
+    return (
+        f"its numbers up to {cut} go with the label {str(labels[0])!r}, and larger ones with "
+        f"{'another label' if n_classes == 2 else 'other labels'}, in all {len(given)} rows"
+    )
+
+
+def _short(cell: Any) -> str:
+    return f"{cell:g}" if isinstance(cell, float) else repr(str(cell)[:40])
+
+
+def read_training(
+    model: Any, X: Any, y: Any, sample_weight: Any, lacks_cells: bool
+) -> tuple[Any, NDArray[Any], Array, NDArray[np.bool_]]:
+    """Return samples, labels (any label where there is none), weights, and which samples have a label.
+
+    The model keeps how the columns of a table became numbers, and their names.
+    """
+    model._columns = None
+    missing = missing_labels(y)
+    if len(missing) and missing.all():
+        raise ValueError("y has no label in any row; NoisyLabelClassifier needs labels of two classes or more")
+    if missing.any():
+        y = np.array(y, dtype=object)
+        y[missing] = y[~missing][0]
+        y = np.array(y.tolist())
+    if is_table(X) or lacks_cells:
+        y = validate_data(model, y=y)
+        validate_data(model, X, skip_check_array=True)  # the estimator remembers the names of the columns
+        if len(y) != len(X):
+            raise ValueError(f"X and y must have equally many rows, got {len(X)} and {len(y)}")
+        table = as_table(X)
+        warn_of_leaks(find_leaks(table, np.where(missing, NO_LABEL, y.astype(object))))
+        model._columns = TableFeatures(scaled=False).fit(table)
+        X = model._columns.transform(table)
+    else:
+        X, y = validate_data(model, X, y, accept_sparse="csr", dtype=np.float64)
+        warn_of_leaks(leaking_numbers(X, np.where(missing, NO_LABEL, y.astype(object))))
+    X = tidy(X)
+    if sp.issparse(X):  # a sparse matrix is not standardised
+        check_magnitude(X, "X")
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        raise ValueError(
+            f"{error} Cut the numbers into groups first, for instance into four: "
+            "numpy.digitize(y, numpy.quantile(y, [0.25, 0.5, 0.75]))"
+        ) from None
+    return X, y, read_weights(sample_weight, X), ~missing
+
+
+def refuse_single_column(X: Any) -> None:
+    """Say how to give one column of texts, which is a natural mistake."""
+    if getattr(X, "ndim", 2) == 1 and getattr(getattr(X, "dtype", None), "kind", "O") in "OUST":
+        raise ValueError(
+            "X is one column of texts, and must be a table with a row for each label; give frame[['text']] instead of "
+            "frame['text'], or numpy.array(texts)[:, None] for a list"
+        )

@@ -1,11 +1,11 @@
-r"""Which rows to learn from, if there are more rows than learning needs.
+r"""Rows in blocks, and which of them to learn from, if there are more rows than learning needs.
 
 Landmarks, forests and logistic regression gain little from more than some ten thousand rows, and the share of wrong
-labels is known to a standard error of at most :math:`1 / (2 \sqrt m)` from ``m`` rows. So views and noise model are
-learned from a random sample, and every other row is judged by models that did not see its label.
+labels is known to a standard error of at most :math:`1 / (2 \sqrt m)` from ``m`` rows. So base models and noise model
+are learned from a random sample, and every other row is scored by models that did not see its label.
 
 The sample holds about the same share of the rows of every class, but at least :data:`FEWEST` rows of each class (all
-rows, if a class has fewer), and all rows that people have checked. A row stands for :math:`N_c / m_c` rows, so that the
+rows, if a class has fewer), and all rows that people have checked. A row has the weight :math:`N_c / m_c`, so that the
 shares of the classes stay right; these weights are scaled to the mean one, because the noise model is as certain as the
 rows that it saw allow.
 
@@ -14,59 +14,31 @@ So the same rows are drawn in memory, in chunks of a file and in the blocks of a
 """
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 from sklearn.utils.random import sample_without_replacement
 
-from ..checks import check_count, is_count, missing_labels
-from ..supervision.guarantee import Guarantee
+from ..checks import missing_labels
+from ..progress import Tell, silent
+from ..review.guarantee import Guarantee
+from ..samples import n_rows
+from ..tables.columns import Table
+from .given import read_labels
+from .spellings import missing_words, replaced_spellings
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: ``sample_size="auto"``: see ``benchmarks/label_scale.py`` for what fewer rows cost.
-AUTO = 50_000
 #: At least this many rows of each class are learned from.
 FEWEST = 30
-#: The smallest sample that may be asked for.
-SMALLEST = 500
-
-
-def check_sample_size(sample_size: Any) -> int:
-    """Return the number of rows to learn from.
-
-    >>> check_sample_size("auto"), check_sample_size(2000)
-    (50000, 2000)
-    """
-    if isinstance(sample_size, str):
-        if sample_size != "auto":
-            raise ValueError(f'sample_size must be "auto" or a number of rows, got {sample_size!r}')
-        return AUTO
-    if is_count(sample_size, 0) and sample_size < SMALLEST:
-        raise ValueError(
-            f'sample_size={sample_size} is too small to learn from; give at least {SMALLEST} rows, or "auto"'
-        )
-    return check_count("sample_size", sample_size, least=SMALLEST)
-
-
-@dataclass(frozen=True)
-class Sample:
-    """What the rows of a sample stand for.
-
-    ``stands_for`` is the number of rows that each row stands for, with the mean one; ``random_state`` goes on where the
-    draw ended; ``guarantee`` are the bounds from checked rows among all rows; and ``lacks_cells`` says that some row,
-    in the sample or not, has no number in some column. ``whole`` says that all rows are in the sample.
-    """
-
-    stands_for: Array
-    random_state: np.random.RandomState
-    guarantee: Guarantee | None
-    lacks_cells: bool
-    whole: bool
+#: Rows in memory are scored in blocks of this many.
+BLOCK_ROWS = 50_000
 
 
 @dataclass(frozen=True)
@@ -78,19 +50,10 @@ class LabelCounts:
     lightest: float = np.inf
     heaviest: float = -np.inf
 
-    @property
-    def equal_weights(self) -> bool:
-        """Whether all rows that count have the same weight."""
-        return self.lightest == self.heaviest
-
     @classmethod
-    def of(cls, y: ArrayLike, weight: Array | None = None) -> "LabelCounts":
-        """Count the rows of a block that have a label and a weight.
-
-        >>> LabelCounts.of(["a", None, "a"], np.array([1.0, 1.0, 0.0])).classes
-        Counter({'a': 1})
-        """
-        labels = np.asarray(y)
+    def of(cls, y: Any, weight: Array | None = None) -> "LabelCounts":
+        """Count the rows of a block that have a label and a weight."""
+        labels = np.asarray(read_labels(y))
         counted = counted_rows(labels, weight)
         used = np.ones(len(counted)) if weight is None else np.asarray(weight, dtype=np.float64)[counted]
         ends = (float(used.min()), float(used.max())) if len(used) else (np.inf, -np.inf)
@@ -114,6 +77,141 @@ class LabelCounts:
         return LabelCounts(sum(part.n_rows for part in parts), classes, *ends)
 
 
+@dataclass
+class Chunks:
+    """Blocks ``(X, y, weight)`` that are made one after the other in this process; weight may be None.
+
+    ``read`` begins a new pass over the blocks; with ``labels_only=True`` it may leave X out. ``features`` make numbers
+    of rows that are not numbers: ``learn(rows)`` of the rows of the sample, and then ``apply(rows)`` of others. Blocks
+    on a Dask cluster have the same methods (``on_dask.py``), and futures in place of results.
+    """
+
+    read: Callable[[bool], Iterator[tuple[Any, Any, Any]]]
+    features: Any = None
+    counted: list[LabelCounts] | None = None
+    replaced: Mapping[str, str | None] = field(default_factory=dict)
+
+    def map(
+        self, function: Callable[..., Any], arguments: Sequence[Any], progress: Tell = silent, **shared: Any
+    ) -> list[Any]:
+        """Return ``function(X, y, weight, *arguments[k], **shared)`` of every block k."""
+        results = []
+        for (X, given, weight), others in zip(self.read(False), arguments, strict=True):
+            y = respelled(given, self.replaced) if self.replaced else given
+            results.append(function(X, y, weight, *others, **shared))
+            progress(len(results), len(arguments))
+        return results
+
+    def count(self) -> list[LabelCounts]:
+        """Return the labels of every block, counted once."""
+        if self.counted is None:
+            self.counted = [LabelCounts.of(y, weight) for _, y, weight in self.read(True)]
+        return self.counted
+
+    def respell(self, replaced: Mapping[str, str | None]) -> None:
+        """Take some labels for others, or for none, from now on."""
+        self.replaced = {**self.replaced, **replaced}
+
+    def gather(self, results: list[Any]) -> list[Any]:
+        """Return the results themselves, in this process."""
+        return results
+
+    def total(self, part: Callable[[Any], Any], merge: Callable[[Sequence[Any]], Any], results: list[Any]) -> Any:
+        """Return a part of all results, merged into one."""
+        return merge([part(one) for one in results])
+
+
+def slices(X: Any, y: Any, weight: Array | None, rows: int = BLOCK_ROWS) -> Chunks:
+    """Return rows in memory (or in a file that is mapped into memory) in blocks."""
+
+    def read(labels_only: bool) -> Iterator[tuple[Any, Any, Any]]:
+        for start in range(0, len(y), rows):
+            part = slice(start, min(start + rows, len(y)))
+            X_part = None if labels_only else rows_of(X, part)
+            yield X_part, y[part], None if weight is None else weight[part]
+
+    return Chunks(read)
+
+
+def rows_of(X: Any, rows: Any) -> Any:
+    """Return some rows of an array, a sparse matrix, a frame or a table, by positions or by a slice."""
+    if isinstance(X, Table):
+        return X.take(rows)
+    if isinstance(X, np.ndarray) or sp.issparse(X):
+        return X[rows]
+    return _safe_indexing(X, rows if isinstance(rows, slice) else np.asarray(rows))
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Return the rows of several blocks as one."""
+    if isinstance(parts[0], Table):
+        return Table.stacked(parts)
+    if sp.issparse(parts[0]):
+        return sp.csr_array(sp.vstack(parts))
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    if hasattr(parts[0], "iloc"):
+        import pandas as pd
+
+        return pd.concat(parts, ignore_index=True)
+    if type(parts[0]).__module__.startswith("polars"):
+        import polars as pl
+
+        return pl.concat(parts)
+    import pyarrow as pa
+
+    return pa.concat_tables(parts)
+
+
+def respelled(y: Any, replaced: Mapping[str, str | None]) -> NDArray[Any]:
+    """Return labels of which some are replaced by others."""
+    labels = np.asarray(read_labels(y)).tolist()
+    return np.array([replaced.get(one, one) if isinstance(one, str) else one for one in labels], dtype=object)
+
+
+def join_counted(blocks: Any) -> dict[str, str]:
+    """Join the spellings of each class in the counts of all blocks, and return the spellings that were replaced."""
+    counts = LabelCounts.total(blocks.count()).classes
+    replaced = replaced_spellings({label: count for label, count in counts.items() if isinstance(label, str)})
+    _respell(blocks, replaced)
+    return replaced
+
+
+def drop_missing_words(blocks: Any) -> dict[str, int]:
+    """Take words such as NA for missing labels where they are none, and return what stands in rows without a label."""
+    total = LabelCounts.total(blocks.count())
+    words = {label: count for label, count in total.classes.items() if isinstance(label, str)}
+    n_empty = total.n_rows - sum(total.classes.values())
+    dropped = {word: words[word] for word in missing_words(words, n_empty)}
+    _respell(blocks, dict.fromkeys(dropped))
+    return dropped | ({"": n_empty} if n_empty else {})
+
+
+def _respell(blocks: Any, replaced: Mapping[str, str | None]) -> None:
+    if replaced:
+        blocks.counted = [part.respelled(replaced) for part in blocks.count()]
+        blocks.respell(replaced)
+
+
+# the draw
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is known of the rows of a sample.
+
+    ``weight`` is the number of rows that each row was drawn from, with the mean one; ``random_state`` goes on where the
+    draw ended; ``guarantee`` are the bounds from checked rows among all rows; and ``lacks_cells`` says that some row,
+    in the sample or not, has no number in some column. ``whole`` says that all rows are in the sample.
+    """
+
+    weight: Array
+    random_state: np.random.RandomState
+    guarantee: Guarantee | None
+    lacks_cells: bool
+    whole: bool
+
+
 def counted_rows(labels: NDArray[Any], weight: Array | None) -> Index:
     """Return the positions of the rows that have a label and a weight."""
     labelled = ~missing_labels(labels)
@@ -123,12 +221,7 @@ def counted_rows(labels: NDArray[Any], weight: Array | None) -> Index:
 def draw_positions(
     classes: Mapping[Hashable, int], size: int, random_state: np.random.RandomState
 ) -> dict[Hashable, Index]:
-    """Draw about ``size`` rows: for every class, sorted positions among the rows of the class.
-
-    >>> drawn = draw_positions({"common": 9000, "rare": 20}, 1000, np.random.RandomState(0))
-    >>> {label: len(positions) for label, positions in drawn.items()}
-    {'common': 998, 'rare': 20}
-    """
+    """Draw about ``size`` rows: for every class, sorted positions among the rows of the class."""
     total = sum(classes.values())
     drawn = {}
     for label in sorted(classes, key=lambda label: (str(type(label)), label)):
@@ -141,30 +234,20 @@ def draw_positions(
 
 
 def in_blocks(drawn: Mapping[Hashable, Index], blocks: Sequence[LabelCounts]) -> list[dict[Hashable, Index]]:
-    """Return the drawn positions of each block, counted from the first row of the class in the block.
-
-    >>> blocks = [LabelCounts(2, Counter(a=2)), LabelCounts(3, Counter(a=3))]
-    >>> [{label: places.tolist() for label, places in part.items()} for part in in_blocks({"a": [1, 2, 4]}, blocks)]
-    [{'a': [1]}, {'a': [0, 2]}]
-    """
+    """Return the drawn positions of each block, counted from the first row of the class in the block."""
     parts: list[dict[Hashable, Index]] = [{} for _ in blocks]
     for label, positions in drawn.items():
-        ends = np.cumsum([block.classes[label] for block in blocks])
-        cuts = np.searchsorted(positions, ends)
-        for part, start, (low, high) in zip(
-            parts, [0, *ends[:-1].tolist()], zip([0, *cuts[:-1]], cuts, strict=True), strict=True
-        ):
+        start = 0
+        for part, block in zip(parts, blocks, strict=True):
+            low, high = np.searchsorted(positions, [start, start + block.classes[label]])
             if high > low:
                 part[label] = np.asarray(positions[low:high]) - start
+            start += block.classes[label]
     return parts
 
 
-def drawn_rows(y: ArrayLike, weight: Array | None, drawn: Mapping[Hashable, Index], checked: Index) -> Index:
-    """Return the rows of a block that are in the sample, in order; ``checked`` rows are always in it.
-
-    >>> drawn_rows(["b", "a", "b", "b"], None, {"b": np.array([1])}, np.array([0])).tolist()
-    [0, 2]
-    """
+def drawn_rows(y: Any, weight: Array | None, drawn: Mapping[Hashable, Index], checked: Index) -> Index:
+    """Return the rows of a block that are in the sample, in order; ``checked`` rows are always in it."""
     labels = np.asarray(y)
     counted = counted_rows(labels, weight)
     members: dict[Hashable, list[int]] = {label: [] for label in drawn}
@@ -175,23 +258,42 @@ def drawn_rows(y: ArrayLike, weight: Array | None, drawn: Mapping[Hashable, Inde
     return np.unique(np.concatenate([np.asarray(checked, dtype=np.intp), *rows]))
 
 
-def rows_stood_for(
+class Taken(NamedTuple):
+    """The rows of a block that are in the sample, their places in the block, and whether the block lacks numbers."""
+
+    X: Any
+    y: NDArray[Any]
+    weight: Array
+    places: Index
+    has_missing: bool
+
+
+def take_rows(X: Any, y: Any, weight: Array | None, drawn: dict[Any, Index], checked: Index) -> Taken:
+    """Take the rows of a block that are in the sample."""
+    labels = np.asarray(read_labels(y))
+    length = X.n_rows if isinstance(X, Table) else n_rows(X)
+    if length != len(labels):
+        raise ValueError(
+            f"a block of X has {length} rows, and the same block of y has {len(labels)} labels; cut X and y in the "
+            "same way, or make both from one frame"
+        )
+    places = drawn_rows(labels, weight, drawn, checked)
+    missing = isinstance(X, np.ndarray) and X.dtype.kind == "f" and bool(np.isnan(X).any())
+    weights = np.ones(len(places)) if weight is None else np.asarray(weight, dtype=np.float64)[places]
+    return Taken(rows_of(X, places), labels[places], weights, places, missing)
+
+
+def sample_weights(
     labels: NDArray[Any], counted: NDArray[np.bool_], checked: NDArray[np.bool_], classes: Mapping[Hashable, int]
 ) -> Array:
-    """Return how many rows each row of the sample stands for, scaled to the mean one over the rows that count.
+    """Return how many rows each row of the sample was drawn from, scaled to the mean one over the rows that count.
 
-    A checked row stands for itself, and the other rows of its class for all that were not checked.
-
-    >>> labels, yes = np.array(["a", "a", "b"]), np.ones(3, bool)
-    >>> rows_stood_for(labels, yes, ~yes, {"a": 8, "b": 1}).round(2).tolist()
-    [1.33, 1.33, 0.33]
+    A checked row counts for itself, and the other rows of its class for all that were not checked.
     """
-    names = list(classes)
-    position = {label: k for k, label in enumerate(names)}
+    position = {label: k for k, label in enumerate(classes)}
     code = np.array([position.get(label, -1) for label in labels.tolist()], dtype=np.intp)
     code[~counted] = -1
-    known, drawn = (np.bincount(code[(code >= 0) & rows], minlength=len(names)) for rows in (checked, ~checked))
-    stands = np.ones(len(labels))
-    others = (code >= 0) & ~checked
-    stands[others] = ((np.array([classes[label] for label in names]) - known) / np.maximum(drawn, 1))[code[others]]
-    return stands / stands[counted].mean()
+    known, drawn = (np.bincount(code[(code >= 0) & rows], minlength=len(classes)) for rows in (checked, ~checked))
+    weights, others = np.ones(len(labels)), (code >= 0) & ~checked
+    weights[others] = ((np.array(list(classes.values())) - known) / np.maximum(drawn, 1))[code[others]]
+    return weights / weights[counted].mean()

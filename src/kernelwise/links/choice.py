@@ -2,7 +2,7 @@ r"""Do the links help? A choice among candidates, made without labels, by what w
 
 Clusters are good if the parts of the data that were not used to find them still tell of them. A round divides the
 columns of the features into two halves and leaves out a fifth of the links. A candidate finds clusters c from the first
-half and the kept links. Two figures judge the clusters, both in bits and both at most the entropy of c:
+half and the kept links. Two figures score the clusters, both in bits and both at most the entropy of c:
 
 - **bits of features**, the mean of :math:`\log_2 p(c_i \mid x_i) - \log_2 p(c_i)`: what the second half of the
   features of a sample tells of its cluster. Here p is a ridge regression on the clusters, with the sample itself left
@@ -15,7 +15,7 @@ The sum over all rounds decides whether links are used: only if the best candida
 one without by two standard errors of the difference. A candidate with links counts only if links that were left out
 tell of its clusters: otherwise it only averages over other samples, and the links have nothing to do with it.
 
-Half of the columns cannot settle small differences between candidates of the same kind. So those with at least nine
+Half of the columns cannot decide small differences between candidates of the same kind. So those with at least nine
 tenths of the most bits are finalists, each finds clusters from all data, and all columns and links judge them:
 finalists have seen the same data, so none of them has an advantage. The clusters with the most bits are returned.
 
@@ -25,20 +25,19 @@ clusters, and a smoothing over random links would make linked documents alike an
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 
 from ..progress import Tell
+from ..scoring.kernel_scores import RidgeSystem
 from ..ties import NEARLY, first_best
-from .candidates import CANDIDATES, DEEPEST, Candidate, Embedding
-from .embedding import two_stage_k_means
+from .candidates import CANDIDATES, DEEPEST, Candidate, Embedding, two_stage_k_means
 from .smoothing import LinkSmoother, normalised_adjacency
 from .walks import walk_factors
 from .words import dense
@@ -63,8 +62,6 @@ FINALISTS = 0.9
 #: Ridge penalties, relative to the variance of a row, and slopes of the softmax, that are tried.
 RIDGE_PENALTIES = 10.0 ** np.arange(-2, 3)
 SLOPES = (1.0, 2.0, 4.0, 8.0, 16.0)
-#: A sample that determines its own prediction up to this share is treated as if it left this share to the others.
-LEAST_FREEDOM = 1e-6
 
 
 @dataclass(frozen=True)
@@ -96,15 +93,10 @@ class Evidence:
 
     def standard_error(self, other: "Evidence | None" = None) -> float:
         """Standard error of the total, or of the difference of two totals."""
-        differences = [
-            mine if other is None else mine - theirs
-            for mine, theirs in (
-                (self.of_samples, self.of_samples if other is None else other.of_samples),
-                (self.of_links, self.of_links if other is None else other.of_links),
-            )
-            if len(mine)
-        ]
-        return float(np.sqrt(sum(values.var() / len(values) for values in differences)))
+        figures = [self.of_samples, self.of_links]
+        if other is not None:
+            figures = [self.of_samples - other.of_samples, self.of_links - other.of_links]
+        return float(np.sqrt(sum(values.var() / len(values) for values in figures if len(values))))
 
 
 @dataclass(frozen=True)
@@ -160,7 +152,7 @@ class Round:
 
 
 def gather_evidence(smoother: LinkSmoother, X: Any, links: Any, how: Clustering, tell: Tell) -> dict[str, Evidence]:
-    """Judge all candidates, or only those without links if there are no links; ``links`` are symmetric weights."""
+    """Score all candidates, or only those without links if there are no links; ``links`` are symmetric weights."""
     n_clusters, rng, n_samples = how.n_clusters, how.rng, X.shape[0]
     offered = [candidate for candidate in CANDIDATES if links.nnz or not candidate.uses_links]
     sample = sampled(n_samples, n_clusters, rng)
@@ -168,18 +160,18 @@ def gather_evidence(smoother: LinkSmoother, X: Any, links: Any, how: Clustering,
     of_links: dict[str, list[Array]] = {candidate.name: [] for candidate in offered}
     n_rounds = FEWEST_ROUNDS if len(sample) < n_samples else N_ROUNDS
     for index, one in enumerate(_rounds(smoother, X, links, sample, how.embedding_dim, rng)):
-        judge = FeatureJudge(one.unseen)
+        feature_bits = FeatureBits(one.unseen)
         steps = take_steps(one.seen, one.kept)
         walks = walk_factors(one.kept, rng) if links.nnz else None
         for place, candidate in enumerate(offered, start=1):
             labels = _find_clusters(candidate, steps, walks, sample, how).labels
-            of_samples[candidate.name].append(judge.bits(labels[sample]))
+            of_samples[candidate.name].append(feature_bits(labels[sample]))
             of_links[candidate.name].append(bits_of_links(labels, n_clusters, one.counted, one.left_out))
             tell(index * len(offered) + place, n_rounds * len(offered))
     return {name: Evidence(np.mean(of_samples[name], axis=0), np.concatenate(of_links[name])) for name in of_samples}
 
 
-def settle(
+def best_clusters(
     finalists: Sequence[Candidate],
     steps: Sequence[Array],
     walks: Array | None,
@@ -190,7 +182,7 @@ def settle(
     """The clusters with the most bits of features and links, where all data find and judge, and all bits."""
     n_clusters, rng = how.n_clusters, how.rng
     sample = sampled(len(steps[0]), n_clusters, rng)
-    judge = FeatureJudge(steps[0][sample])
+    feature_bits = FeatureBits(steps[0][sample])
     counted = upper_links(links).at_most(MOST_COUNTED, rng)
     judged = counted.at_most(MOST_LEFT_OUT, rng)
     best, totals = None, dict.fromkeys((candidate.name for candidate in finalists), -np.inf)
@@ -198,7 +190,7 @@ def settle(
     for done, candidate in enumerate(tries, start=1):
         found = _find_clusters(candidate, steps, walks, sample, how)
         linked = bits_of_links(found.labels, n_clusters, counted, judged)
-        bits = float(judge.bits(found.labels[sample]).mean() + (linked.mean() if len(linked) else 0.0))
+        bits = float(feature_bits(found.labels[sample]).mean() + (linked.mean() if len(linked) else 0.0))
         best = found if best is None or bits > max(totals.values()) else best
         totals[candidate.name] = max(totals[candidate.name], bits)
         tell(done, len(tries))
@@ -240,10 +232,7 @@ def upper_links(links: Any) -> Links:
 def _rounds(
     smoother: LinkSmoother, X: Any, links: Any, sample: NDArray[np.intp], embedding_dim: int, rng: Any
 ) -> Iterator[Round]:
-    """Halves of the columns, each half in one round seen and in the next one unseen, with other links left out.
-
-    Few columns are not divided, because one half may hold nothing of the classes: all of them are seen and judge.
-    """
+    """Halves of the columns, seen and unseen by turns, with other links left out; few columns are not divided."""
     weighted = smoother._weighted(X).astype(links.dtype, copy=False)
     weighted = weighted.tocsc() if sp.issparse(weighted) else weighted
     given = upper_links(links)
@@ -306,37 +295,26 @@ def _find_clusters(
     return Clusters(candidate, embedding, found.cluster_centers_, labels.astype(np.intp))
 
 
-class FeatureJudge:
+class FeatureBits:
     """What features tell of clusters, each sample left out."""
 
     def __init__(self, rows: Array) -> None:
-        rows = rows - rows.mean(axis=0, dtype=np.float64)
-        values, directions = scipy.linalg.eigh(rows.T @ rows)
-        real = values > values[-1] * rows.shape[1] * np.finfo(float).eps if len(values) else np.zeros(0, dtype=bool)
-        self.squares = values[real]
-        self.left = rows @ (directions[:, real] / np.sqrt(self.squares))
+        self.ridge = RidgeSystem.decompose(rows, np.zeros(len(rows)))
 
-    def bits(self, labels: Labels) -> Array:
+    def __call__(self, labels: Labels) -> Array:
         """For every sample the bits that its features tell of its cluster, for the best penalty and slope."""
         _, codes = np.unique(labels, return_inverse=True)
         members = np.eye(codes.max() + 1)[codes]
         shares, own = members.mean(axis=0), (np.arange(len(codes)), codes)
+        ridge = replace(self.ridge, targets=members)
         told = [np.zeros(len(codes))]  # telling nothing is always possible
-        for penalty in RIDGE_PENALTIES * self.squares.sum() / len(codes):
-            scores = self.left_out_scores(members, penalty)
+        for penalty in RIDGE_PENALTIES * np.sum(ridge.singular**2) / len(codes):
+            scores = ridge.leave_one_out(penalty)
             for slope in SLOPES:
                 logits = slope * (scores - scores.max(axis=1, keepdims=True)) + 0.5 * np.log(shares)
                 log_chances = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
                 told.append((log_chances[own] - np.log(shares[codes])) / np.log(2.0))
         return told[first_best([bits.mean() for bits in told])]
-
-    def left_out_scores(self, members: Array, penalty: float) -> Array:
-        """Ridge regression with an intercept: the prediction of every sample by a fit to the other samples."""
-        mean = members.mean(axis=0)
-        shrinkage = self.squares / (self.squares + penalty)
-        leverage = (self.left**2 @ shrinkage + 1.0 / len(members))[:, None]
-        fitted = mean + self.left @ (shrinkage[:, None] * (self.left.T @ (members - mean)))
-        return (fitted - leverage * members) / np.maximum(1.0 - leverage, LEAST_FREEDOM)
 
 
 def bits_of_links(labels: Labels, n_clusters: int, kept: Links, left_out: Links) -> Array:
@@ -344,13 +322,6 @@ def bits_of_links(labels: Labels, n_clusters: int, kept: Links, left_out: Links)
 
     The shares of kept links have a prior worth one link per pair of clusters, spread as chance would. A cluster without
     any kept link tells nothing.
-
-    >>> import scipy.sparse as sp
-    >>> kept = upper_links(sp.csr_array(np.kron(np.eye(2), np.ones((50, 50)))))
-    >>> labels = np.repeat([0, 1], 50)
-    >>> left_out = Links(np.array([0, 0]), np.array([1, 60]), np.ones(2))
-    >>> bits_of_links(labels, 2, kept, left_out).round(1)
-    array([ 1. , -9.3])
     """
     rows, cols, weights = left_out
     between = np.bincount(labels[kept.rows] * n_clusters + labels[kept.cols], kept.weights, n_clusters**2)
@@ -386,11 +357,11 @@ def diagnose(evidence: dict[str, Evidence], candidates: Sequence[Candidate] = CA
     clear = abs(margin) > 2.0 * error + NEARLY
     chosen = linked if clear and margin > 0 and supported else alone
     measured = (
-        f'Clusters with links ("{linked}") tell {evidence[linked].total:.2f} bits of the data that were left out, and '
-        f'clusters of the features alone ("{alone}") tell {evidence[alone].total:.2f} bits'
+        f'Clusters with links ("{linked}") predict held-out data with {evidence[linked].total:.2f} bits, and clusters '
+        f'of the features alone ("{alone}") with {evidence[alone].total:.2f} bits'
     )
     if not supported:
-        measured = f"Links that were left out tell nothing of the clusters. {measured}"
+        measured = f"Clusters do not predict held-out links. {measured}"
     nothing = evidence[chosen].total <= 2.0 * evidence[chosen].standard_error() + NEARLY
     if nothing:
         reason = f"Neither features nor links show clusters. {measured}, which is no more than chance."

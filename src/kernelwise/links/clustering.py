@@ -16,16 +16,16 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_count
-from ..cluster.prediction import on_blocks
+from ..dask_rows.prediction import on_blocks
 from ..progress import Progress, Tell, part, teller
 from ..rows import is_dask, map_rows, persist
 from ..samples import check_magnitude, largest_magnitude, power_of_two, read_samples
-from ..supervision import Pairs
+from ..statements import Pairs
 from .candidates import DEEPEST, Embedding
-from .choice import MANY_ROWS, Clustering, diagnose, finalists_like, gather_evidence, settle
-from .embedding import leading_directions as leading_directions
-from .embedding import two_stage_k_means as two_stage_k_means
-from .on_cluster import fit_clusters_on_cluster
+from .candidates import leading_directions as leading_directions
+from .candidates import two_stage_k_means as two_stage_k_means
+from .choice import MANY_ROWS, Clustering, best_clusters, diagnose, finalists_like, gather_evidence
+from .on_dask import fit_clusters_on_cluster
 from .smoothing import LinkSmoother, read_links
 from .walks import walk_factors
 from .words import each_row
@@ -207,15 +207,14 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         tell = teller(progress, f"clustering {X.shape[0]} rows")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters: some are empty
-            k_means = self._choose_clusters(X, pairs, tell) if chooses else self._cluster_at_depth(X, pairs)
+            if chooses:
+                k_means = self._choose_clusters(X, pairs, tell)
+            else:
+                self.embedding_, options = self._embed_documents(X, pairs)
+                k_means = two_stage_k_means(self.embedding_, **options)
         self.labels_, self.cluster_centers_ = k_means.labels_.astype(np.intp), k_means.cluster_centers_
         self.inertia_ = float(k_means.inertia_)
         return self
-
-    def _cluster_at_depth(self, X: Any, pairs: Any) -> KMeans:
-        """Smooth the documents over their links by the given number of steps, and cluster them."""
-        self.embedding_, options = self._embed_documents(X, pairs)
-        return two_stage_k_means(self.embedding_, **options)
 
     def _choose_clusters(self, X: Any, pairs: Any, tell: Tell) -> KMeans:
         """Choose a candidate and its clusters, which Lloyd's iterations on all documents complete."""
@@ -239,7 +238,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         finalists = finalists_like(best, evidence)
         steps = list(islice(self.smoother_._steps(), DEEPEST + 1))
         walks = walk_factors(links, rng) if any(one.walks for one in finalists) else None
-        chosen, settled = settle(finalists, steps, walks, links, how, part(tell, JUDGING, 1.0))
+        chosen, all_data = best_clusters(finalists, steps, walks, links, how, part(tell, JUDGING, 1.0))
         self.chosen_, self.links_help_ = chosen.candidate.name, chosen.candidate.uses_links
         if self.chosen_ != best and f'"{best}"' in self.diagnostic_["reason"]:
             self.diagnostic_["reason"] += (
@@ -247,7 +246,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
                 f"({evidence[self.chosen_].total:.2f}), and the most with all data."
             )
         self.candidates_ = {
-            name: {"features": one.features, "links": one.links, "all_data": settled.get(name, np.nan)}
+            name: {"features": one.features, "links": one.links, "all_data": all_data.get(name, np.nan)}
             for name, one in evidence.items()
         }
         self._walks = walks if chosen.candidate.walks else None

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from ..optim.bounded_newton import minimize_bounded
 from ..optim.statistic_likelihood import statistic_problem
 from ..samples import check_magnitude
-from ..supervision import Pairs
-from ..supervision.graph import count_pairs
+from ..statements import Pairs
+from ..statements.graph import count_pairs
 
 Array = NDArray[np.float64]
 
@@ -35,11 +35,7 @@ Smoothing = Callable[[Any], Iterator[Array]]
 def learned_depth_weights(
     smoothing: Smoothing, links: Any, depths: Sequence[int], negatives: Pairs | None, rng: np.random.RandomState
 ) -> Array:
-    """One weight per depth, with a sum of one; the weights are equal, with a warning, if links teach nothing.
-
-    ``links`` are symmetric weights. The links are compared with the pairs of ``negatives``, or with as many pairs
-    without a link, drawn at random. Every link counts once, whatever its weight.
-    """
+    """One weight per depth, with a sum of one; the weights are equal, with a warning, if links teach nothing."""
     if negatives is not None:
         pairs = Pairs.from_graph(links, negatives=None) + negatives
     else:

@@ -25,15 +25,14 @@ from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import is_count
-from ..cluster.prediction import on_blocks
+from ..dask_rows.prediction import on_blocks
 from ..rows import for_users, in_memory, is_dask, map_rows, reduce_rows
 from ..samples import check_magnitude, read_samples
-from ..spectral.randomised import randomised_svd
-from ..spectral.tall_arrays import beside
-from ..supervision import Pairs
-from ..supervision.resolve import resolve_pairs
+from ..spectral.tall_arrays import beside, right_singular_vectors
+from ..statements import Pairs
+from ..statements.resolve import resolve_pairs
 from .depth_weights import learned_depth_weights
-from .on_cluster import fit_smoother_on_cluster
+from .on_dask import fit_smoother_on_cluster
 from .words import are_counts, count_signs, dense, each_row
 
 __all__ = ["LinkSmoother"]
@@ -174,10 +173,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self._fit_in_memory(X, read_links(pairs, X.shape[0]), pairs)
 
     def _fit_in_memory(self, X: Any, links: Any, pairs: Pairs | None, dtype: type[np.floating] = np.float64) -> Self:
-        """Fit samples that were read, with symmetric weights of links; negative ``pairs`` teach weights of depths.
-
-        The projected rows have the given precision; the steps have it if ``links`` have it too.
-        """
+        """Fit samples that were read, with symmetric weights of links; negative ``pairs`` teach weights of depths."""
         self._links = None
         self.adjacency_, self.degrees_ = normalised_adjacency(links, self.normalization)
         self._weighting = self._choose_weighting(X)
@@ -308,7 +304,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             return None
         count = min(self.n_components, X.shape[0])
         if not (in_memory(X) or sp.issparse(X)):
-            return randomised_svd(X, count, n_power=POWER_ITERATIONS, random_state=rng).right
+            return right_singular_vectors(X, count, n_power=POWER_ITERATIONS, random_state=rng)
         if X.shape[0] > max(ROWS_FOR_DIRECTIONS, count):
             X = X[np.sort(rng.permutation(X.shape[0])[: max(ROWS_FOR_DIRECTIONS, count)])]
         return randomized_svd(X, count, n_iter=POWER_ITERATIONS, random_state=rng)[2].T
@@ -381,14 +377,7 @@ def read_links(pairs: Pairs | None, n_samples: int) -> Any:
 
 
 def normalised_adjacency(links: Any, normalization: str = "symmetric") -> tuple[Any, Array]:
-    r"""Return :math:`D^{-1/2} (A + I) D^{-1/2}`, or :math:`D^{-1} (A + I)` for "mean", and the degrees of D.
-
-    >>> import scipy.sparse as sp
-    >>> adjacency, degrees = normalised_adjacency(sp.csr_array([[0.0, 3.0], [3.0, 0.0]]))
-    >>> adjacency.toarray()
-    array([[0.25, 0.75],
-           [0.75, 0.25]])
-    """
+    """Return :math:`D^{-1/2} (A + I) D^{-1/2}`, or :math:`D^{-1} (A + I)` for "mean", and the degrees of D."""
     looped = sp.csr_array(links + sp.eye_array(links.shape[0], format="csr", dtype=links.dtype))
     degrees = np.asarray(looped.sum(axis=1, dtype=np.float64))
     scale = 1.0 / degrees if normalization == "mean" else 1.0 / np.sqrt(degrees)

@@ -37,10 +37,7 @@ POWER_ITERATIONS, MANY_DOCUMENTS = 3, 20_000
 
 
 def walk_factors(links: Any, rng: np.random.RandomState) -> Array:
-    """Return one row of factors per document; the row of a document without links is zero.
-
-    ``links`` is the symmetric sparse matrix of the weights.
-    """
+    """Return one row of factors per document, zero without links; ``links`` are symmetric sparse weights."""
     links = sp.csr_array(links)
     n_samples = links.shape[0]
     rank = min(RANK, n_samples)

@@ -11,11 +11,7 @@ Array = NDArray[np.float64]
 
 
 def are_counts(X: Any) -> bool:
-    """Whether each row of non-negative X is a multiple of whole numbers: counts or binary, perhaps scaled by row.
-
-    >>> are_counts(np.array([[0.25, 0.5, 0.0], [0.0, 3.0, 3.0]])), are_counts(np.array([[0.3, 0.71]]))
-    (True, False)
-    """
+    """Whether each row of non-negative X is a multiple of whole numbers: counts or binary, perhaps scaled by row."""
     X = sp.csr_array(X)
     starts = X.indptr[:-1][np.diff(X.indptr) > 0]
     if not len(starts):

@@ -3,6 +3,7 @@
 import logging
 import warnings
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_choice, check_count, check_positive
-from ..cluster.prediction import on_blocks
+from ..dask_rows.prediction import on_blocks
 from ..kernels import Kernel, KernelExpansion
 from ..kernels.precomputed import is_precomputed
 from ..optim import HistoryRow, SolverResult, Status
 from ..rows import compute, in_memory, is_dask, persist
 from ..samples import LARGEST, LEAST, balanced_folds, power_of_two
-from .calibration import chosen_classes, class_probabilities, decision_unit, fit_slope, settled
+from .calibration import chosen_classes, class_probabilities, decision_unit, fit_slope, with_exact_ties
 from .checkpoint import Checkpoint
-from .on_cluster import training_on_cluster
+from .on_dask import training_on_cluster
 from .problem import MKLPoint, NoisyLabelProblem
 from .solvers import SOLVERS
 from .training import TrainingSet, read_features, training_in_memory
@@ -53,22 +54,133 @@ def _calibrates(estimator: Any) -> bool:
     return True
 
 
-class MKLClassifier(ClassifierMixin, BaseEstimator):
-    """Base of the classifiers; the method ``_solve`` of a subclass has the problem that the subclass minimises."""
+@dataclass(eq=False, repr=False)
+class MKLModel(ClassifierMixin, BaseEstimator):
+    """The parameters that all classifiers have, and the fitted model with its predictions."""
 
-    kernels: Any
-    alpha: float
-    fit_intercept: bool
-    normalize_kernels: bool
-    scale_features: bool
-    rank: int | float | None
-    solver: str
-    tol: float
-    max_iter: int | None
-    probability: bool
-    random_state: Any
-    n_jobs: int | None
-    verbose: int
+    kernels: Any = None
+    _: KW_ONLY
+    fit_intercept: bool = False
+    normalize_kernels: bool = False
+    scale_features: bool = True
+    rank: int | float | None = None
+    solver: str = "auto"
+    tol: float = 1e-6
+    max_iter: int | None = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    def _keep(self, training: TrainingSet, results: list[Result]) -> None:
+        """Store the attributes for prediction and inspection; the model keeps landmarks and no other samples."""
+        bank = training.bank
+        points = [result.point for result in results]
+        norms = np.stack([point.norms(bank.n_kernels) for point in points])
+        totals = norms.sum(axis=1, keepdims=True)
+        weights = np.divide(norms, totals, out=np.zeros_like(norms), where=totals > 0)
+        single = training.n_outputs == 1
+        self.n_kernels_, self.total_weight_ = bank.n_kernels, float(training.weight.sum())
+        self.classes_ = training.classes
+        self.kernels_: list[Kernel] = [feature_map.kernel for feature_map in bank.maps]
+        self.kernel_weights_ = weights[0] if single else weights
+        if in_memory(training.weight):
+            coefs = [
+                _kernel_coefficients(training, output, point, row)
+                for output, (point, row) in enumerate(zip(points, norms, strict=True))
+            ]
+            self.dual_coef_ = coefs[0] if single else coefs
+        self.intercept_ = np.array([point.intercept for point in points])
+        self.objective_ = float(sum(result.certificate.primal for result in results))
+        self.dual_gap_ = float(sum(result.certificate.gap for result in results))
+        self.relative_gap_ = max(result.certificate.relative_gap for result in results)
+        self.n_iter_ = max(result.n_iter for result in results)
+        self.converged_ = all(result.status == Status.CONVERGED for result in results)
+        self.history_ = [result.history for result in results]
+        self._scaler = training.scaler
+        self._unit = self._decision_unit(training, points)
+        self._function = KernelExpansion.from_parts(bank, [point.parts for point in points], self.intercept_)
+        if not self.converged_:
+            warnings.warn(
+                f"{type(self).__name__} stopped after {self.n_iter_} iterations at a duality gap of "
+                f"{self.dual_gap_:.3g}, which is {self.relative_gap_:.3g} of what the kernels gain over a constant; "
+                "raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    @staticmethod
+    def _decision_unit(training: TrainingSet, points: list[MKLPoint]) -> float:
+        """Return a power of two near the largest decision on the training samples."""
+        samples = [WeightedSamples(training, output, training.weight) for output in range(training.n_outputs)]
+        values = [data.problem(penalty=1.0).decisions(point) for data, point in zip(samples, points, strict=True)]
+        return float(decision_unit(max(compute(*[np.abs(column).max() for column in values]))))
+
+    def _decisions(self, X: Any) -> Array:
+        check_is_fitted(self)
+        X, _ = read_features(self, X)
+        return self._function(X if self._scaler is None else self._scaler(X))
+
+    @on_blocks(lambda model: () if len(model.classes_) == 2 else (len(model.classes_),))
+    def decision_function(self, X: Any) -> Array:
+        """Return ``f(x)``: a number per sample for two classes (positive means ``classes_[1]``), else one per class."""
+        decisions = self._decisions(X)
+        return decisions[:, 0] if len(self.classes_) == 2 else decisions
+
+    @on_blocks(lambda model: (), dtype=lambda model: model.classes_.dtype)
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every sample; the first class where decisions agree to five digits of the largest."""
+        return self.classes_[chosen_classes(with_exact_ties(self._decisions(X), self._unit))]
+
+    @available_if(_calibrates)
+    @on_blocks(lambda model: (len(model.classes_),))
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of every label, calibrated on out-of-fold decisions.
+
+        These are probabilities of the *observed* label, noise included, because the probabilities are calibrated on
+        observed labels.
+        """
+        return class_probabilities(with_exact_ties(self._decisions(X), self._unit), self._slope)
+
+    def kernel_table(self, *, as_frame: bool = False) -> Any:
+        """Return the kernels in use, the heaviest first: which kernel, on which features, with which weight.
+
+        Parameters
+        ----------
+        as_frame : bool
+            Return a pandas DataFrame instead of a list of dicts.
+        """
+        check_is_fitted(self)
+        weights = np.atleast_2d(self.kernel_weights_)
+        names = getattr(self, "feature_names_in_", None)
+        rows = []
+        for output, per_kernel in enumerate(weights):
+            for j in np.argsort(-per_kernel, kind="stable"):
+                if per_kernel[j] <= SHOWN:
+                    break
+                row = _describe(self.kernels_[j], names) | {"weight": float(per_kernel[j])}
+                rows.append(row if len(weights) == 1 else {"class": self.classes_[output]} | row)
+        if not as_frame:
+            return rows
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("as_frame=True needs pandas: pip install pandas") from error
+        return pd.DataFrame(rows)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not is_precomputed(self.kernels)
+        tags.input_tags.pairwise = is_precomputed(self.kernels)
+        tags.input_tags.three_d_array = is_precomputed(self.kernels)
+        return tags
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MKLClassifier(MKLModel):
+    """Base of the classifiers of one penalty; ``_solve`` of a subclass has the problem that the subclass minimises."""
+
+    alpha: float = 0.01
+    probability: bool = True
 
     @abstractmethod
     def _solve(self, data: "WeightedSamples", *, tol: float, options: dict[str, Any]) -> Result:
@@ -127,18 +239,16 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         prepared = training_on_cluster if is_dask(X) else training_in_memory
         with prepared(self, X, y, sample_weight, rng) as training:
-            self._fit(training, rng, progress)
+            results = self._solve_outputs(training, tol=self.tol, progress=progress)
+            self._keep(training, results)
+            if self.probability:
+                fold = balanced_folds(training.target, CALIBRATION_FOLDS, rng)
+                actives = [result.point.active for result in results]
+                decisions = self._out_of_fold(training, fold, tol=max(self.tol, CALIBRATION_TOL), actives=actives)
+                self._slope = fit_slope(decisions, training.target, training.weight)
         if progress is not None:
             progress.remove()
         return self
-
-    def _fit(self, training: TrainingSet, rng: np.random.RandomState, progress: Checkpoint | None) -> None:
-        self.n_kernels_ = training.bank.n_kernels
-        self.total_weight_ = float(training.weight.sum())
-        results = self._solve_outputs(training, tol=self.tol, progress=progress)
-        self._keep(training, results)
-        if self.probability:
-            self._calibrate(training, results, rng)
 
     def _solve_outputs(
         self,
@@ -159,56 +269,6 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
             results.append(self._solve(WeightedSamples(training, output, weight), tol=tol, options=options))
         return results
 
-    def _keep(self, training: TrainingSet, results: list[Result]) -> None:
-        """Store the attributes for prediction and inspection; the model keeps landmarks and no other samples."""
-        bank = training.bank
-        points = [result.point for result in results]
-        norms = np.stack([point.norms(bank.n_kernels) for point in points])
-        totals = norms.sum(axis=1, keepdims=True)
-        weights = np.divide(norms, totals, out=np.zeros_like(norms), where=totals > 0)
-        single = training.n_outputs == 1
-        self.classes_ = training.classes
-        self.kernels_: list[Kernel] = [feature_map.kernel for feature_map in bank.maps]
-        self.kernel_weights_ = weights[0] if single else weights
-        if in_memory(training.weight):
-            coefs = [
-                _kernel_coefficients(training, output, point, row)
-                for output, (point, row) in enumerate(zip(points, norms, strict=True))
-            ]
-            self.dual_coef_ = coefs[0] if single else coefs
-        self.intercept_ = np.array([point.intercept for point in points])
-        self.objective_ = float(sum(result.certificate.primal for result in results))
-        self.dual_gap_ = float(sum(result.certificate.gap for result in results))
-        self.relative_gap_ = max(result.certificate.relative_gap for result in results)
-        self.n_iter_ = max(result.n_iter for result in results)
-        self.converged_ = all(result.status == Status.CONVERGED for result in results)
-        self.history_ = [result.history for result in results]
-        self._scaler = training.scaler
-        self._unit = self._decision_unit(training, points)
-        self._function = KernelExpansion.from_parts(bank, [point.parts for point in points], self.intercept_)
-        if not self.converged_:
-            warnings.warn(
-                f"{type(self).__name__} stopped after {self.n_iter_} iterations at a duality gap of "
-                f"{self.dual_gap_:.3g}, which is {self.relative_gap_:.3g} of what the kernels gain over a constant; "
-                "raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-
-    @staticmethod
-    def _decision_unit(training: TrainingSet, points: list[MKLPoint]) -> float:
-        """Return a power of two near the largest decision on the training samples."""
-        samples = [WeightedSamples(training, output, training.weight) for output in range(training.n_outputs)]
-        values = [data.problem(penalty=1.0).decisions(point) for data, point in zip(samples, points, strict=True)]
-        return float(decision_unit(max(compute(*[np.abs(column).max() for column in values]))))
-
-    def _calibrate(self, training: TrainingSet, results: list[Result], rng: np.random.RandomState) -> None:
-        """Fit the slope of the probabilities to decisions on samples that were left out."""
-        fold = balanced_folds(training.target, CALIBRATION_FOLDS, rng)
-        actives = [result.point.active for result in results]
-        decisions = self._out_of_fold(training, fold, tol=max(self.tol, CALIBRATION_TOL), actives=actives)
-        self._slope = fit_slope(decisions, training.target, training.weight)
-
     def _out_of_fold(
         self, training: TrainingSet, fold: NDArray[np.intp], *, tol: float, actives: list[NDArray[np.intp]] | None
     ) -> Array:
@@ -226,70 +286,6 @@ class MKLClassifier(ClassifierMixin, BaseEstimator):
                 columns[output] = persist(np.where(left_out, problem.decisions(result.point), columns[output]))
         return np.stack(columns, axis=1)
 
-    def _decisions(self, X: Any) -> Array:
-        check_is_fitted(self)
-        X, _ = read_features(self, X)
-        return self._function(X if self._scaler is None else self._scaler(X))
-
-    def _settled_decisions(self, X: Any) -> Array:
-        """Return the decisions from which classes and probabilities follow."""
-        return settled(self._decisions(X), self._unit)
-
-    @on_blocks(lambda model: () if len(model.classes_) == 2 else (len(model.classes_),))
-    def decision_function(self, X: Any) -> Array:
-        """Return ``f(x)``: a number per sample for two classes (positive means ``classes_[1]``), else one per class."""
-        decisions = self._decisions(X)
-        return decisions[:, 0] if len(self.classes_) == 2 else decisions
-
-    @on_blocks(lambda model: (), dtype=lambda model: model.classes_.dtype)
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of every sample; the first class where decisions agree to five digits of the largest."""
-        chosen = chosen_classes(self._settled_decisions(X))
-        return self.classes_[chosen]
-
-    @available_if(_calibrates)
-    @on_blocks(lambda model: (len(model.classes_),))
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probability of every label, calibrated on out-of-fold decisions.
-
-        These are probabilities of the *given* label, noise included, because the probabilities are calibrated on given
-        labels.
-        """
-        return class_probabilities(self._settled_decisions(X), self._slope)
-
-    def kernel_table(self, *, as_frame: bool = False) -> Any:
-        """Return the kernels in use, the heaviest first: which kernel, on which features, with which weight.
-
-        Parameters
-        ----------
-        as_frame : bool
-            Return a pandas DataFrame instead of a list of dicts.
-        """
-        check_is_fitted(self)
-        weights = np.atleast_2d(self.kernel_weights_)
-        names = getattr(self, "feature_names_in_", None)
-        rows = []
-        for output, per_kernel in enumerate(weights):
-            for j in np.argsort(-per_kernel, kind="stable"):
-                if per_kernel[j] <= SHOWN:
-                    break
-                row = _describe(self.kernels_[j], names) | {"weight": float(per_kernel[j])}
-                rows.append(row if len(weights) == 1 else {"class": self.classes_[output]} | row)
-        if not as_frame:
-            return rows
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("as_frame=True needs pandas: pip install pandas") from error
-        return pd.DataFrame(rows)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not is_precomputed(self.kernels)
-        tags.input_tags.pairwise = is_precomputed(self.kernels)
-        tags.input_tags.three_d_array = is_precomputed(self.kernels)
-        return tags
-
 
 def _divides(weight: Array, fold: NDArray[np.intp], k: int) -> bool:
     """Whether fold k has samples, and the other folds have samples with a weight to learn from."""
@@ -298,19 +294,11 @@ def _divides(weight: Array, fold: NDArray[np.intp], k: int) -> bool:
 
 
 class WeightedSamples:
-    """One output of a training set with weights of the samples: a binary problem without its parameters.
-
-    Attributes
-    ----------
-    total : float
-        The sum of the given weights, which count samples.
-    weight, mass : ndarray, float
-        The weights and their sum in units of a power of two near their mean: the problem is the same in any unit, and
-        in this unit the numbers are neither huge nor tiny. Weights that are negligible beside the mean become zero.
-    """
+    """One output of a training set with weights of the samples: a binary problem without its parameters."""
 
     def __init__(self, training: TrainingSet, output: int, weight: Array):
         self.bank, self.y, self.total = training.bank, training.signs(output), float(weight.sum())
+        # In units of a power of two near their mean: the problem is the same, and no number is huge or tiny.
         weight = weight / float(power_of_two(self.total / len(weight)))
         self.weight = persist(weight * (weight > LEAST_WEIGHT))
         self.mass = float(self.weight.sum())

@@ -12,17 +12,19 @@ minimum, which depends on the start. The best of several starts is kept.
 
 import time
 from collections.abc import Callable
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ..checks import check_count
 from ..optim import Certificate, HistoryRow, SolverResult, Status
 from ..rows import refuse_dask
-from .base import MKLClassifier, Result, WeightedSamples
+from .base import Result, WeightedSamples
 from .checkpoint import refuse_checkpoint
-from .classifiers import check_budget_options, used_noise_rate
+from .classifiers import NoisyMKLClassifier
 from .problem import MKLPoint, NoisyLabelProblem
 
 Array = NDArray[np.float64]
@@ -77,14 +79,15 @@ def alternate(
         update = trusted_share(losses, weight, budget)
         gain = float(weight @ ((update - trust) * (1.0 - losses))) / problem.mass
         allowed = weight @ trust <= budget * (1.0 + 1e-12)  # the first trust may be above the budget
-        settled = (allowed and gain <= tol * (problem.start - found.primal)) or not (update > 0).any()
-        if settled or len(history) == MAX_ALTERNATIONS:
-            status = result.status if settled else Status.MAX_ITER
+        done = (allowed and gain <= tol * (problem.start - found.primal)) or not (update > 0).any()
+        if done or len(history) == MAX_ALTERNATIONS:
+            status = result.status if done else Status.MAX_ITER
             return SolverResult(result.point, bounds, status, len(history), tuple(history))
         trust = update
 
 
-class BestCaseMKLClassifier(MKLClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class BestCaseMKLClassifier(NoisyMKLClassifier):
     r"""Multiple kernel learning with the robust hinge loss: MiPMKL, the best case over the wrong labels.
 
     .. math::
@@ -98,11 +101,12 @@ class BestCaseMKLClassifier(MKLClassifier):
 
     Parameters
     ----------
-    kernels : kernel, family, sequence of these, "precomputed" or None
-        None: Gaussian kernels of ten widths on all features and on each feature, ``gaussian_kernels()``.
-        "precomputed": ``X`` holds Gram matrices, samples first.
-    alpha : float
-        The strength of the penalty, lambda in the paper. Larger means smoother.
+    kernels, fit_intercept, normalize_kernels, scale_features, rank, solver, tol, max_iter
+        As in :class:`SimpleMKLClassifier`.
+    random_state, n_jobs, verbose
+        As in :class:`SimpleMKLClassifier`. The random state also draws the starts.
+    alpha, probability : float, bool
+        As in :class:`SimpleMKLClassifier`.
     noise_rate : float or "auto"
         The share of wrong labels, in [0, 0.5): ``rho = (1 - noise_rate) n``. With "auto",
         :func:`estimate_label_noise` estimates the share.
@@ -111,30 +115,6 @@ class BestCaseMKLClassifier(MKLClassifier):
     n_starts : int
         The first start trusts all samples; every other start trusts a random share of the samples, of the size of the
         budget.
-    fit_intercept : bool
-        Add an unpenalised constant. The paper has none; wide Gaussian kernels act as a penalised one.
-    normalize_kernels : bool
-        Centre every kernel in its feature space and scale it to unit variance.
-    scale_features : bool
-        Scale every feature to [0, 1] by its training range, as in the paper.
-    rank : None, int or float
-        None: exact kernels. An int: at most this many landmarks per kernel, for large data. A float: the residual of
-        the factors to reach.
-    solver : {"auto", "column-generation", "mirror-prox", "variational-inequality"}
-        "auto" is column generation with an interior point. The last two are the algorithms of the paper.
-    tol : float
-        The duality gap to reach, relative to what the kernels gain, or to the objective where that is smaller. The gain
-        is the objective of f = 0 (with an intercept, of the best constant) minus the optimum.
-    max_iter : int or None
-        The largest number of iterations of the solver; None: its own default.
-    probability : bool
-        Calibrate ``predict_proba`` on out-of-fold decisions. This costs up to five more, warm-started, fits.
-    random_state : int, RandomState or None
-        Starts; folds for the calibration; landmarks for large data.
-    n_jobs : int or None
-        Threads for the folds.
-    verbose : int
-        Above zero, log the gap at every iteration to the logger ``kernelwise``.
 
     Attributes
     ----------
@@ -158,67 +138,27 @@ class BestCaseMKLClassifier(MKLClassifier):
     True
     """
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        alpha: float = 0.01,
-        noise_rate: float | Literal["auto"] = 0.1,
-        budget: float | None = None,
-        n_starts: int = 3,
-        fit_intercept: bool = False,
-        normalize_kernels: bool = False,
-        scale_features: bool = True,
-        rank: int | float | None = None,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        probability: bool = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.kernels = kernels
-        self.alpha = alpha
-        self.noise_rate = noise_rate
-        self.budget = budget
-        self.n_starts = n_starts
-        self.fit_intercept = fit_intercept
-        self.normalize_kernels = normalize_kernels
-        self.scale_features = scale_features
-        self.rank = rank
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.probability = probability
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_starts: int = 3
 
     def _check_options(self) -> None:
         super()._check_options()
-        check_budget_options(self.noise_rate, self.budget, None)
-        if self.n_starts < 1:
-            raise ValueError(f"n_starts must be at least 1, got {self.n_starts!r}")
+        check_count("n_starts", self.n_starts)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: Any = None) -> "BestCaseMKLClassifier":
-        self._check_options()
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         refuse_dask(self, X, "RobustMKLClassifier")
         refuse_checkpoint(self, checkpoint)
-        self.noise_rate_ = used_noise_rate(self, X, y)
-        super().fit(X, y, sample_weight)
-        self.budget_ = self._share()
-        return self
+        return super().fit(X, y, sample_weight)
 
-    def _share(self) -> float:
-        return 1.0 - self.noise_rate_ if self.budget is None else float(self.budget)
+    def _bound_and_budget(self, mass: float) -> tuple[float, float]:
+        return 1.0, 1.0 - self.noise_rate_ if self.budget is None else float(self.budget)
 
     def _solve(self, data: WeightedSamples, *, tol: float, options: dict[str, Any]) -> Result:
         rng = check_random_state(self.random_state)
         n = len(data.y)
         # A warm start comes from a fold of the calibration, where one start is enough.
         n_random = self.n_starts - 1 if options["active"] is None else 0
-        random_starts = [(rng.permutation(n) < self._share() * n).astype(float) for _ in range(n_random)]
+        _, share = self._bound_and_budget(data.total)
+        random_starts = [(rng.permutation(n) < share * n).astype(float) for _ in range(n_random)]
 
         def problem_given(trust: Array) -> NoisyLabelProblem:
             return data.problem(penalty=self.alpha, bound=trust, intercept=self.fit_intercept)
@@ -226,9 +166,8 @@ class BestCaseMKLClassifier(MKLClassifier):
         def solve(problem: NoisyLabelProblem, used: NDArray[np.intp] | None) -> Result:
             return self._run_solver(problem, tol=tol, options={"active": options["active"] if used is None else used})
 
-        budget = self._share() * data.mass
         results = [
-            alternate(problem_given, solve, trust, weight=data.weight, budget=budget, tol=tol)
+            alternate(problem_given, solve, trust, weight=data.weight, budget=share * data.mass, tol=tol)
             for trust in [np.ones(n), *random_starts]
         ]
         best = min((result.certificate for result in results), key=lambda bounds: bounds.primal)

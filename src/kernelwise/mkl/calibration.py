@@ -26,7 +26,7 @@ def decision_unit(largest: Any) -> Any:
     return power_of_two(1.5 * np.asarray(largest))
 
 
-def settled(decisions: Array, unit: Any) -> Array:
+def with_exact_ties(decisions: Array, unit: Any) -> Array:
     """Return decisions with exact ties: a decision near zero is zero, and classes near the highest are as high.
 
     Decisions that are zero, or equal for two classes, are so up to an error only, and the sign of an error, of rounding
@@ -39,7 +39,7 @@ def settled(decisions: Array, unit: Any) -> Array:
 
 
 def chosen_classes(decisions: Array) -> NDArray[np.intp]:
-    """Return the position of the class of every row, the first of equals, from settled decisions on the last axis."""
+    """Return the position of the class of every row, the first of equals; classes are on the last axis."""
     if decisions.shape[-1] == 1:
         return (decisions[..., 0] > 0).astype(np.intp)
     return decisions.argmax(axis=-1)

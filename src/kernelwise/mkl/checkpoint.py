@@ -19,15 +19,7 @@ SAME = 1e-8
 
 
 class Checkpoint:
-    """The rounds of the problems of one fit, in a JSON file that is whole at every moment.
-
-    Parameters
-    ----------
-    path : path
-        Where the file exists, the fit continues from the file.
-    estimator : estimator
-        The parameters of the estimator must be equal to the parameters of the fit that wrote the file.
-    """
+    """The rounds of the problems of one fit, in a JSON file that is whole at every moment."""
 
     def __init__(self, path: str | Path, estimator: Any) -> None:
         self.path = Path(path)

@@ -1,17 +1,20 @@
 """SiPMKL and StPMKL: kernels combined by minimising the hinge loss of all samples, or of the worst allowed samples."""
 
+from abc import abstractmethod
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from ..kernels.precomputed import is_precomputed
 from ..rows import is_dask
 from .base import MKLClassifier, Result, WeightedSamples
-from .on_cluster import some_rows
+from .on_dask import some_rows
 from .problem import margin_of_confidence
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SimpleMKLClassifier(MKLClassifier):
     r"""Multiple kernel learning with the L1 norm, taking every label as it is: SiPMKL.
 
@@ -26,8 +29,6 @@ class SimpleMKLClassifier(MKLClassifier):
     kernels : kernel, family, sequence of these, "precomputed" or None
         None: Gaussian kernels of ten widths on all features and on each feature, ``gaussian_kernels()``.
         "precomputed": ``X`` holds Gram matrices, samples first.
-    alpha : float
-        The strength of the penalty, lambda in the paper. Larger means smoother.
     fit_intercept : bool
         Add an unpenalised constant. The paper has none; wide Gaussian kernels act as a penalised one.
     normalize_kernels : bool
@@ -44,14 +45,16 @@ class SimpleMKLClassifier(MKLClassifier):
         is the objective of f = 0 (with an intercept, of the best constant) minus the optimum.
     max_iter : int or None
         The largest number of iterations of the solver; None: its own default.
-    probability : bool
-        Calibrate ``predict_proba`` on out-of-fold decisions. This costs up to five more, warm-started, fits.
     random_state : int, RandomState or None
         Folds for the calibration; landmarks for large data.
     n_jobs : int or None
         Threads for the folds.
     verbose : int
         Above zero, log the gap at every iteration to the logger ``kernelwise``.
+    alpha : float
+        The strength of the penalty, lambda in the paper. Larger means smoother.
+    probability : bool
+        Calibrate ``predict_proba`` on out-of-fold decisions. This costs up to five more, warm-started, fits.
 
     Attributes
     ----------
@@ -89,43 +92,61 @@ class SimpleMKLClassifier(MKLClassifier):
     ['features', 'kernel', 'weight']
     """
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        alpha: float = 0.01,
-        fit_intercept: bool = False,
-        normalize_kernels: bool = False,
-        scale_features: bool = True,
-        rank: int | float | None = None,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        probability: bool = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.kernels = kernels
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.normalize_kernels = normalize_kernels
-        self.scale_features = scale_features
-        self.rank = rank
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.probability = probability
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
     def _solve(self, data: WeightedSamples, *, tol: float, options: dict[str, Any]) -> Result:
         problem = data.problem(penalty=self.alpha, intercept=self.fit_intercept)
         return self._run_solver(problem, tol=tol, options=options)
 
 
-class RobustMKLClassifier(MKLClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class NoisyMKLClassifier(MKLClassifier):
+    """Base of the classifiers that expect a share of the labels to be wrong."""
+
+    noise_rate: float | Literal["auto"] = 0.1
+    budget: float | None = None
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: str | Path | None = None) -> Self:
+        self._check_options()
+        self.noise_rate_ = self._used_noise_rate(X, y)
+        super().fit(X, y, sample_weight, checkpoint=checkpoint)
+        self.budget_ = self._bound_and_budget(self.total_weight_)[1]
+        return self
+
+    @abstractmethod
+    def _bound_and_budget(self, mass: float) -> tuple[float, float]:
+        """Return ``1 + tau`` and ``rho / n``."""
+
+    def _check_options(self) -> None:
+        """Refuse a noise rate or a budget that has no meaning."""
+        super()._check_options()
+        noise_rate, budget = self.noise_rate, self.budget
+        automatic = isinstance(noise_rate, str) and noise_rate == "auto"
+        if not automatic and (isinstance(noise_rate, str) or not 0 <= noise_rate < 0.5):
+            raise ValueError(
+                f'noise_rate must lie in [0, 0.5) or be "auto", got {noise_rate!r}; with half of the labels wrong they '
+                "say nothing"
+            )
+        if budget is not None and not 0 < budget <= 1:
+            raise ValueError(f"budget, the share rho / n, must lie in (0, 1], got {budget!r}")
+
+    def _used_noise_rate(self, X: Any, y: Any) -> float:
+        """Return the share of labels taken to be wrong: as passed, implied by the budget, or estimated."""
+        if self.budget is not None:
+            return 1.0 - float(self.budget)
+        if self.noise_rate != "auto":
+            return float(self.noise_rate)
+        if is_precomputed(self.kernels):
+            raise ValueError(
+                'noise_rate="auto" needs features, but kernels="precomputed"; give a number between 0 and 0.5'
+            )
+        from ..labels.audit import estimate_label_noise
+
+        if is_dask(X):
+            X, y = some_rows(self, X, y)
+        return min(estimate_label_noise(X, y, random_state=self.random_state).noise_rate, 0.49)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class RobustMKLClassifier(NoisyMKLClassifier):
     r"""Multiple kernel learning that expects a share of the labels to be wrong: StPMKL.
 
     .. math::
@@ -146,41 +167,16 @@ class RobustMKLClassifier(MKLClassifier):
 
     Parameters
     ----------
-    kernels : kernel, family, sequence of these, "precomputed" or None
-        None: Gaussian kernels of ten widths on all features and on each feature, ``gaussian_kernels()``.
-        "precomputed": ``X`` holds Gram matrices, samples first.
-    alpha : float
-        The strength of the penalty, lambda in the paper. Larger means smoother.
+    kernels, fit_intercept, normalize_kernels, scale_features, rank, solver, tol, max_iter
+        As in :class:`SimpleMKLClassifier`.
+    random_state, n_jobs, verbose, alpha, probability
+        As in :class:`SimpleMKLClassifier`.
     noise_rate : float or "auto"
         The share of wrong labels, in [0, 0.5). With "auto", :func:`estimate_label_noise` estimates the share.
     budget : float or None
         ``rho / n`` in (0, 1]; takes the place of ``noise_rate``.
     risk : float or None
         The probability epsilon with which the loss bound may fail, in (0, 1); None: ``tau = 0``.
-    fit_intercept : bool
-        Add an unpenalised constant. The paper has none; wide Gaussian kernels act as a penalised one.
-    normalize_kernels : bool
-        Centre every kernel in its feature space and scale it to unit variance.
-    scale_features : bool
-        Scale every feature to [0, 1] by its training range, as in the paper.
-    rank : None, int or float
-        None: exact kernels. An int: at most this many landmarks per kernel, for large data. A float: the residual of
-        the factors to reach.
-    solver : {"auto", "column-generation", "mirror-prox", "variational-inequality"}
-        "auto" is column generation with an interior point. The last two are the algorithms of the paper.
-    tol : float
-        The duality gap to reach, relative to what the kernels gain, or to the objective where that is smaller. The gain
-        is the objective of f = 0 (with an intercept, of the best constant) minus the optimum.
-    max_iter : int or None
-        The largest number of iterations of the solver; None: its own default.
-    probability : bool
-        Calibrate ``predict_proba`` on out-of-fold decisions. This costs up to five more, warm-started, fits.
-    random_state : int, RandomState or None
-        Folds for the calibration; landmarks for large data.
-    n_jobs : int or None
-        Threads for the folds.
-    verbose : int
-        Above zero, log the gap at every iteration to the logger ``kernelwise``.
 
     Attributes
     ----------
@@ -204,55 +200,14 @@ class RobustMKLClassifier(MKLClassifier):
     True
     """
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        alpha: float = 0.01,
-        noise_rate: float | Literal["auto"] = 0.1,
-        budget: float | None = None,
-        risk: float | None = None,
-        fit_intercept: bool = False,
-        normalize_kernels: bool = False,
-        scale_features: bool = True,
-        rank: int | float | None = None,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        probability: bool = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.kernels = kernels
-        self.alpha = alpha
-        self.noise_rate = noise_rate
-        self.budget = budget
-        self.risk = risk
-        self.fit_intercept = fit_intercept
-        self.normalize_kernels = normalize_kernels
-        self.scale_features = scale_features
-        self.rank = rank
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.probability = probability
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    risk: float | None = None
 
     def _check_options(self) -> None:
         super()._check_options()
-        check_budget_options(self.noise_rate, self.budget, self.risk)
-
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: str | Path | None = None
-    ) -> "RobustMKLClassifier":
-        self._check_options()
-        self.noise_rate_ = used_noise_rate(self, X, y)
-        super().fit(X, y, sample_weight, checkpoint=checkpoint)
-        self.budget_ = self._bound_and_budget(self.total_weight_)[1]
-        return self
+        if self.risk is not None and not 0 < self.risk < 1:
+            raise ValueError(f"risk must lie between 0 and 1, got {self.risk!r}")
+        if self.risk is not None and self.budget is not None:
+            raise ValueError(f"give either risk or budget, got risk={self.risk!r} and budget={self.budget!r}")
 
     def _bound_and_budget(self, mass: float) -> tuple[float, float]:
         """Return ``1 + tau`` and ``rho / n``."""
@@ -265,34 +220,3 @@ class RobustMKLClassifier(MKLClassifier):
         bound, budget = self._bound_and_budget(data.total)
         problem = data.problem(penalty=self.alpha, bound=bound, budget=budget, intercept=self.fit_intercept)
         return self._run_solver(problem, tol=tol, options=options)
-
-
-def check_budget_options(noise_rate: Any, budget: Any, risk: Any) -> None:
-    """Refuse a noise rate, a budget or a risk that has no meaning."""
-    automatic = isinstance(noise_rate, str) and noise_rate == "auto"
-    if not automatic and (isinstance(noise_rate, str) or not 0 <= noise_rate < 0.5):
-        raise ValueError(
-            f'noise_rate must lie in [0, 0.5) or be "auto", got {noise_rate!r}; with half of the labels wrong they say '
-            "nothing"
-        )
-    if budget is not None and not 0 < budget <= 1:
-        raise ValueError(f"budget, the share rho / n, must lie in (0, 1], got {budget!r}")
-    if risk is not None and not 0 < risk < 1:
-        raise ValueError(f"risk must lie between 0 and 1, got {risk!r}")
-    if risk is not None and budget is not None:
-        raise ValueError("risk goes with noise_rate; a budget says how much is allowed by itself. Give one of the two")
-
-
-def used_noise_rate(estimator: Any, X: Any, y: Any) -> float:
-    """Return the share of labels taken to be wrong: as given, implied by the budget, or estimated."""
-    if estimator.budget is not None:
-        return 1.0 - float(estimator.budget)
-    if estimator.noise_rate != "auto":
-        return float(estimator.noise_rate)
-    if is_precomputed(estimator.kernels):
-        raise ValueError('noise_rate="auto" needs features, but kernels="precomputed"; give a number between 0 and 0.5')
-    from ..labels.audit import estimate_label_noise
-
-    if is_dask(X):
-        X, y = some_rows(estimator, X, y)
-    return min(estimate_label_noise(X, y, random_state=estimator.random_state).noise_rate, 0.49)

@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import KernelBank
 from ..optim import Certificate, HistoryRow, SolverResult, Status
 from ..optim.cone_program import ConeProgram, ConeSolution, solve_cone_program
 from ..optim.reduced_system import MANY_SAMPLES
@@ -38,38 +37,18 @@ NEGLIGIBLE = 1e-6
 
 @dataclass(frozen=True)
 class Round:
-    """The state of the solver after a round, without alpha: another process can continue from this state.
+    """The state of the solver after a round, without alpha: another process can continue from this state."""
 
-    Attributes
-    ----------
-    number : int
-        The number of finished rounds.
-    active : int array
-        The kernels of the next round.
-    inner_tol : float
-        The gap to which the next round is solved, relative to the objective.
-    bounds : Certificate
-        The best bounds so far.
-    parts, intercept
-        The best primal point so far.
-    record : float
-        The smallest primal value of a round.
-    halved_at, halved : int, float
-        The round in which the gap was last halved, and the gap after that round.
-    prices : ndarray of shape (n_kernels,)
-        The prices of the first guess, by which a checkpoint recognises the problem.
-    """
-
-    number: int
-    active: NDArray[np.intp]
-    inner_tol: float
-    bounds: Certificate
-    parts: dict[int, Array]
+    number: int  # of finished rounds
+    active: NDArray[np.intp]  # the kernels of the next round
+    inner_tol: float  # the gap to which the next round is solved, relative to the objective
+    bounds: Certificate  # the best so far
+    parts: dict[int, Array]  # with the intercept, the best primal point so far
     intercept: float
-    record: float
-    halved_at: int
-    halved: float
-    prices: Array
+    record: float  # the smallest primal value of a round
+    halved_at: int  # the round in which the gap was last halved
+    halved: float  # the gap after that round
+    prices: Array  # of the first guess, by which a checkpoint recognises the problem
 
 
 class Rounds(Protocol):
@@ -84,18 +63,10 @@ class Rounds(Protocol):
 
 @dataclass(frozen=True)
 class Shrinkage:
-    """The solution for a large penalty from the solution for a smaller one, by ``problem.py``.
+    """The solution for a large penalty from the solution for a smaller one, by ``problem.py``."""
 
-    Parameters
-    ----------
-    problem : NoisyLabelProblem
-        The problem with the large penalty.
-    factor : float
-        The ratio of the two penalties.
-    """
-
-    problem: NoisyLabelProblem
-    factor: float
+    problem: NoisyLabelProblem  # with the large penalty
+    factor: float  # the ratio of the two penalties
 
     def value(self, value: float) -> float:
         """Return the value of the large penalty for a value of the smaller one."""
@@ -128,24 +99,9 @@ def solve_by_column_generation(
 ) -> SolverResult[MKLPoint]:
     """Solve ``problem`` to a duality gap of ``tol`` relative to what the kernels gain over the best constant.
 
-    Parameters
-    ----------
-    problem : NoisyLabelProblem
-    tol : float
-        The gap to reach, relative to ``problem.start - optimum``.
-    max_iter : int
-        The largest number of rounds.
-    active : int array, optional
-        Kernels to start with, for example the kernels in use at a nearby penalty.
-    callback : callable, optional
-        Called with each row of the history.
-    rounds : Rounds, optional
-        A store to which every round is written; the solver continues from the last round in the store.
-
-    Returns
-    -------
-    SolverResult
-        The best primal point and the best dual point of all rounds. The certificate holds whatever the status is.
+    ``active`` are kernels to start with, for example those in use at a nearby penalty. Every round is written to
+    ``rounds``, and the solver continues from the last round there. The result has the best primal point and the best
+    dual point of all rounds; its certificate holds whatever the status is.
     """
     with suitable_blas_threads(problem.bank.n_samples):
         started = time.perf_counter()
@@ -161,7 +117,9 @@ def solve_by_column_generation(
         bounds = problem.certificate(point, prices)
         if bounds.relative_gap <= tol:  # a constant is optimal, as it is with one class, no kernel or no budget
             return SolverResult(point, bounds, Status.CONVERGED, 0)
-        effort = _effort(problem.bank)
+        # The cost of each kernel in an interior point: with many samples, the cost grows with the rank.
+        many = problem.bank.n_samples > MANY_SAMPLES
+        effort = np.sqrt(np.maximum(problem.bank.ranks, 1)) if many else np.ones(problem.bank.n_kernels)
         state = rounds.last(prices) if rounds is not None else None
         if state is None:
             first = _largest(prices / effort, START) if active is None or len(active) == 0 else np.asarray(active)
@@ -187,14 +145,13 @@ def solve_by_column_generation(
 def _next_round(
     problem: NoisyLabelProblem, point: MKLPoint, state: Round, effort: Array, tol: float
 ) -> tuple[MKLPoint, Round, Status]:
-    """Solve over the active kernels, price all kernels, and choose the kernels of the next round.
-
-    The status is MAX_ITER as long as only the number of rounds can stop the method.
-    """
+    """Solve over the active kernels, price all kernels, and choose the kernels of the next round."""
     candidate, usage = _solve_restricted(problem, state.active, state.inner_tol)
     prices = problem.prices(candidate.alpha)
     candidate, found = _without_dust(problem, candidate, prices)
-    point = _better(point, candidate, state.bounds, found)
+    primal = candidate if found.primal <= state.bounds.primal else point
+    dual = candidate if found.dual >= state.bounds.dual else point
+    point = MKLPoint(dual.alpha, primal.parts, primal.intercept)
     bounds = state.bounds.merge(found)
     number = state.number + 1
     state = replace(state, number=number, bounds=bounds, parts=point.parts, intercept=point.intercept)
@@ -209,18 +166,13 @@ def _next_round(
         return point, state, Status.STALLED
     # Kernels may leave only while the objective falls, else the same ones could leave and return for ever.
     falls = found.primal < state.record - 0.01 * bounds.gap
-    staying = state.active[_in_use(prices, state.active, usage)] if falls else state.active
+    own_prices = prices[state.active]
+    in_use = (usage > 1e-3) | (own_prices > 0.98 * own_prices.max())  # carries weight, or is priced near the highest
+    staying = state.active[in_use] if falls else state.active
     inner_tol = max(0.2 * goal, min(state.inner_tol, 0.02 * found.gap / found.primal))
     record = min(state.record, found.primal)
     state = replace(state, active=np.concatenate([staying, added]), inner_tol=inner_tol, record=record)
     return point, state, Status.MAX_ITER
-
-
-def _effort(bank: KernelBank) -> Array:
-    """Return the cost of each kernel in an interior point: with many samples, the cost grows with the rank."""
-    if bank.n_samples <= MANY_SAMPLES:
-        return np.ones(bank.n_kernels)
-    return np.sqrt(np.maximum(bank.ranks, 1))
 
 
 def _largest(values: Array, count: int) -> NDArray[np.intp]:
@@ -233,11 +185,6 @@ def _violated(prices: Array, active: NDArray[np.intp], effort: Array) -> NDArray
     excess[active] = 0.0
     chosen = _largest(excess / effort, ADD)
     return chosen[excess[chosen] > 0]
-
-
-def _in_use(prices: Array, active: NDArray[np.intp], usage: Array) -> NDArray[np.bool_]:
-    """Return which active kernels carry weight or have a price near the highest."""
-    return (usage > 1e-3) | (prices[active] > 0.98 * prices[active].max())
 
 
 def _solve_restricted(problem: NoisyLabelProblem, active: NDArray[np.intp], tol: float) -> tuple[MKLPoint, Array]:
@@ -302,10 +249,3 @@ def _without_dust(problem: NoisyLabelProblem, point: MKLPoint, prices: Array) ->
         return point, found
     value = problem.primal_value(problem.decisions(lean), lean.norms(problem.bank.n_kernels))
     return (lean, replace(found, primal=value)) if value <= found.primal + 0.1 * found.gap else (point, found)
-
-
-def _better(kept: MKLPoint, new: MKLPoint, best: Certificate, found: Certificate) -> MKLPoint:
-    """Return a point of the better primal part and the better dual part."""
-    primal = new if found.primal <= best.primal else kept
-    dual = new if found.dual >= best.dual else kept
-    return MKLPoint(dual.alpha, primal.parts, primal.intercept)

@@ -1,7 +1,8 @@
 """A path of penalties (and budgets), of which cross-validation chooses the best point."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -9,14 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from ..checks import check_count
-from ..optim.threads import suitable_blas_threads
 from ..rows import refuse_dask
-from ..samples import balanced_folds, n_rows
-from .base import WeightedSamples
-from .calibration import chosen_classes, decision_unit, fit_slope, settled
+from ..samples import balanced_folds
+from .base import MKLModel, WeightedSamples
+from .calibration import chosen_classes, decision_unit, fit_slope, with_exact_ties
 from .checkpoint import refuse_checkpoint
 from .classifiers import RobustMKLClassifier
-from .training import TrainingSet, prepare_training
+from .training import TrainingSet, training_in_memory
 
 Array = NDArray[np.float64]
 
@@ -24,115 +24,24 @@ Array = NDArray[np.float64]
 PATH_TOL = 1e-5
 
 
-class RobustMKLClassifierCV(RobustMKLClassifier):
-    """:class:`RobustMKLClassifier` with ``alpha`` and ``budget`` chosen by cross-validation over a path.
+@dataclass(eq=False, repr=False, kw_only=True)
+class PathClassifier(MKLModel):
+    """Base of the classifiers that choose a point of a path by cross-validation."""
 
-    One bank of kernels serves all folds and all points: the folds differ only in the weights of the samples. Along the
-    path, from the largest ``alpha`` down, each problem starts from the kernels of the previous solution.
+    alphas: Sequence[float] = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
+    n_folds: int = 5
+    probability: ClassVar[bool] = True  # the decisions of the chosen point are out of fold already
 
-    Parameters
-    ----------
-    kernels : kernel, family, sequence of these, "precomputed" or None
-        None: Gaussian kernels of ten widths on all features and on each feature, ``gaussian_kernels()``.
-        "precomputed": ``X`` holds Gram matrices, samples first.
-    alphas : sequence of float
-        Penalties to try.
-    budgets : sequence of float
-        Budgets ``rho / n`` to try, each in (0, 1].
-    n_folds : int
-        The number of folds; every class is spread evenly over them.
-    fit_intercept : bool
-        Add an unpenalised constant. The paper has none; wide Gaussian kernels act as a penalised one.
-    normalize_kernels : bool
-        Centre every kernel in its feature space and scale it to unit variance.
-    scale_features : bool
-        Scale every feature to [0, 1] by its training range, as in the paper.
-    rank : None, int or float
-        None: exact kernels. An int: at most this many landmarks per kernel, for large data. A float: the residual of
-        the factors to reach.
-    solver : {"auto", "column-generation", "mirror-prox", "variational-inequality"}
-        "auto" is column generation with an interior point. The last two are the algorithms of the paper.
-    tol : float
-        The duality gap to reach, relative to what the kernels gain, or to the objective where that is smaller. The gain
-        is the objective of f = 0 (with an intercept, of the best constant) minus the optimum.
-    max_iter : int or None
-        The largest number of iterations of the solver; None: its own default.
-    random_state : int, RandomState or None
-        Folds for the cross-validation; landmarks for large data.
-    n_jobs : int or None
-        Threads for the folds.
-    verbose : int
-        Above zero, log the gap at every iteration to the logger ``kernelwise``.
-
-    Attributes
-    ----------
-    alpha_, budget_, noise_rate_ : float
-        The chosen values. Among equal scores the largest budget wins, then the largest alpha.
-    cv_results_ : dict of arrays
-        ``alpha``, ``budget``, ``mean_test_score`` and ``std_test_score`` (accuracy on the given labels) of every point.
-        All attributes of :class:`SimpleMKLClassifier` are there too.
-
-    Examples
-    --------
-    >>> from kernelwise import RobustMKLClassifierCV
-    >>> from kernelwise.datasets import load_heart
-    >>> X, y = load_heart(return_X_y=True)
-    >>> model = RobustMKLClassifierCV(alphas=[0.1, 0.01], budgets=[1.0, 0.7], random_state=0).fit(X, y)
-    >>> model.cv_results_["mean_test_score"].shape
-    (4,)
-    """
-
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        alphas: Sequence[float] = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001),
-        budgets: Sequence[float] = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5),
-        n_folds: int = 5,
-        fit_intercept: bool = False,
-        normalize_kernels: bool = False,
-        scale_features: bool = True,
-        rank: int | float | None = None,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.kernels = kernels
-        self.alphas = alphas
-        self.budgets = budgets
-        self.n_folds = n_folds
-        self.fit_intercept = fit_intercept
-        self.normalize_kernels = normalize_kernels
-        self.scale_features = scale_features
-        self.rank = rank
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    probability = True  # the decisions of the chosen point are out of fold already
-
-    def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, checkpoint: Any = None
-    ) -> "RobustMKLClassifierCV":
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, checkpoint: Any = None) -> Self:
         """Follow the path in every fold, choose a point, fit it to all samples; see :meth:`SimpleMKLClassifier.fit`."""
         refuse_dask(self, X, "RobustMKLClassifier or SimpleMKLClassifier with a penalty chosen on a sample")
         refuse_checkpoint(self, checkpoint)
-        path = self._path()
-        with suitable_blas_threads(n_rows(X)):
-            self._fit_path(path, X, y, sample_weight)
+        path, rng = self._path(), check_random_state(self.random_state)
+        with training_in_memory(self, X, y, sample_weight, rng) as training:
+            self._fit_path(path, training, rng)
         return self
 
-    def _fit_path(self, path: list[RobustMKLClassifier], X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
-        rng = check_random_state(self.random_state)
-        training = prepare_training(self, X, y, sample_weight, rng)
-        self.n_kernels_ = training.bank.n_kernels
-        self.total_weight_ = float(training.weight.sum())
+    def _fit_path(self, path: list[RobustMKLClassifier], training: TrainingSet, rng: np.random.RandomState) -> None:
         fold = balanced_folds(training.target, self.n_folds, rng)
         decisions = self._follow_path(training, fold, path)
         scores = _fold_scores(training, fold, decisions, self.n_folds)
@@ -149,18 +58,16 @@ class RobustMKLClassifierCV(RobustMKLClassifier):
         self._keep(training, path[best]._solve_outputs(training, tol=self.tol))
         self._slope = fit_slope(decisions[best], training.target, training.weight)
 
-    def _budgets(self) -> Sequence[float]:
-        return self.budgets
-
     def _path(self) -> list[RobustMKLClassifier]:
         """Return a model for every point: budgets in the outer loop, penalties from large to small in the inner."""
-        if len(self.alphas) == 0 or len(self._budgets()) == 0:
+        budgets = getattr(self, "budgets", (1.0,))
+        if len(self.alphas) == 0 or len(budgets) == 0:
             raise ValueError("alphas and budgets must each hold at least one value")
         check_count("n_folds", self.n_folds, least=2)
         shared = {name: getattr(self, name) for name in ("fit_intercept", "solver", "tol", "max_iter", "verbose")}
         path = [
             RobustMKLClassifier(alpha=float(alpha), budget=float(budget), **shared)
-            for budget in sorted(self._budgets(), reverse=True)
+            for budget in sorted(budgets, reverse=True)
             for alpha in sorted(self.alphas, reverse=True)
         ]
         for model in path:
@@ -190,42 +97,63 @@ class RobustMKLClassifierCV(RobustMKLClassifier):
         return decisions
 
 
-class SimpleMKLClassifierCV(RobustMKLClassifierCV):
+@dataclass(eq=False, repr=False, kw_only=True)
+class RobustMKLClassifierCV(PathClassifier):
+    """:class:`RobustMKLClassifier` with ``alpha`` and ``budget`` chosen by cross-validation over a path.
+
+    One bank of kernels serves all folds and all points: the folds differ only in the weights of the samples. Along the
+    path, from the largest ``alpha`` down, each problem starts from the kernels of the previous solution.
+
+    Parameters
+    ----------
+    kernels, fit_intercept, normalize_kernels, scale_features, rank, solver, tol, max_iter
+        As in :class:`SimpleMKLClassifier`.
+    random_state, n_jobs, verbose
+        As in :class:`SimpleMKLClassifier`. The random state also draws the folds.
+    alphas : sequence of float
+        Penalties to try.
+    n_folds : int
+        The number of folds; every class is spread evenly over them.
+    budgets : sequence of float
+        Budgets ``rho / n`` to try, each in (0, 1].
+
+    Attributes
+    ----------
+    alpha_, budget_, noise_rate_ : float
+        The chosen values. Among equal scores the largest budget wins, then the largest alpha.
+    cv_results_ : dict of arrays
+        ``alpha``, ``budget``, ``mean_test_score`` and ``std_test_score`` (accuracy on the given labels) of every point.
+        All attributes of :class:`SimpleMKLClassifier` are there too.
+
+    Examples
+    --------
+    >>> from kernelwise import RobustMKLClassifierCV
+    >>> from kernelwise.datasets import load_heart
+    >>> X, y = load_heart(return_X_y=True)
+    >>> model = RobustMKLClassifierCV(alphas=[0.1, 0.01], budgets=[1.0, 0.7], random_state=0).fit(X, y)
+    >>> model.cv_results_["mean_test_score"].shape
+    (4,)
+    """
+
+    budgets: Sequence[float] = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SimpleMKLClassifierCV(PathClassifier):
     """:class:`SimpleMKLClassifier` with ``alpha`` chosen by cross-validation over a path.
 
     One bank of kernels serves all folds and all penalties, as in :class:`RobustMKLClassifierCV`.
 
     Parameters
     ----------
-    kernels : kernel, family, sequence of these, "precomputed" or None
-        None: Gaussian kernels of ten widths on all features and on each feature, ``gaussian_kernels()``.
-        "precomputed": ``X`` holds Gram matrices, samples first.
+    kernels, fit_intercept, normalize_kernels, scale_features, rank, solver, tol, max_iter
+        As in :class:`SimpleMKLClassifier`.
+    random_state, n_jobs, verbose
+        As in :class:`SimpleMKLClassifier`. The random state also draws the folds.
     alphas : sequence of float
         Penalties to try.
     n_folds : int
         The number of folds; every class is spread evenly over them.
-    fit_intercept : bool
-        Add an unpenalised constant. The paper has none; wide Gaussian kernels act as a penalised one.
-    normalize_kernels : bool
-        Centre every kernel in its feature space and scale it to unit variance.
-    scale_features : bool
-        Scale every feature to [0, 1] by its training range, as in the paper.
-    rank : None, int or float
-        None: exact kernels. An int: at most this many landmarks per kernel, for large data. A float: the residual of
-        the factors to reach.
-    solver : {"auto", "column-generation", "mirror-prox", "variational-inequality"}
-        "auto" is column generation with an interior point. The last two are the algorithms of the paper.
-    tol : float
-        The duality gap to reach, relative to what the kernels gain, or to the objective where that is smaller. The gain
-        is the objective of f = 0 (with an intercept, of the best constant) minus the optimum.
-    max_iter : int or None
-        The largest number of iterations of the solver; None: its own default.
-    random_state : int, RandomState or None
-        Folds for the cross-validation; landmarks for large data.
-    n_jobs : int or None
-        Threads for the folds.
-    verbose : int
-        Above zero, log the gap at every iteration to the logger ``kernelwise``.
 
     Attributes
     ----------
@@ -246,45 +174,11 @@ class SimpleMKLClassifierCV(RobustMKLClassifierCV):
     True
     """
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        alphas: Sequence[float] = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001),
-        n_folds: int = 5,
-        fit_intercept: bool = False,
-        normalize_kernels: bool = False,
-        scale_features: bool = True,
-        rank: int | float | None = None,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.kernels = kernels
-        self.alphas = alphas
-        self.n_folds = n_folds
-        self.fit_intercept = fit_intercept
-        self.normalize_kernels = normalize_kernels
-        self.scale_features = scale_features
-        self.rank = rank
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def _budgets(self) -> Sequence[float]:
-        return (1.0,)
-
 
 def _fold_scores(training: TrainingSet, fold: NDArray[np.intp], decisions: Array, n_folds: int) -> Array:
     """Return the weighted accuracy of every point in every fold."""
     units = decision_unit(np.abs(decisions).max(axis=(1, 2), keepdims=True))
-    right = chosen_classes(settled(decisions, units)) == training.target
+    right = chosen_classes(with_exact_ties(decisions, units)) == training.target
     scores = []
     for k in range(n_folds):
         weight = training.weight * (fold == k)

@@ -104,10 +104,7 @@ class NoisyLabelProblem:
         return self.worst_loss(np.full_like(self.y, self.best_constant)) / self.mass
 
     def shrinks_from(self, prices: Array) -> float:
-        """Return a penalty above which the solution only shrinks (see above), given prices at ``feasible(upper)``.
-
-        The prices alone show that most penalties are smaller; then the diagonals are not needed.
-        """
+        """Return a penalty above which the solution only shrinks (see above), given prices at ``feasible(upper)``."""
         if self.start <= 0 or self.penalty <= float(prices.max()) / (self.mass**2 * self.start):
             return np.inf
         return (2.0 if self.intercept else 1.0) * self.bank.largest_diagonal() * self.start

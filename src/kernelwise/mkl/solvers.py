@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from ..optim import SolverResult
+from ..papers.stpmkl.mirror_prox import solve_by_mirror_prox
+from ..papers.stpmkl.variational_inequality import solve_by_variational_inequality
 from .column_generation import solve_by_column_generation
-from .paper_solvers.mirror_prox import solve_by_mirror_prox
-from .paper_solvers.variational_inequality import solve_by_variational_inequality
 from .problem import MKLPoint
 
 SOLVERS: Mapping[str, Callable[..., SolverResult[MKLPoint]]] = {

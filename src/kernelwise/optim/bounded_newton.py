@@ -53,24 +53,12 @@ SHORTEST = 1e-12
 
 @dataclass(frozen=True)
 class SeparableProblem(ABC):
-    """The data of the problem; a subclass has the losses.
+    """The data of the problem; a subclass has the losses."""
 
-    Parameters
-    ----------
-    design : array, CSR array or array in row blocks, of shape (n_terms, n_variables)
-        A.
-    linear : array of shape (n_variables,)
-        c.
-    penalties : array of shape (n_variables,)
-        lambda_j, not negative.
-    lower : array of shape (n_variables,)
-        Zero or minus infinity for each variable.
-    """
-
-    design: Any
-    linear: Array
-    penalties: Array
-    lower: Array
+    design: Any  # A, (n_terms, n_variables): an array, a CSR array or an array in row blocks
+    linear: Array  # c
+    penalties: Array  # lambda_j, not negative
+    lower: Array  # zero or minus infinity for each variable
 
     @abstractmethod
     def losses(self, scores: Array) -> Array:
@@ -112,14 +100,7 @@ def _squared(A: Any) -> Any:
 
 @dataclass(frozen=True)
 class BoundedPoint:
-    """A feasible point with its scores, objective and gradient, each computed once.
-
-    Attributes
-    ----------
-    residual : ndarray
-        The projected gradient, which is zero at the optimum: a variable at its bound counts only where the objective
-        falls away from the bound.
-    """
+    """A feasible point with its scores, objective and gradient, each computed once."""
 
     problem: SeparableProblem
     w: Array
@@ -155,6 +136,7 @@ class BoundedPoint:
 
     @property
     def residual(self) -> Array:
+        """The projected gradient: a variable at its bound counts only where the objective falls away from the bound."""
         at_bound = self.w <= self.problem.lower
         return np.where(at_bound, np.minimum(self.gradient, 0.0), self.gradient)
 
@@ -170,41 +152,16 @@ def minimize_bounded(
     *,
     tol: float = 1e-6,
     max_iter: int = 200,
-    start: Array | None = None,
     callback: Callable[[HistoryRow], None] | None = None,
 ) -> SolverResult[BoundedPoint]:
     r"""Minimise a separable objective over bounded variables by projected Newton steps.
 
     The method stops when the largest entry of the projected gradient is at most ``tol`` times the largest entry of the
     gradient at zero, and the relative duality gap, where the problem has a dual, is at most ``tol``.
-
-    Parameters
-    ----------
-    problem : SeparableProblem
-    tol : float
-    max_iter : int
-    start : array of shape (n_variables,), optional
-        Zero by default.
-    callback : callable, optional
-        Called with each row of the history.
-
-    Examples
-    --------
-    Least squares with non-negative weights:
-
-    >>> import numpy as np
-    >>> from kernelwise.optim.bounded_newton import SeparableProblem, minimize_bounded
-    >>> class Squares(SeparableProblem):
-    ...     def losses(self, scores): return 0.5 * (scores - [1.0, -1.0]) ** 2
-    ...     def slopes(self, scores): return scores - [1.0, -1.0]
-    ...     def curvatures(self, scores): return np.ones(2)
-    >>> problem = Squares(np.eye(2), linear=np.zeros(2), penalties=np.ones(2), lower=np.zeros(2))
-    >>> minimize_bounded(problem).point.w
-    array([0.5, 0. ])
     """
     started = time.perf_counter()
     origin = problem.at(np.zeros(len(problem.linear)))
-    point = origin if start is None else problem.at(np.maximum(start, problem.lower))
+    point = origin
     scale = float(np.abs(origin.gradient).max(initial=0.0))
     best = Certificate(primal=np.inf, dual=-np.inf)
     history: list[HistoryRow] = []
@@ -228,17 +185,7 @@ def minimize_bounded(
 
 
 def kkt_residual(point: BoundedPoint) -> float:
-    """Return the largest entry of the projected gradient, relative to the largest entry of the gradient at zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.optim.bounded_newton import kkt_residual, minimize_bounded
-    >>> from kernelwise.optim.statistic_likelihood import statistic_problem
-    >>> problem = statistic_problem(np.eye(2), np.ones(2), np.array([0.4, -0.4]), penalty=1e-3)
-    >>> kkt_residual(problem.at(np.zeros(2))), kkt_residual(minimize_bounded(problem).point) < 1e-6
-    (1.0, True)
-    """
+    """Return the largest entry of the projected gradient, relative to the largest entry of the gradient at zero."""
     scale = float(np.abs(point.problem.at(np.zeros_like(point.w)).gradient).max(initial=0.0))
     size = float(np.abs(point.residual).max(initial=0.0))
     return size / scale if scale > 0 else size

@@ -79,10 +79,7 @@ class Cones:
 
 @dataclass(frozen=True)
 class Scaling:
-    """The symmetric ``W`` with ``W z = W^-1 s``.
-
-    Per cone, ``W = beta (2 v v^T - J)`` and ``W^2 = beta^2 (2 w w^T - J)``.
-    """
+    """The symmetric ``W`` with ``W z = W^-1 s``."""
 
     cones: Cones
     beta: Array

@@ -20,14 +20,7 @@ ROUNDING = 1e-12
 
 
 class Status(StrEnum):
-    """Why a solver stopped.
-
-    Examples
-    --------
-    >>> from kernelwise.optim import Status
-    >>> Status.MAX_ITER == "max_iter"
-    True
-    """
+    """Why a solver stopped."""
 
     CONVERGED = "converged"  #: The requested gap is reached.
     MAX_ITER = "max_iter"  #: The iterations ran out first.
@@ -95,7 +88,7 @@ class Certificate:
         optimal there is nothing to gain: if both bounds agree with the start to seven digits (:data:`AGREE`), the
         relative gap is 0.
 
-        Two bounds of zero agree too. An optimum of zero has no scale: judge it by ``gap``. Without both bounds the
+        Two bounds of zero agree too. An optimum of zero has no scale: look at ``gap``. Without both bounds the
         relative gap is ``inf``.
         """
         if math.isinf(max(abs(self.primal), abs(self.dual))):
@@ -105,7 +98,7 @@ class Certificate:
         return self.gap / self._size if self._size > 0.0 else 0.0 if self.start is None else math.inf
 
     def allowed(self, tol: float) -> float:
-        """Return the gap at which the relative gap is at most ``tol``, judged by the primal bound of now."""
+        """Return the gap at which the relative gap is at most ``tol``, for the primal bound of now."""
         if self.start is not None and self.start - self.primal <= AGREE * abs(self.start):
             return ROUNDING * abs(self.start)  # nothing is gained yet
         return tol * self._size
@@ -138,35 +131,10 @@ class HistoryRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SolverResult(Generic[Point]):
-    """The best point a solver has seen and the certificate that goes with it.
-
-    Parameters
-    ----------
-    point : Point
-        The solution: an array, or an object that holds several arrays.
-    certificate : Certificate
-        The best bounds of all iterates, not the bounds of the last iterate.
-    status : Status
-        Why the solver stopped.
-    n_iter : int
-        Iterations done.
-    history : tuple of HistoryRow, default=()
-        One row per evaluation of the bounds.
-
-    Attributes
-    ----------
-    converged : bool
-
-    Examples
-    --------
-    >>> from kernelwise.optim import Certificate, SolverResult, Status
-    >>> result = SolverResult([0.0], Certificate(1.0, 0.5), Status.MAX_ITER, n_iter=10)
-    >>> result.converged, result.certificate.gap
-    (False, 0.5)
-    """
+    """The best point a solver has seen and the certificate that goes with it."""
 
     point: Point
-    certificate: Certificate
+    certificate: Certificate  # the best bounds of all iterates, not the bounds of the last iterate
     status: Status
     n_iter: int
     history: tuple[HistoryRow, ...] = ()

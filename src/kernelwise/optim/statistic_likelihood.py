@@ -5,7 +5,7 @@ r"""The logistic likelihood of pairs whose labels are known through one statisti
     + \frac1N \sum_i \omega_i L(w^\top k_i + \beta), \qquad L(s) = \log(e^{s/2} + e^{-s/2}) .
 
 :mod:`kernelwise.pairs.problem` has the derivation, the dual and the table of symbols. The problem is in this package
-because two situations solve the problem: kernels learned from pairs, and depths of smoothing learned from links.
+because two tasks solve the problem: kernels learned from pairs, and depths of smoothing learned from links.
 """
 
 from dataclasses import dataclass
@@ -68,28 +68,7 @@ class PairLikelihoodProblem(SeparableProblem):
 def statistic_problem(
     values: Any, weights: Array, statistic: Array, *, penalty: float, bias_statistic: float | None = None
 ) -> PairLikelihoodProblem:
-    """Problem (7) for given pair values and a given statistic.
-
-    Parameters
-    ----------
-    values : array or CSR array of shape (n_pairs, n_kernels)
-    weights : array of shape (n_pairs,)
-        The weight of every pair; this function scales the weights to a sum of one.
-    statistic : array of shape (n_kernels,)
-    penalty : float
-    bias_statistic : float, optional
-        ``p_+ - p_-``, between -1 and 1; without it there is no bias.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.optim.bounded_newton import minimize_bounded
-    >>> from kernelwise.optim.statistic_likelihood import statistic_problem
-    >>> problem = statistic_problem(np.eye(2), np.ones(2), np.array([0.4, -0.4]), penalty=1e-3)
-    >>> result = minimize_bounded(problem)
-    >>> result.point.w.round(3), result.certificate.gap < 1e-6
-    (array([2.15, 0.  ]), True)
-    """
+    """Problem (7) for given pair values and a given statistic."""
     design, linear, penalties, lower = with_bias(values, 0.5 * statistic, penalty, bias_statistic)
     shares = persist(weights / float(weights.sum()))
     return PairLikelihoodProblem(design, linear, penalties, lower, shares, bias_statistic is not None)

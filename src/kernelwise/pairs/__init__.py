@@ -8,6 +8,5 @@ Read in this order:
 4. ``classes/``: a model of classes for features and pairs of unknown noise; ``noisy_clustering.py``:
    :class:`NoisyPairClustering`, the estimator of this model, and the one to use.
 5. ``audit/``: :func:`audit_pairs`, which finds wrong pairs and estimates their number.
-6. ``records/``: :func:`audit_record_pairs`, for pairs of records that are said to be the same or different.
-7. ``on_cluster.py``: pairs and samples on the workers of a Dask cluster.
+6. ``on_dask.py``: pairs and samples on the workers of a Dask cluster.
 """

@@ -16,8 +16,8 @@ from ..kernels.combined import CombinedKernelTransformer
 from ..samples import refuse_collections, tidy
 from ..spectral import GramFactor, SpectralBasis, spectral_basis
 from ..spectral.embedding import nystroem_rows, nystroem_weights, possible_normalization, settled_clusters, unit_rows
-from ..supervision import Pairs
-from ..supervision.resolve import resolve_pairs
+from ..statements import Pairs
+from ..statements.resolve import resolve_pairs
 from .learner import PairKernelLearner
 
 __all__ = ["PairKernelClustering"]

@@ -11,16 +11,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 
 from ..checks import check_choice, check_count, is_number
-from ..cluster.prediction import on_blocks
+from ..dask_rows.prediction import on_blocks
 from ..kernels.combined import CombinedKernelTransformer
 from ..optim import HistoryRow, SolverResult
 from ..optim.bounded_newton import BoundedPoint, SeparableProblem, kkt_residual, minimize_bounded
 from ..optim.statistic_likelihood import statistic_problem
+from ..review import PairAudit
 from ..rows import is_dask
-from ..supervision import PairAudit, PairNoise, Pairs
-from ..supervision.resolve import resolve_pairs
+from ..statements import PairNoise, Pairs
+from ..statements.resolve import resolve_pairs
 from .audit.wrong_pairs import audit_pairs
-from .on_cluster import fit_on_cluster
+from .on_dask import fit_on_cluster
 from .problem import forward_problem, pair_value_matrix
 from .statistics import PairMeans, check_informative, implied_prior, keep_feasible, mean_magnitudes, true_statistic
 

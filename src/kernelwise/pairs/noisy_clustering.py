@@ -10,26 +10,33 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_choice, check_count, check_ends
-from ..cluster.prediction import on_blocks
+from ..dask_rows.prediction import on_blocks
 from ..kernels import resolve_kernels
 from ..progress import Progress, Tell, part, teller
+from ..review.checked_pairs import CheckedPairs
 from ..rows import for_users, is_dask, map_rows, persist, take_rows
 from ..samples import read_samples
-from ..supervision import Pairs
-from ..supervision.graph import pair_keys
-from ..supervision.resolve import resolve_pairs
-from ..supervision.verdicts import Verdicts
+from ..statements import Pairs
+from ..statements.graph import pair_keys
+from ..statements.resolve import resolve_pairs
+from ..statements.verdicts import Verdicts
 from ..ties import NEARLY, most_probable
-from .checks import CheckedPairs
-from .classes.columns import fit_columns
-from .classes.counts import clusters_without_pairs, fits_by_count, likely_fits
-from .classes.evidence import PairEvidence
-from .classes.features import ClassFeatures, NoFeatures
-from .classes.from_sample import FeatureJudge, judge_all, rows_to_learn_from
+from .classes.evidence import PairEvidence, with_both_kinds
+from .classes.features import ClassFeatures, NoFeatures, fit_columns
+from .classes.from_sample import FeaturePredictor, predict_all, rows_to_learn_from
+from .classes.results import (
+    WIDE_INTERVAL,
+    clusters_without_pairs,
+    fits_by_count,
+    likely_fits,
+    noise_intervals,
+    noise_of,
+    quality_of,
+    words_about,
+    words_about_sample,
+)
 from .classes.search import ClassFit, ClassSearch, Found, sharpened
-from .classes.summary import WIDE_INTERVAL, noise_intervals, noise_of, quality_of, words_about, words_about_sample
-from .on_cluster import fit_classes_on_cluster, probabilities_at
-from .one_kind import with_both_kinds
+from .on_dask import fit_classes_on_cluster, probabilities_at
 
 __all__ = ["NoisyPairClustering"]
 
@@ -217,7 +224,7 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
     def _learn(
         self, samples: Any, evidence: PairEvidence, rng: np.random.RandomState, tell: Tell
     ) -> tuple[Found, ClassFit]:
-        """Search the classes of all samples or of some, judge all samples, and return the search and the fit of all."""
+        """Search the classes of all samples or of some, predict all, and return the search and the fit of all."""
         seed, n_samples = int(rng.randint(2**31)), evidence.n_samples
         whole = samples is None or self.metric == "precomputed" or n_samples <= self._most_learned_from
         drawn = None if whole else rows_to_learn_from(evidence, int(self._most_learned_from), rng)
@@ -229,8 +236,8 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         del self._features  # the decomposition is as large as the data, and new samples do not need it
         if drawn is not None:
             assert self._predictor is not None  # there are features
-            judge = FeatureJudge(self._front, self._predictor, found.ignores_pairs)
-            fit, self.probabilities_ = judge_all(found, drawn, samples, judge, evidence)
+            predictor = FeaturePredictor(self._front, self._predictor, found.ignores_pairs)
+            fit, self.probabilities_ = predict_all(found, drawn, samples, predictor, evidence)
         return found, fit
 
     @property

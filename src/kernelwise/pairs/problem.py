@@ -52,7 +52,7 @@ from ..optim.bounded_newton import SeparableProblem
 from ..optim.statistic_likelihood import with_bias
 from ..rows import compute, persist
 from ..samples import check_magnitude
-from ..supervision import PairNoise, Pairs
+from ..statements import PairNoise, Pairs
 
 Array = NDArray[np.float64]
 
@@ -102,16 +102,8 @@ class ForwardPairProblem(SeparableProblem):
 def forward_problem(
     values: Any, pairs: Pairs, noise: PairNoise, *, penalty: float, fit_bias: bool = False
 ) -> ForwardPairProblem:
-    r"""The forward-corrected likelihood of given pairs.
-
-    The transition matrix :math:`T_{y \hat y} = \Pr(\hat Y = \hat y \mid Y = y)` follows from the precisions and from
-    the fractions of the given labels by Bayes' rule; the prior of ``noise`` is not used.
-
-    >>> from kernelwise.optim.bounded_newton import minimize_bounded
-    >>> pairs = Pairs([0, 0, 1, 2], [1, 2, 2, 3], [1, 1, -1, -1], n_samples=4)
-    >>> problem = forward_problem(np.array([[2.0], [1.0], [1.0], [0.5]]), pairs, PairNoise(0.5, 0.9, 0.9), penalty=1e-3)
-    >>> minimize_bounded(problem).converged
-    True
+    """The forward-corrected likelihood of given pairs; transitions follow by Bayes' rule, without the prior of
+    ``noise``.
     """
     positive = pairs.labels > 0
     mass, mass_positive = compute(pairs.weights.sum(), np.where(positive, pairs.weights, 0.0).sum())
@@ -126,15 +118,7 @@ def forward_problem(
 
 
 def pair_value_matrix(bank: KernelBank, pairs: Pairs) -> Any:
-    """The values of all kernels on all pairs, (n_pairs, n_kernels), as a sparse matrix where most values are zero.
-
-    A sparse matrix is made piece by piece, since the rows of both ends of every pair take far more memory than the
-    result.
-
-    >>> bank = AttributeBank(np.array([[1.0, 2.0], [3.0, 1.0]]))
-    >>> pair_value_matrix(bank, Pairs([0], [1], [1], n_samples=2))
-    array([[3., 2.]])
-    """
+    """The values of all kernels on all pairs, (n_pairs, n_kernels), sparse where most are zero, made piece by piece."""
     if not isinstance(bank, AttributeBank):
         dense = np.ascontiguousarray(bank.pair_values(pairs.rows, pairs.cols))
         check_magnitude(dense, "the kernels", least=0.0)
@@ -146,12 +130,7 @@ def pair_value_matrix(bank: KernelBank, pairs: Pairs) -> Any:
 
 
 def transition_matrix(noise: PairNoise, fraction_positive: float) -> Array:
-    """Probabilities of the given label (columns +1, -1) for each true label (rows +1, -1).
-
-    >>> transition_matrix(PairNoise(0.5, 0.75, 0.75), 0.5)
-    array([[0.75, 0.25],
-           [0.25, 0.75]])
-    """
+    """Probabilities of the given label (columns +1, -1) for each true label (rows +1, -1)."""
     joint = noise.matrix * np.array([fraction_positive, 1.0 - fraction_positive])
     true = joint.sum(axis=1, keepdims=True)
     # A true label that never occurs has no transitions; nothing is ever multiplied by its row, so any row is good.

@@ -45,22 +45,14 @@ from numpy.typing import NDArray
 
 from ..checks import check_positive
 from ..rows import compute, map_rows
-from ..supervision import PairNoise, Pairs
+from ..statements import PairNoise, Pairs
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class PairMeans:
-    """Weighted means of every kernel over the given pairs, before any correction of the labels.
-
-    >>> pairs = Pairs([0, 0, 1], [1, 2, 2], [1, -1, -1], n_samples=3)
-    >>> means = PairMeans.of(pairs, np.array([[0.9], [0.2], [0.4]]))
-    >>> means.given_positive, means.given_negative.round(3), means.overall
-    (array([0.9]), array([0.3]), array([0.5]))
-    >>> means.given_statistic.round(3)
-    array([0.1])
-    """
+    """Weighted means of every kernel over the given pairs, before any correction of the labels."""
 
     given_positive: Array
     given_negative: Array
@@ -93,24 +85,14 @@ class PairMeans:
 
 
 def implied_prior(noise: PairNoise, fraction_positive: float) -> float:
-    r"""The prior that fits the precisions and the given labels, :math:`p_+ = d_+ \hat p_+ + (1 - d_-) \hat p_-`.
-
-    This is the prior of the pairs trained on, not of all :math:`n^2` pairs of samples.
-
-    >>> round(implied_prior(PairNoise(0.5, 0.74, 0.83), 0.5), 3)
-    0.455
+    r"""The prior of the pairs trained on that fits precisions and labels, :math:`p_+ = d_+ \hat p_+ + (1 - d_-) \hat
+    p_-`.
     """
     return noise.precision_positive * fraction_positive + (1 - noise.precision_negative) * (1 - fraction_positive)
 
 
 def check_informative(noise: PairNoise) -> None:
-    """Raise a ValueError unless the given labels carry information about the true labels.
-
-    >>> check_informative(PairNoise(0.5, 0.6, 0.4))
-    Traceback (most recent call last):
-        ...
-    ValueError: noise has precision_positive + precision_negative = 1 (0.6 + 0.4), so a pair is as likely to be truly...
-    """
+    """Raise a ValueError unless the given labels carry information about the true labels."""
     if noise.is_singular:
         raise ValueError(
             "noise has precision_positive + precision_negative = 1 "
@@ -121,12 +103,7 @@ def check_informative(noise: PairNoise) -> None:
 
 
 def true_class_means(means: PairMeans, noise: PairNoise) -> tuple[Array, Array]:
-    r"""Mean kernel values over truly positive and truly negative pairs, the corrected (6) of LKCnpc.
-
-    >>> means = PairMeans(np.array([0.75]), np.array([0.25]), np.array([0.5]), fraction_positive=0.5)
-    >>> [mean.round(6).item() for mean in true_class_means(means, PairNoise(0.5, 0.75, 0.75))]
-    [1.0, 0.0]
-    """
+    """Mean kernel values over truly positive and truly negative pairs, the corrected (6) of LKCnpc."""
     check_informative(noise)
     d_pos, d_neg = noise.precision_positive, noise.precision_negative
     # For d+ and d- near one half, these differences are exact; B^-1 needs nothing but the determinant.
@@ -143,22 +120,13 @@ def true_class_means(means: PairMeans, noise: PairNoise) -> tuple[Array, Array]:
 
 
 def true_statistic(means: PairMeans, noise: PairNoise) -> Array:
-    r"""The statistic of truly labelled pairs, :math:`b^o = p_+ b_+ - p_- b_-`, estimated from noisy labels.
-
-    >>> means = PairMeans(np.array([0.75]), np.array([0.25]), np.array([0.5]), fraction_positive=0.5)
-    >>> true_statistic(means, PairNoise(0.5, 0.75, 0.75)).round(6)
-    array([0.5])
-    """
+    """The statistic of truly labelled pairs, :math:`b^o = p_+ b_+ - p_- b_-`, estimated from noisy labels."""
     positive, negative = true_class_means(means, noise)
     return noise.prior * positive - (1 - noise.prior) * negative
 
 
 def mean_magnitudes(pairs: Pairs, values: Any) -> Array:
-    r"""The mean of :math:`|k|` over all pairs; for a kernel that is not negative this is :math:`a[k]`.
-
-    >>> mean_magnitudes(Pairs([0, 0], [1, 2], [1, -1], n_samples=3), np.array([[0.5, 1.0], [0.5, -3.0]]))
-    array([0.5, 2. ])
-    """
+    """The mean of :math:`|k|` over all pairs; for a kernel that is not negative this is :math:`a[k]`."""
     return PairMeans.of(pairs, map_rows(values, abs)).overall
 
 
@@ -170,9 +138,6 @@ def keep_feasible(statistic: Array, magnitudes: Array, strength: float) -> Array
     attribute, the penalty alone stops the weight, at :math:`(b^o - E|k|) / (2 \lambda)`, and a few rare attributes take
     over. The paper does not discuss this. A strength s below one leaves room for the doubt that remains after a few
     pairs; a constant kernel that is the only one then has a weight of at most :math:`\log((1 + s) / (1 - s)) / k`.
-
-    >>> keep_feasible(np.array([3.0, -0.1]), np.array([1.0, 1.0]), 0.9)
-    array([ 0.9, -0.1])
     """
     limit = strength * magnitudes
     return np.clip(statistic, -limit, limit)

@@ -23,14 +23,12 @@ from .displays import (
     ScoreDistributionDisplay,
     named_kernel_weights,
 )
-from .images import image_links
+from .evidence import trusted_neighbours
 from .labels import label_report
 from .merging import Agreement, MergedCorrections, merge_corrections
-from .neighbours import trusted_neighbours
-from .page import render, write_report
-from .pairs import pair_report
-from .records import record_report
-from .settings import PageSettings
+from .page import image_links, render, write_report
+from .pairs import pair_report, record_report
+from .review import PageSettings
 
 __all__ = [
     "Agreement",

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..files import FileError, write_file
-from ..labels.given import meant_label, same_label
-from ..supervision import Verdicts
-from ..supervision.verdicts import left_out_draws
+from ..labels.spellings import meant_label, same_label
+from ..statements import Verdicts
+from ..statements.verdicts import left_out_draws
 
 DECISIONS = ("correct", "wrong", "unclear", "skip")
 #: A cell that a spreadsheet would take for a formula, perhaps behind apostrophes that :func:`neutralise` has added.
@@ -96,20 +96,12 @@ class Correction:
 
 
 def neutralise(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula: an apostrophe goes before =, +, -, @, tab and line ends.
-
-    >>> neutralise("=cmd()"), neutralise("-1"), neutralise("'tis"), neutralise("'=x")
-    ("'=cmd()", "'-1", "'tis", "''=x")
-    """
+    """A cell that no spreadsheet takes for a formula: an apostrophe goes before =, +, -, @, tab and line ends."""
     return "'" + cell if FORMULA.match(cell) else cell
 
 
 def restore(cell: str) -> str:
-    """The inverse of :func:`neutralise`.
-
-    >>> restore("'=cmd()"), restore("-1"), restore("'tis"), restore("''=x")
-    ('=cmd()', '-1', "'tis", "'=x")
-    """
+    """The inverse of :func:`neutralise`."""
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
@@ -291,8 +283,9 @@ def verdicts_of(
             )
         made.append((one, None if one.decision == "unclear" else _as_label(name, known, labels.dtype)))
     if n_unseen:
-        rows, they = ("1 decision was", "it is") if n_unseen == 1 else (f"{n_unseen} decisions were", "they are")
-        warnings.warn(f"{rows} accepted in bulk, so that nobody looked at the rows: {they} no check", stacklevel=2)
+        rows, they = ("1 decision was", "it does") if n_unseen == 1 else (f"{n_unseen} decisions were", "they do")
+        sentence = f"{rows} accepted in bulk; nobody looked at the rows, so {they} not count as checks"
+        warnings.warn(sentence, stacklevel=2)
     chances = [_number(one, "chance", float) or np.nan for one, _ in made]
     try:
         verdicts = Verdicts(

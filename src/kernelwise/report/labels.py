@@ -7,12 +7,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import is_missing
-from ..supervision import CheckPlan, LabelAudit
-from .evidence import Trusted, ValueEvidence, WordEvidence, evidence_of, mattering_columns
-from .neighbours import trusted_neighbours, trusted_rows
+from ..review import CheckPlan, LabelAudit
+from .evidence import (
+    Trusted,
+    ValueEvidence,
+    WordEvidence,
+    evidence_of,
+    mattering_columns,
+    trusted_neighbours,
+    trusted_rows,
+)
 from .plain_data import ShownRows, cells, fingerprint, number, numbers, read_ids, shown_rows, texts
-from .review import MAX_BARS, MAX_WORDS, detailed, placed, review
-from .settings import PageSettings
+from .review import MAX_BARS, MAX_WORDS, PageSettings, detailed, placed, review
 
 MAX_CHANCES = 5
 #: Texts of so many characters on average get the width of the page; shorter ones stand in the table.

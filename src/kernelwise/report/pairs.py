@@ -1,4 +1,4 @@
-"""The data of the review page of pairs."""
+"""The data of the review pages of pairs, and of answers to "are these two records the same?"."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from ..supervision import CheckPlan, PairAudit, guaranteed_share
-from ..supervision.audit import Interval
-from ..supervision.verdicts import strata_of
+from ..review import CheckPlan, LabelAudit, PairAudit, guaranteed_share
+from ..review.audit import Interval
+from ..statements import Pairs
+from ..statements.verdicts import strata_of
+from .labels import label_report
 from .plain_data import ShownRows, fingerprint, number, numbers, read_ids, shown_rows
-from .review import MAX_WORDS, detailed, placed, review
-from .settings import PageSettings
+from .review import MAX_WORDS, PageSettings, detailed, placed, review
 
 #: The drawing of a link has room for so many neighbours that both ends share, and that one end has alone.
 MAX_COMMON, MAX_OWN = 8, 7
@@ -120,14 +121,7 @@ class WrongShare(NamedTuple):
 
 
 def wrong_shares(audit: PairAudit) -> dict[str, WrongShare]:
-    """The shares of wrong pairs among those given as same and as different; a kind that was not given is left out.
-
-    >>> from kernelwise import PairNoise, Pairs
-    >>> pairs = Pairs([0, 0], [1, 2], [1, 1], n_samples=3)
-    >>> noise = PairNoise(0.5, 0.75, 0.8)
-    >>> wrong_shares(PairAudit(pairs, np.ones(2), pairs.labels, noise, {"precision_positive": (0.5, 1.0)}))
-    {'same': WrongShare(n_given=2, rate=0.25, interval=(0.0, 0.5))}
-    """
+    """The shares of wrong pairs among those given as same and as different; a kind that was not given is left out."""
     shares = {}
     for sign, name, field in ((1, "same", "precision_positive"), (-1, "different", "precision_negative")):
         if count := int(np.count_nonzero(audit.pairs.labels == sign)):
@@ -142,12 +136,6 @@ def wrong_range(audit: PairAudit) -> Interval | None:
 
     Where the audit has a range of its own, it is narrower than that of the two kinds: both ends of the latter assume
     that the errors of both kinds are as many, or as few, as they can be at once.
-
-    >>> from kernelwise import PairNoise, Pairs
-    >>> pairs = Pairs([0, 0], [1, 2], [1, 1], n_samples=3)
-    >>> noise = PairNoise(0.5, 0.75, 0.8)
-    >>> wrong_range(PairAudit(pairs, np.ones(2), pairs.labels, noise, {"precision_positive": (0.5, 1.0)}))
-    (0.0, 0.5)
     """
     if audit.checked is not None and strata_of(audit.checked):
         guarantee = guaranteed_share(audit, audit.checked)
@@ -201,3 +189,62 @@ def _compare_ends(table: ShownRows, left: int, right: int, max_columns: int) -> 
         [word for word in second if word not in first],
     )
     return {"words": [part[:MAX_WORDS] for part in parts], "n_words": [len(part) for part in parts]}
+
+
+def record_report(
+    audit: LabelAudit,
+    records: Any,
+    pairs: Pairs,
+    *,
+    ids: ArrayLike | None = None,
+    plan: CheckPlan | None = None,
+    settings: PageSettings | None = None,
+) -> dict[str, Any]:
+    """The data of the review page of answers, with the two records of each answer side by side.
+
+    Parameters
+    ----------
+    audit : LabelAudit
+        Of the answers, in words.
+    records : DataFrame or table of n_samples records
+    pairs : Pairs
+        The two records of each answer, as positions in ``records``.
+    ids, plan, settings
+        As in :func:`label_report`: names of the answers, such as the lines of a file.
+
+    Returns
+    -------
+    dict
+        The report that :func:`render` and :func:`write_report` take.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from kernelwise import LabelAudit, Pairs
+    >>> from kernelwise.report import record_report
+    >>> audit = LabelAudit(
+    ...     labels=np.array(["same", "other"]), quality=np.array([0.2, 0.9]), suggested=np.array(["other", "other"]),
+    ...     probabilities=np.array([[0.8, 0.2], [0.9, 0.1]]), classes=np.array(["other", "same"]), noise_rate=0.45,
+    ...     noise_interval=(0.1, 0.7), transition=np.eye(2),
+    ... )
+    >>> records = pd.DataFrame({"name": ["Anna", "Otto", "Ann"]})
+    >>> report = record_report(audit, records, Pairs([0, 0], [1, 2], [1, -1], n_samples=3))
+    >>> report["details"][0]["ends"]
+    [['Anna'], ['Otto']]
+    """
+    settings = settings or PageSettings()
+    page = label_report(audit, ids=ids, plan=plan, settings=settings)
+    table = shown_rows(records, None, pairs.n_samples)
+    listed = np.array(page["suspects"]["row"], dtype=np.intp)
+    shown = detailed(listed, plan, settings)
+    ends = [
+        {"ends": [table.values(int(end[answer]), settings.max_columns) for end in (pairs.rows, pairs.cols)]}
+        for answer in listed[shown]
+    ]
+    details = [page["details"][place] | both for place, both in zip(shown, ends, strict=True)]
+    return page | {
+        "columns": [{"name": name} for name in table.names[: settings.max_columns]],
+        "n_columns": len(table.names),
+        "details": placed(shown, details),
+    }

@@ -4,13 +4,13 @@ import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
+from ..checks import is_missing, is_number
 from ..tables.columns import Column, Table
 from ..tables.errors import TableError
 from ..tables.kinds import as_words, kind_of_words
@@ -22,7 +22,7 @@ DIGITS = 6
 
 def text(value: Any) -> str:
     """The text of a cell; empty for a missing value."""
-    return "" if _is_missing(value) else str(value)
+    return "" if is_missing(value) else str(value)
 
 
 def texts(values: Iterable[Any]) -> list[str]:
@@ -54,7 +54,7 @@ def cells(values: NDArray[Any]) -> list[Any]:
 
 
 def _cell(value: Any) -> int | float | str | None:
-    if _is_missing(value):
+    if is_missing(value):
         return None
     if isinstance(value, float):
         return number(value)
@@ -186,9 +186,8 @@ def _typed(column: NDArray[Any]) -> NDArray[Any]:
     if column.dtype.kind != "O":
         return column
     values = column.tolist()
-    missing = [_is_missing(value) for value in values]
-    numeric = [isinstance(value, Real) and not isinstance(value, bool) for value in values]
-    if all(missing) or not all(is_number or gone for is_number, gone in zip(numeric, missing, strict=True)):
+    missing = [is_missing(value) for value in values]
+    if all(missing) or not all(gone or is_number(value) for value, gone in zip(values, missing, strict=True)):
         return column
     return np.array([np.nan if gone else value for value, gone in zip(values, missing, strict=True)], dtype=np.float64)
 
@@ -199,12 +198,3 @@ def _names(given: Sequence[str] | None, n_columns: int, fallback: Iterable[Any] 
     if len(given) != n_columns:
         raise ValueError(f"feature_names has {len(given)} names for {n_columns} columns of X")
     return texts(given)
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None:
-        return True
-    try:
-        return bool(value != value)  # nan, NaT
-    except (TypeError, ValueError):  # pandas.NA has no truth value
-        return True

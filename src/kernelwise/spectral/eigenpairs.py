@@ -193,7 +193,7 @@ def _lanczos_eigenpairs(
     try:
         values, vectors = eigsh(operator, k, which="LA", v0=start, tol=tol, maxiter=_MAX_RESTARTS, **options)
     except ArpackError:  # no convergence, or a zero matrix
-        return block_lanczos(product, k, more, tol=tol)[:2]
+        return block_lanczos(product, k, more, tol=tol)
     if finds_larger(product, values, vectors, more, n_steps=max(10, n_products // _SEARCH_SHARE)):
-        return block_lanczos(product, k, more, tol=tol)[:2]
+        return block_lanczos(product, k, more, tol=tol)
     return values, vectors

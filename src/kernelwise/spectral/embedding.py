@@ -232,10 +232,7 @@ def assign_clusters(
 def settled_clusters(
     embedding: FloatArray, n_clusters: int, *, n_init: int, random_state: RandomState
 ) -> tuple[NDArray[np.intp], FloatArray]:
-    """Labels by :func:`assign_clusters` and the centres, iterated until every row has the label of the nearest centre.
-
-    k-means stops earlier; then the nearest centre of a row could be that of another cluster.
-    """
+    """Labels and centres of :func:`assign_clusters`, iterated until every row has the label of the nearest centre."""
     labels = assign_clusters(embedding, n_clusters, n_init=n_init, random_state=random_state)
     centers = np.zeros((n_clusters, embedding.shape[1]))
     for _ in range(MAX_SETTLING):

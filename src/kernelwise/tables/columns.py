@@ -35,8 +35,6 @@ from .notation import (
     shows_decimal_comma,
 )
 
-__all__ = ["Column", "Table", "habits_of"]
-
 Array = NDArray[np.float64]
 
 #: The habits of a table are found from so many cells of each column.
@@ -101,10 +99,7 @@ class Column:
 
     @classmethod
     def _with_mistakes(cls, name: str, words: NDArray[Any], present: list[str], habits: Habits) -> Self | None:
-        """A column in which most cells are numbers or dates: the others are reported when the column is read.
-
-        Cells in several notations cannot be compared, and are refused.
-        """
+        """A column of which most cells are numbers or dates; cells in several notations are refused."""
         if len(set(present)) <= MANY_NUMBERS:
             return None
         if (differ := several_notations(present)) is not None:
@@ -378,11 +373,7 @@ def _parsed(table: Table, column: Column, notation: Notation, what: str) -> Arra
 
 
 def habits_of(columns: Iterable[Sequence[str]]) -> Habits:
-    """What the columns of a table show about decimal commas and about the order of dates; None where they disagree.
-
-    >>> habits_of([["39,1", "40"], ["1.234", "2.345"], ["red", "blue"]])
-    Habits(decimal_comma=True, day_first=None)
-    """
+    """What the columns of a table show about decimal commas and about the order of dates; None where they disagree."""
     commas, days = set(), set()
     for cells in columns:
         some = {cell.strip() for cell in cells[:CELLS_FOR_HABITS] if not is_missing(cell)}

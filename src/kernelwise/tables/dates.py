@@ -12,8 +12,6 @@ from datetime import UTC, datetime, timedelta
 
 from .notation import DASHES, LOOK_ALIKES, Habits
 
-__all__ = ["EPOCH", "DateOrder", "find_dates", "is_compact_date", "iso_seconds", "shows_day_first"]
-
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 #: Two digits of a year up to this number belong to this century.
@@ -55,20 +53,7 @@ FORMS = tuple(
 
 @dataclass(frozen=True)
 class DateOrder:
-    """Dates in which day and month stand in a certain order, where both are numbers and the year comes last.
-
-    Parameters
-    ----------
-    day_first : bool
-    doubtful : bool
-        Whether the dates could also be read in the other order.
-
-    Examples
-    --------
-    >>> from kernelwise.tables.dates import DateOrder
-    >>> DateOrder(day_first=True).read("02/01/1970"), DateOrder(day_first=False).read("Jan 2, 1970 1:00 am")
-    (86400.0, 90000.0)
-    """
+    """Dates in which day or month comes first; ``doubtful``: they could also be read in the other order."""
 
     day_first: bool = True
     doubtful: bool = False
@@ -134,21 +119,13 @@ def _offset(zone: str | None) -> float:
 
 
 def iso_seconds(word: str) -> float:
-    """A date in ISO form as seconds since the beginning of 1970; a date without a time zone is in universal time.
-
-    >>> iso_seconds("1970-01-02"), iso_seconds("1970-01-01T01:00:00.5+01:00")
-    (86400.0, 0.5)
-    """
+    """A date in ISO form as seconds since the beginning of 1970; a date without a time zone is in universal time."""
     date = datetime.fromisoformat(word)
     return ((date if date.tzinfo else date.replace(tzinfo=UTC)) - EPOCH) / timedelta(seconds=1)
 
 
 def find_dates(cells: Iterable[str], habits: Habits, *, share: float = 1.0) -> DateOrder | None:
-    """The order in which all cells, or at least a ``share`` of them, are dates; None if there is none.
-
-    >>> find_dates(["05/06/2024", "31/05/2024"], Habits()), find_dates(["2024-02-30"], Habits())
-    (DateOrder(day_first=True, doubtful=False), None)
-    """
+    """The order in which all cells, or at least a ``share`` of them, are dates; None if there is none."""
     distinct = list(dict.fromkeys(cells))
     if share < 1.0:
         orders = {
@@ -170,11 +147,7 @@ def find_dates(cells: Iterable[str], habits: Habits, *, share: float = 1.0) -> D
 
 
 def shows_day_first(cells: Iterable[str]) -> bool | None:
-    """What a column shows about the order of day and month; None if it shows nothing.
-
-    >>> shows_day_first(["31/05/2024"]), shows_day_first(["2024-05-31"])
-    (True, None)
-    """
+    """What a column shows about the order of day and month; None if it shows nothing."""
     distinct = list(dict.fromkeys(cells))
     both = [_reads_all(DateOrder(first), distinct) for first in (True, False)]
     return both[0] if both[0] != both[1] else None

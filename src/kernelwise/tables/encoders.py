@@ -18,8 +18,6 @@ from ..memory import require
 from .dates import EPOCH
 from .notation import Notation
 
-__all__ = ["MAX_CATEGORIES", "MISSING_CATEGORY", "Categories", "Dates", "Names", "Numbers", "Words"]
-
 Array = NDArray[np.float64]
 
 #: So many of the most frequent categories have their own indicator; the other categories share one.
@@ -47,17 +45,7 @@ def _no_words() -> NDArray[Any]:
 
 @dataclass
 class Numbers:
-    """Numbers scaled to mean zero and unit variance; missing numbers (NaN) are filled with the median.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.tables.encoders import Numbers
-    >>> ages = np.array([20.0, 40.0, np.nan])
-    >>> encoder = Numbers().learn(ages)
-    >>> encoder.encode(ages).T, encoder.becomes
-    (array([[-1.,  1.,  0.]]), 'scaled, 1 missing filled with the median 30')
-    """
+    """Numbers scaled to mean zero and unit variance; missing numbers (NaN) are filled with the median."""
 
     median: float = 0.0
     mean: float = 0.0
@@ -106,18 +94,7 @@ class Numbers:
 
 @dataclass
 class Dates(Numbers):
-    """Dates as seconds, scaled as numbers are, and where in the day, the week and the year they fall.
-
-    Each cycle has two features, the sine and the cosine, so that the end of a year is near its beginning. A cycle is
-    left out where the dates cannot show it. Missing dates are filled with the median.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise.tables.encoders import Dates
-    >>> Dates().learn(np.arange(30) * 86400.0).feature_names("day")
-    ['day', 'day: day of week (sin)', 'day: day of week (cos)']
-    """
+    """Dates as scaled seconds, and sine and cosine of the cycles (day, week, year) that they can show."""
 
     cycles: list[str] = field(default_factory=list)
 
@@ -162,19 +139,7 @@ class Dates(Numbers):
 
 @dataclass
 class Categories:
-    """Indicators of the most frequent categories, and one indicator that all rare categories share.
-
-    A new category gets the indicator of the rare categories, if there is one. This indicator tells rare categories from
-    missing cells.
-
-    Examples
-    --------
-    >>> from kernelwise.tables.encoders import Categories
-    >>> jobs = Categories().learn(["cook", "baker", "cook"])
-    >>> jobs.encode(["cook", "pilot"])
-    array([[0., 1.],
-           [0., 0.]])
-    """
+    """Indicators of the most frequent categories, and one indicator that rare and new categories share."""
 
     categories: NDArray[Any] = field(default_factory=_no_words)
     n_rare: int = 0
@@ -233,15 +198,6 @@ class Words:
     Words of one letter count: a letter may be a grade, or a word of Chinese. A word that occurs in one row only says
     nothing about other rows, and makes the words beside it lighter: it is left out where there are many rows. Pairs of
     words are not used: they found no more wrong labels than single words did.
-
-    Examples
-    --------
-    >>> from kernelwise.tables.encoders import Words
-    >>> notes = Words().learn(["a good one", "a bad one"])
-    >>> notes.words.tolist()
-    ['a', 'bad', 'good', 'one']
-    >>> notes.encode(["bad"]).toarray()
-    array([[0., 1., 0., 0.]])
     """
 
     words: NDArray[Any] = field(default_factory=_no_words)
@@ -289,15 +245,7 @@ class Words:
 
 
 class Names(Words):
-    """Groups of two and three letters, weighed by tf-idf, so that names that are spelled alike are alike.
-
-    Examples
-    --------
-    >>> from kernelwise.tables.encoders import Names
-    >>> names = Names().learn(["Meyer", "Meier"])
-    >>> round(float((names.encode(["Meyer"]) @ names.encode(["Meier"]).T)[0, 0]), 2)
-    0.38
-    """
+    """Groups of two and three letters, weighed by tf-idf, so that names that are spelled alike are alike."""
 
     most: ClassVar[int] = MAX_GROUPS
 

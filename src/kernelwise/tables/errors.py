@@ -4,31 +4,19 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["TableError", "choices", "place"]
-
 
 class TableError(ValueError):
     """A table that cannot be used; the message names the file or ``X``, the place in it and the remedy."""
 
 
 def place(source: Path | str, *, line: int | None = None, column: str | None = None) -> str:
-    """The place of a fault, with which a message begins.
-
-    >>> place("a.csv", line=3, column="age")
-    "a.csv, line 3, column 'age'"
-    """
+    """The place of a fault, with which a message begins."""
     at_line = "" if line is None else f", line {line}"
     return f"{source}{at_line}" + ("" if column is None else f", column {column!r}")
 
 
 def choices(name: str, names: Iterable[str], *, shown: int = 8) -> str:
-    """A hint at the name that the user may have meant: the nearest name, or else the first names.
-
-    >>> choices("lable", ["id", "label"])
-    "did you mean 'label'?"
-    >>> choices("target", ["id", "label"])
-    "it has 'id', 'label'"
-    """
+    """A hint at the name that the user may have meant: the nearest name, or else the first names."""
     names = list(names)
     folded = {known.casefold(): known for known in reversed(names)}
     near = difflib.get_close_matches(name.casefold(), folded, n=1)

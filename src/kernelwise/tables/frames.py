@@ -10,15 +10,9 @@ import numpy as np
 from .columns import CELLS_FOR_HABITS, Column, Table, habits_of
 from .kinds import as_words
 
-__all__ = ["as_table", "is_frame", "is_table", "native_frame"]
-
 
 def native_frame(X: Any) -> Any:
-    """The frame inside a frame of narwhals, or ``X`` itself; a frame that is not computed yet is refused.
-
-    >>> native_frame("anything else")
-    'anything else'
-    """
+    """The frame inside a frame of narwhals, or ``X`` itself; a frame that is not computed yet is refused."""
     if type(X).__module__.partition(".")[0] == "narwhals" and hasattr(X, "to_native"):
         X = X.to_native()
     if type(X).__name__ == "LazyFrame":
@@ -34,18 +28,7 @@ def is_frame(X: Any) -> bool:
 
 
 def is_table(X: Any) -> bool:
-    """Whether the columns of ``X`` may be of different kinds: a frame that is not sparse, or an array with strings.
-
-    An array of numbers with missing ones (NaN) is a table too: it is filled as the columns of a frame are.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pandas as pd
-    >>> from kernelwise.tables.frames import is_table
-    >>> is_table(pd.DataFrame({"a": [1]})), is_table(np.array([["a", 1]], dtype=object)), is_table(np.ones((1, 1)))
-    (True, True, False)
-    """
+    """Whether ``X`` is a frame that is not sparse, or an array with strings or missing numbers."""
     if isinstance(X, np.ndarray):
         if X.ndim != 2:
             return False
@@ -64,14 +47,6 @@ def as_table(
     columns of an array get ``names``, or "column 1", "column 2", ... as in a file without a header. Strings in the
     columns ``as_written`` stay strings. Without ``guess`` all strings stay strings and all numbers numbers: so a few
     rows of a large table are read as the others, whatever these few look like.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from kernelwise.tables.frames import as_table
-    >>> table = as_table(pd.DataFrame({"size": [1.5, None], "day": pd.to_datetime(["2024-05-31", None])}))
-    >>> {column.name: column.kind for column in table.columns.values()}
-    {'size': 'numeric', 'day': 'date'}
     """
     X = native_frame(X)
     if isinstance(X, Table):

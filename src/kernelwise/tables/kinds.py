@@ -37,20 +37,6 @@ from numpy.typing import NDArray
 
 from .dates import is_compact_date
 
-__all__ = [
-    "Kind",
-    "are_codes",
-    "are_compact_dates",
-    "as_numbers",
-    "as_words",
-    "is_missing",
-    "is_number",
-    "is_word_for_missing",
-    "kind_of_numbers",
-    "kind_of_words",
-    "missing_code",
-]
-
 Array = NDArray[np.float64]
 Kind = Literal["numeric", "categorical", "name", "text", "date", "id"]
 
@@ -80,20 +66,12 @@ MOSTLY, MANY_NUMBERS = 0.8, 50
 
 
 def is_missing(cell: str) -> bool:
-    """Whether a cell stands for a missing value.
-
-    >>> is_missing(" NA "), is_missing("0")
-    (True, False)
-    """
+    """Whether a cell stands for a missing value."""
     return cell.strip().casefold() in MISSING
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell is a finite number.
-
-    >>> is_number("1e-3"), is_number("1_000"), is_number("inf")
-    (True, False, False)
-    """
+    """Whether a cell is a finite number."""
     try:
         return math.isfinite(float(cell)) and "_" not in cell
     except ValueError:
@@ -101,22 +79,12 @@ def is_number(cell: str) -> bool:
 
 
 def is_word_for_missing(cell: str) -> bool:
-    """Whether a cell is a word that stands for a missing value in most columns, and may be a label.
-
-    >>> is_word_for_missing("None"), is_word_for_missing("?")
-    (True, False)
-    """
+    """Whether a cell is a word that stands for a missing value in most columns, and may be a label."""
     return cell.strip().casefold() in WORDS_FOR_MISSING
 
 
 def as_words(cells: Sequence[str], *, keep_words: bool = False) -> NDArray[Any]:
-    """The cells without blanks around them in an object array, None where missing.
-
-    With ``keep_words``, words such as NA and None are kept: who reads labels decides what they mean.
-
-    >>> as_words([" a", "NA", "?"]), as_words(["NA", "?"], keep_words=True)
-    (array(['a', None, None], dtype=object), array(['NA', None], dtype=object))
-    """
+    """The cells without blanks around them, None where missing; ``keep_words`` keeps NA and None, perhaps labels."""
     words = np.empty(len(cells), dtype=object)
     words[:] = [
         None if is_missing(cell) and not (keep_words and is_word_for_missing(cell)) else cell.strip() for cell in cells
@@ -125,11 +93,7 @@ def as_words(cells: Sequence[str], *, keep_words: bool = False) -> NDArray[Any]:
 
 
 def as_numbers(cells: Sequence[str]) -> Array | None:
-    """The cells as numbers, NaN where missing or infinite; None if a cell is not a number.
-
-    >>> as_numbers(["1", " 2.5", "?", "inf"]), as_numbers(["1", "red"])
-    (array([1. , 2.5, nan, nan]), None)
-    """
+    """The cells as numbers, NaN where missing or infinite; None if a cell is not a number."""
     try:
         values = np.array([float(cell) for cell in cells])
     except ValueError:
@@ -143,11 +107,7 @@ def as_numbers(cells: Sequence[str]) -> Array | None:
 
 
 def are_codes(cells: Sequence[str]) -> bool:
-    """Whether cells, all of them numbers, are codes: whole numbers of which some begin with a zero.
-
-    >>> are_codes(["007", "12"]), are_codes(["0", "12"]), are_codes(["0.5"])
-    (True, False, False)
-    """
+    """Whether cells, all of them numbers, are codes: whole numbers of which some begin with a zero."""
     zero = False
     for cell in cells:
         word = cell.strip()
@@ -158,11 +118,7 @@ def are_codes(cells: Sequence[str]) -> bool:
 
 
 def are_compact_dates(numbers: Array) -> bool:
-    """Whether numbers are dates of eight digits, such as 20240531.
-
-    >>> are_compact_dates(np.array([20240531.0, np.nan] * 8)), are_compact_dates(np.array([20241531.0] * 8))
-    (True, False)
-    """
+    """Whether numbers are dates of eight digits, such as 20240531."""
     present = np.unique(numbers[~np.isnan(numbers)])
     if len(numbers) < ROWS_FOR_IDS or not len(present) or present[0] < 1900_01_01 or present[-1] > 2099_12_31:
         return False
@@ -170,13 +126,7 @@ def are_compact_dates(numbers: Array) -> bool:
 
 
 def missing_code(numbers: Array) -> float:
-    """The number that stands for a missing value, such as -999 among positive numbers; NaN if there is none.
-
-    The code is whole, occurs twice or more, and lies farther below zero than any other number.
-
-    >>> missing_code(np.array([3.0, -999.0, 17.5, -999.0])), missing_code(np.array([3.0, -9.0, -2.0, -9.0]))
-    (-999.0, nan)
-    """
+    """The number that stands for missing, as -999: it occurs twice, and is the only one below zero; else NaN."""
     present = numbers[~np.isnan(numbers)]
     lowest = float(present.min(initial=0.0))
     if lowest not in MISSING_CODES or (present == lowest).sum() < 2:
@@ -186,11 +136,7 @@ def missing_code(numbers: Array) -> float:
 
 
 def kind_of_numbers(name: str, numbers: Array) -> Kind:
-    """The kind of a column of numbers.
-
-    >>> kind_of_numbers("size", np.arange(8.0)), kind_of_numbers("size", np.arange(8.0) ** 2)
-    ('id', 'numeric')
-    """
+    """The kind of a column of numbers."""
     if len(numbers) < ROWS_FOR_IDS or not np.array_equal(numbers, np.floor(numbers)):
         return "date" if are_compact_dates(numbers) else "numeric"
     if numbers[0] in (0.0, 1.0) and bool((np.diff(numbers) == 1.0).all()):
@@ -202,11 +148,7 @@ def kind_of_numbers(name: str, numbers: Array) -> Kind:
 
 
 def kind_of_words(words: Sequence[str], n_rows: int) -> Kind:
-    """The kind of a column of ``n_rows`` cells; ``words`` are the cells that are not missing, no numbers and no dates.
-
-    >>> kind_of_words(["red", "blue", "red"], 3), kind_of_words(["a b c d"], 1)
-    ('categorical', 'text')
-    """
+    """The kind of a column of ``n_rows`` cells; ``words`` are those that are not missing, no numbers and no dates."""
     if not words:
         return "categorical"
     distinct = len(set(words))
@@ -222,10 +164,6 @@ def kind_of_words(words: Sequence[str], n_rows: int) -> Kind:
 
 
 def _recurring(cells: Sequence[str]) -> float:
-    """The share of the words that occur in two cells or more.
-
-    >>> round(_recurring(["good thing 1", "good thing 2"]), 2)
-    0.67
-    """
+    """The share of the words that occur in two cells or more."""
     counts = Counter(word for cell in cells for word in {*cell.casefold().split()})
     return sum(count for count in counts.values() if count > 1) / max(counts.total(), 1)

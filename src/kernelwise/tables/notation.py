@@ -10,20 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-__all__ = [
-    "Amounts",
-    "Habits",
-    "Notation",
-    "Times",
-    "TruthWords",
-    "find_amounts",
-    "find_times",
-    "find_truth",
-    "points_group_thousands",
-    "several_notations",
-    "shows_decimal_comma",
-]
-
 
 class Notation(Protocol):
     """A way of writing numbers or dates in cells."""
@@ -48,31 +34,8 @@ class Habits:
 LOOK_ALIKES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'", "\u2212": "-", "\uff05": "%"})
 #: Cells with which spreadsheets and people say "nothing" in a column of numbers.
 DASHES = frozenset({"-", "--", "\u2013", "\u2014"})
-CURRENCIES = frozenset(
-    [
-        "$",
-        "€",
-        "£",
-        "¥",
-        "₹",
-        "₽",
-        "₩",
-        "₺",
-        "zł",
-        "Kč",
-        "Ft",
-        "kr",
-        "Fr.",
-        "US$",
-        "A$",
-        "C$",
-        "R$",
-        "CHF",
-        "EUR",
-        "USD",
-    ]
-    + ["GBP", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "CAD", "AUD", "NZD"]
-)
+MONEY = "$ € £ ¥ ₹ ₽ ₩ ₺ zł Kč Ft kr Fr. US$ A$ C$ R$ CHF EUR USD GBP JPY CNY INR SEK NOK DKK PLN CZK HUF CAD AUD NZD"
+CURRENCIES = frozenset(MONEY.split())
 PERCENT = ("%", "\u2030")
 _CURRENCY = "|".join(sorted(map(re.escape, CURRENCIES), key=lambda name: (-len(name), name)))
 #: A number with a unit in front of it or behind it. A unit of letters stands behind a blank: A12 and 12a are codes.
@@ -103,27 +66,10 @@ NAMES_OF_MARKS = {",": "commas", ".": "points", " ": "blanks", "'": "apostrophes
 
 @dataclass(frozen=True)
 class Amounts:
-    """Numbers with a decimal mark, a thousands mark and a unit.
+    """Numbers with a decimal mark, a thousands mark and a unit, each of which may be empty but the first.
 
-    Parameters
-    ----------
-    decimal, thousands : str
-        One character each; the thousands mark may be empty.
-    unit : str
-        A currency, a percent sign or another unit; or empty. A number without a unit is taken in the unit of the
-        others, but not in percent: .05 may be five percent.
-    doubtful : bool
-        Whether the thousands mark could also be a decimal mark.
-    partly : bool
-        Whether some numbers had no unit.
-
-    Examples
-    --------
-    >>> from kernelwise.tables.notation import Amounts
-    >>> Amounts(",", ".", "€").read("-1.234,50 €"), Amounts(".", ",", "$").read("($1,200)")
-    (-1234.5, -1200.0)
-    >>> Amounts(unit="%").read("5 %")
-    5.0
+    A number without a unit is taken in the unit of the others, but not in percent: .05 may be five percent.
+    ``doubtful``: the thousands mark could also be a decimal mark. ``partly``: some numbers had no unit.
     """
 
     decimal: str = "."
@@ -164,11 +110,7 @@ class Amounts:
 
 
 def _cut(cell: str) -> tuple[float, str, str] | None:
-    """The sign, the digits with their marks, and the unit of a cell; None if it is no number.
-
-    >>> _cut("− 1 200,5 kg"), _cut("A12")
-    ((-1.0, '1 200,5', 'kg'), None)
-    """
+    """The sign, the digits with their marks, and the unit of a cell; None if it is no number."""
     found = PARTS.fullmatch(cell.strip().translate(LOOK_ALIKES))
     if found is None or bool(found["open"]) != bool(found["close"]):
         return None
@@ -186,13 +128,7 @@ def _is_bare(parts: tuple[float, str, str]) -> bool:
 
 
 def find_amounts(cells: Iterable[str], habits: Habits, *, share: float = 1.0) -> Amounts | None:
-    """The notation that reads the cells, or at least a ``share`` of them; None if there is none.
-
-    >>> find_amounts(["39,1", "40", "1.200,5"], Habits())
-    Amounts(decimal=',', thousands='.', unit='', doubtful=False)
-    >>> find_amounts(["12 kg", "300 g"], Habits()) is None, find_amounts(["3010 g", "3020"], Habits()).said
-    (True, 'in g, also where no unit is written')
-    """
+    """The notation that reads the cells, or at least a ``share`` of them; None if there is none."""
     distinct = [cell for cell in dict.fromkeys(cells) if cell.strip() not in DASHES]
     cut = [_cut(cell) for cell in distinct]
     known = [parts for parts in cut if parts is not None]
@@ -219,13 +155,7 @@ def find_amounts(cells: Iterable[str], habits: Habits, *, share: float = 1.0) ->
 
 
 def several_notations(cells: Iterable[str]) -> str | None:
-    """What differs where every cell is a number, but no notation reads them all; None where the cells are no numbers.
-
-    >>> several_notations(["39,1", "38.5"]), several_notations(["12 kg", "300 g"]), several_notations(["1.2.3", "4.5"])
-    ("the decimal marks '.' and ','", "the units 'g' and 'kg'", None)
-    >>> several_notations(["5 %", "0.05"])
-    "the unit: some have '%' and others have none"
-    """
+    """What differs where every cell is a number, but no notation reads them all; None where cells are not numbers."""
     known = [_cut(cell) for cell in dict.fromkeys(cells) if cell.strip() not in DASHES]
     if not known or any(
         parts is None or not any(form.fullmatch(parts[1]) for form in _NUMBERS.values()) for parts in known
@@ -244,9 +174,6 @@ def points_group_thousands(numbers: Sequence[str], *, money: bool = False) -> bo
 
     Numbers that are rounded to three digits behind a decimal point either all have a point, or lose their last zeros,
     so that some have fewer digits behind it. Amounts of money do not have three such digits.
-
-    >>> points_group_thousands(["735", *(f"1.{i}" for i in range(101, 120))]), points_group_thousands(["1.065", "2.5"])
-    (True, False)
     """
     pointed = [number for number in numbers if "." in number]
     plain = len(pointed) < len(numbers)
@@ -272,11 +199,7 @@ def _preferred(fitting: Sequence[Amounts], habits: Habits, *, marked: bool) -> A
 
 
 def shows_decimal_comma(cells: Iterable[str]) -> bool | None:
-    """What a column shows about decimal commas: True or False if it can be read in one way only, else None.
-
-    >>> shows_decimal_comma(["39,1", "40"]), shows_decimal_comma(["1,200.5"]), shows_decimal_comma(["1,200"])
-    (True, False, None)
-    """
+    """What a column shows about decimal commas: True or False if it can be read in one way only, else None."""
     found = find_amounts(cells, Habits())
     if found is None or found.doubtful or not any("," in cell or "." in cell for cell in cells):
         return None
@@ -285,30 +208,16 @@ def shows_decimal_comma(cells: Iterable[str]) -> bool | None:
 
 
 #: Words for "no" and "yes", "false" and "true", in several languages. Which of two words is larger does not matter.
-TRUTHS = (
-    *(
-        ("false", "true"),
-        ("f", "t"),
-        ("no", "yes"),
-        ("n", "y"),
-        ("off", "on"),
-        ("nein", "ja"),
-        ("nee", "ja"),
-        ("n", "j"),
-    ),
-    *(("nej", "ja"), ("non", "oui"), ("n", "o"), ("no", "si"), ("no", "sí"), ("não", "sim"), ("nao", "sim")),
-    *(("falsch", "wahr"), ("faux", "vrai"), ("falso", "verdadero"), ("falso", "vero"), ("nie", "tak"), ("нет", "да")),
-    *(("hayır", "evet"), ("いいえ", "はい"), ("否", "是"), ("absent", "present")),
+TRUTH_WORDS = (
+    "false/true f/t no/yes n/y off/on nein/ja nee/ja n/j nej/ja non/oui n/o no/si no/sí não/sim nao/sim falsch/wahr"
+    " faux/vrai falso/verdadero falso/vero nie/tak нет/да hayır/evet いいえ/はい 否/是 absent/present"
 )
+TRUTHS = tuple(tuple(words.split("/")) for words in TRUTH_WORDS.split())
 
 
 @dataclass(frozen=True)
 class TruthWords:
-    """Two words for false (0) and true (1), with or without capitals.
-
-    >>> TruthWords("nein", "ja").read("Ja")
-    1.0
-    """
+    """Two words for false (0) and true (1), with or without capitals."""
 
     no: str = "false"
     yes: str = "true"
@@ -322,11 +231,7 @@ class TruthWords:
 
 
 def find_truth(cells: Iterable[str]) -> TruthWords | None:
-    """The two words that the cells consist of.
-
-    >>> find_truth(["Yes", "no", "YES"]), find_truth(["yes", "no", "perhaps"])
-    (TruthWords(no='no', yes='yes'), None)
-    """
+    """The two words that the cells consist of."""
     words = {cell.strip().casefold() for cell in cells}
     for no, yes in TRUTHS:
         if words == {no, yes} or (words <= {no, yes} and no == "false"):
@@ -339,11 +244,7 @@ CLOCK = re.compile(r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:[.,]\d+)?))?(?: ?([ap])\.
 
 @dataclass(frozen=True)
 class Times:
-    """Times of day and durations, such as 17:30, 5:30 pm and 1:02:03.5, as hours.
-
-    >>> Times().read("5:30 pm"), Times().read("0:45")
-    (17.5, 0.75)
-    """
+    """Times of day and durations, such as 17:30, 5:30 pm and 1:02:03.5, as hours."""
 
     def read(self, cell: str) -> float:
         if cell.strip() in DASHES:

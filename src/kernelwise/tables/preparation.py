@@ -12,8 +12,6 @@ from .encoders import MISSING_CATEGORY, Categories, Dates, Names, Numbers, Words
 from .errors import TableError
 from .frames import as_table
 
-__all__ = ["TableFeatures"]
-
 ENCODERS: dict[str, type[Any]] = {
     "numeric": Numbers,
     "date": Dates,

@@ -31,9 +31,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from ...optim import Certificate, HistoryRow, SolverResult, Status
-from .observed import ObservedEntries, Triples
+from .observed import LARGEST_SIDE, ObservedEntries, Triples
 from .problem import CompletionProblem, Factors
-from .proven_bound import LARGEST_SIDE
 
 Array = NDArray[np.float64]
 
@@ -67,10 +66,7 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """Factors, their bounds and residual, and the directions in which their rank should grow.
-
-    The bounds may rest on estimates of eigenvalues; :meth:`Record.proven_certificate` proves them.
-    """
+    """Factors, their bounds (perhaps by estimates) and residual, and the directions in which their rank should grow."""
 
     factors: Factors
     entries: Array
@@ -88,14 +84,12 @@ def solve_by_factors(
     max_rank: int,
     rng: np.random.RandomState,
 ) -> SolverResult[Factors]:
-    """Solve until the relative gap, and the relative misfit of exact observations, are below ``tol``.
-
-    The point that is returned has the smallest gap and misfit of all iterations.
-    """
+    """Solve until the relative gap and misfit are below ``tol``; the best point of all iterations is returned."""
     observed, exact = problem.observed, problem.penalty is None
     record, wanted = Record(problem, tol, rng), min(FIRST_DIRECTIONS, max_rank)
     stage = Stage(np.ones(observed.size) if exact else observed.weights, observed.values, np.inf)
-    iterate = evaluate(problem, _zero(observed.shape), stage, wanted, rng=rng, tol=record.spectral_tol)
+    zero = Factors(np.zeros((observed.shape[0], 0)), np.zeros((observed.shape[1], 0)), np.zeros(0))
+    iterate = evaluate(problem, zero, stage, wanted, rng=rng, tol=record.spectral_tol)
     status = record.add(iterate)
     stage = replace(stage, ridge=max(problem.penalty or 0.0, FIRST_RIDGE * iterate.triples.bound))
     last_ridge, excess = LAST_RIDGE * stage.ridge, iterate.triples.values - stage.ridge
@@ -173,9 +167,8 @@ class Record:
         return Certificate(primal, dual), primal_is_proven and dual_is_proven
 
     def _shortfall(self, iterate: Iterate, bounds: Certificate) -> float:
-        """Return the relative gap of an iterate, or its misfit of exact observations if the misfit is larger.
-
-        If infeasible factors cannot be repaired, so that there is no upper bound, the norm of the factors is used.
+        """Return the relative gap, or the misfit of exact observations if larger; without an upper bound, the norm is
+        used.
         """
         primal = bounds.primal if np.isfinite(bounds.primal) else iterate.factors.norm
         gap = abs(Certificate(primal, bounds.dual).relative_gap)
@@ -254,10 +247,7 @@ def balance(left: Array, right: Array) -> Factors:
 
 
 def refit(problem: CompletionProblem, factors: Factors, tolerance: float) -> Factors:
-    """Fit exact observations without the norm, at the smallest rank where the spectrum falls and the fit is good.
-
-    If no such rank fits within ``tolerance``, the given factors are returned.
-    """
+    """Fit exact observations without the norm, at the smallest rank where the spectrum falls and the fit is good."""
     observed, spectrum = problem.observed, factors.spectrum
     falls = np.append(spectrum[:-1] > CLEAR_FALL * spectrum[1:], True)
     for rank in np.flatnonzero(falls) + 1:
@@ -269,10 +259,6 @@ def refit(problem: CompletionProblem, factors: Factors, tolerance: float) -> Fac
         if problem.misfit(observed.sample(fitted.left, fitted.right)) <= tolerance:
             return fitted
     return factors
-
-
-def _zero(shape: tuple[int, int]) -> Factors:
-    return Factors(np.zeros((shape[0], 0)), np.zeros((shape[1], 0)), np.zeros(0))
 
 
 def evaluate(

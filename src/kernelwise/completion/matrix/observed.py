@@ -2,25 +2,80 @@ r"""Observed entries of a matrix: products, spectra and samples in time linear i
 
 The entries are in the order of a CSR matrix, so a vector with one number per entry *is* a sparse matrix. Of a symmetric
 matrix S only the upper triangle is stored: with T the triangle and half its diagonal, :math:`S x = T x + T^\top x`.
+
+**Proven bounds.** Lanczos iteration finds the largest eigenvalue from below, and an unlucky start can miss it. That
+:math:`\theta` is an upper bound is proven by a Cholesky factorisation of :math:`\theta I - Y`: it exists if and only if
+no eigenvalue exceeds :math:`\theta`. In floating point, a factorisation of the n x n matrix A that runs to its end
+proves that :math:`\lambda_{\min}(A) \ge -\gamma \, \mathrm{tr} A` with :math:`\gamma = (n + 1) u / (1 - 2 (n + 1) u)`
+and the unit roundoff u, so this amount is added to the bound. The singular values of a rectangular Y are the roots of
+the eigenvalues of the smaller of :math:`Y^\top Y` and :math:`Y Y^\top`.
+
+The matrix is dense here. So nothing is proven for a matrix whose smaller side has more than :data:`LARGEST_SIDE` rows,
+and bounds that rest on Lanczos iteration have to be called estimates.
+
+References
+----------
+S. M. Rump. Verification of positive definiteness. BIT Numerical Mathematics, 2006.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf
 from scipy.sparse.linalg import ArpackError, LinearOperator
 
 from ...spectral.eigenpairs import repeatable_eigsh
-from .proven_bound import proven_eigenvalue_bound, proven_singular_value_bound
+from ..known_block import sample_product
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-#: This many entries are computed at a time, so that the rows of both factors stay in the cache of the processor.
-ENTRIES_AT_ONCE = 2**13
+#: Up to this size the proof takes some ten milliseconds, which is little beside the completion. A proof for 4,000 rows
+#: would take a second or two, more than half of the time of the completion itself.
+LARGEST_SIDE = 500
+#: How much the estimate is raised before a factorisation is tried, relatively; each is tried if the one before fails.
+RAISES = (1e-11, 1e-8, 1e-5, 1e-3, 1e-1)
+#: The unit roundoff, doubled: it covers the rounding of the shifted diagonal as well.
+UNIT = float(np.finfo(np.float64).eps)
+
+
+def proven_eigenvalue_bound(matrix: Any, estimate: float) -> float | None:
+    """An upper bound on the largest eigenvalue of a sparse symmetric matrix; None if it is too large to prove."""
+    if matrix.shape[0] > LARGEST_SIDE:
+        return None
+    return _bound_by_cholesky(matrix, estimate, float(np.sqrt(np.sum(np.square(matrix.data)))))
+
+
+def proven_singular_value_bound(matrix: Any, estimate: float) -> float | None:
+    """An upper bound on the largest singular value of a sparse matrix; None if the matrix is too large to prove."""
+    if min(matrix.shape) > LARGEST_SIDE:
+        return None
+    thin = matrix if matrix.shape[1] <= matrix.shape[0] else matrix.T.tocsr()
+    squares = float(np.sum(np.square(matrix.data)))
+    rounding = UNIT * thin.shape[0] * squares  # of the inner products in the Gram matrix
+    return float(np.sqrt(_bound_by_cholesky(thin.T @ thin, estimate**2, squares) + rounding))
+
+
+def _bound_by_cholesky(matrix: Any, estimate: float, safe: float) -> float:
+    """The least raised estimate that a factorisation proves; ``safe``, which is known to be a bound, if none does."""
+    n, diagonal = matrix.shape[0], matrix.diagonal()
+    for raise_by in RAISES:
+        level = estimate * (1.0 + raise_by)
+        if not 0.0 < level < safe:
+            return safe
+        shifted = (-matrix).toarray().T  # in the order of columns, so that LAPACK works in place
+        np.fill_diagonal(shifted, level - diagonal)
+        if dpotrf(shifted, overwrite_a=True, clean=False)[1] == 0:
+            gamma = (n + 1) * UNIT / (1.0 - 2.0 * (n + 1) * UNIT)
+            return min(level + gamma * float(np.sum(level + np.abs(diagonal))), safe)
+    return safe
+
+
 #: Up to this many rows or columns, all eigenvalues cost less than a few eigenvalues by Lanczos.
 SMALL = 100
 #: After this many restarts without convergence, Lanczos is asked for one eigenvalue only.
@@ -29,12 +84,9 @@ RESTARTS = 100
 
 @dataclass(frozen=True)
 class Triples:
-    """The largest singular triples (eigenpairs if symmetric) of a sparse matrix, and an estimate of the largest value.
+    """The largest singular triples (eigenpairs if symmetric), and ``bound``, an estimate: Lanczos comes from below.
 
-    Lanczos finds the largest value from below. ``bound`` adds the norm of the residual of the vector, because an
-    eigenvalue lies within this distance. An unlucky random start can miss a larger eigenvalue, so ``bound`` is an
-    estimate; :meth:`ObservedEntries.proven_bound` is a bound. If not only positive eigenvalues were asked for, the
-    triple of a negative eigenvalue has its magnitude as value, and ``right = -left``.
+    The triple of a negative eigenvalue has its magnitude as value, and ``right = -left``.
     """
 
     values: Array
@@ -106,9 +158,8 @@ class ObservedEntries:
     def top(
         self, data: Array, count: int, rng: np.random.RandomState, tol: float, *, both_ends: bool = False
     ) -> Triples:
-        """Return the largest singular triples, or the algebraically largest eigenpairs of a symmetric matrix.
-
-        With ``both_ends`` these are the eigenpairs of largest magnitude of a symmetric matrix.
+        """Return the largest singular triples, or eigenpairs if symmetric: the largest, or with ``both_ends`` in
+        magnitude.
         """
         T, frobenius = self.matrix(data), self.inner(data, data) ** 0.5  # never below the largest singular value
         transposed = T.T.tocsr()
@@ -146,22 +197,11 @@ class ObservedEntries:
         return np.sqrt(row), np.sqrt(col)
 
 
-def sample_product(left: Array, right: Array, rows: IntArray, cols: IntArray) -> Array:
-    """Return ``(left @ right.T)[rows, cols]``; the time per entry is proportional to the rank."""
-    entries = np.empty(len(rows))
-    for start in range(0, len(rows), ENTRIES_AT_ONCE):
-        piece = slice(start, start + ENTRIES_AT_ONCE)
-        np.einsum("ij,ij->i", left.take(rows[piece], axis=0), right.take(cols[piece], axis=0), out=entries[piece])
-    return entries
-
-
 def _top_eigenpairs(
     product: Callable[[Array], Array], n: int, count: int, rng: np.random.RandomState, tol: float, end: str
 ) -> tuple[Array, Array, float]:
-    """Return the largest eigenvalues, descending, their vectors, and an estimate of a bound on the largest eigenvalue.
-
-    ``end`` is "LA" for the algebraically largest eigenvalues, "LM" for those of largest magnitude. If Lanczos fails, no
-    eigenvalue is returned and the bound is infinite.
+    """Return the largest eigenvalues (``end``: "LA" or "LM"), vectors and an estimated bound, infinite if Lanczos
+    fails.
     """
     if n <= max(SMALL, 2 * count):
         values, vectors = np.linalg.eigh(product(np.eye(n)))

@@ -20,7 +20,7 @@ also be asked to be positive semi-definite ("definite"). The norm is then the tr
 :math:`\lambda_{\max}(Y) \le 1` (or c) only. This is another problem: its optimum can be larger.
 
 **The lower bound.** Any sparse Y becomes feasible if it is divided by its norm. While the solver runs, the norm is
-estimated; at the end it is bounded with proof (:mod:`.proven_bound`).
+estimated; at the end it is bounded with proof (:mod:`.observed`).
 
 **The upper bound.** For noisy observations the value of any M is an upper bound. Exact observations are missed by
 :math:`E = v - M_\Omega`, so the bound is the norm of a matrix that agrees with them. In general this matrix is
@@ -74,10 +74,7 @@ class Factors:
 
 @dataclass(frozen=True, eq=False)
 class CompletionProblem:
-    """Bounds on the optimum by the objective and by its dual.
-
-    ``penalty`` is None for exact observations. ``definite`` says whether a symmetric M must be positive semi-definite.
-    """
+    """Bounds on the optimum by the objective and by its dual; ``penalty`` is None for exact observations."""
 
     observed: ObservedEntries
     penalty: float | None
@@ -101,10 +98,7 @@ class CompletionProblem:
     def primal_bound(
         self, factors: Factors, entries: Array, rng: np.random.RandomState, *, prove: bool = False
     ) -> tuple[float, bool]:
-        """Return an upper bound on the optimum: the value of M, or of M repaired to agree with exact observations.
-
-        The second value says whether the bound is proven; a part of it may be an estimate unless ``prove`` is True.
-        """
+        """Return the value of M, or of M repaired to agree with exact observations, and whether it is proven."""
         error = self.observed.values - entries
         if self.penalty is not None:
             return 0.5 * self.observed.inner(self.observed.weights * error, error) + self.penalty * factors.norm, True

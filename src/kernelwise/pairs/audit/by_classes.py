@@ -1,21 +1,41 @@
-"""Judge must-link and cannot-link pairs by a model of a few classes, averaged over the likely numbers of classes."""
+"""What an audit of pairs finds, whichever way it took."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...progress import Tell, part
-from ...supervision import Pairs
-from ..classes.columns import fit_columns
-from ..classes.counts import fits_by_count, likely_fits
+from ...statements import Pairs
 from ..classes.evidence import PairEvidence
-from ..classes.features import ClassFeatures, NoFeatures
+from ..classes.features import ClassFeatures, NoFeatures, fit_columns
+from ..classes.results import fits_by_count, likely_fits, noise_intervals, noise_of, quality_of, words_about
 from ..classes.search import N_LONG, ClassSearch
-from ..classes.summary import noise_intervals, noise_of, quality_of, words_about
-from .judgement import REMEDY, Judgement
 
 Array = NDArray[np.float64]
+
+#: What a person can do about a wide range.
+REMEDY = "Checking a few dozen pairs, drawn at random, would settle it."
+
+
+class Judgement(NamedTuple):
+    """Chances that pairs share a class (``apart``: without their own labels), intervals of (d_+, d_-), and words."""
+
+    same: Array
+    apart: Array
+    low: tuple[float, float]
+    high: tuple[float, float]
+    diagnostic: Mapping[str, Any]
+
+
+def precisions(same: Array, pairs: Pairs) -> tuple[float, float]:
+    """d_+ and d_-: mean chances of being right among pairs given as + and as -."""
+    positive = pairs.labels > 0
+    right = np.where(positive, same, 1.0 - same)
+    means = [np.average(right[kind], weights=pairs.weights[kind]) for kind in (positive, ~positive)]
+    return float(means[0]), float(means[1])
+
 
 #: A number of classes counts in the average if it tells the labels as well as the best up to this many standard errors.
 MARGIN = 1.5
@@ -43,7 +63,7 @@ def judge_by_classes(
     found = ClassSearch(columns, features, evidence, likely[0].n_used, seed).find(part(tell, COUNTED, FOUND))
     others = []
     for fit in likely:
-        others.append(ClassSearch(columns, features, evidence, fit.belief.shape[1], seed).settle(fit, N_LONG))
+        others.append(ClassSearch(columns, features, evidence, fit.belief.shape[1], seed).refine(fit, N_LONG))
         part(tell, FOUND, 1.0)(len(others), len(likely))
     every = [found.fit, *others]
     apart = np.mean([fit.apart for fit in every], axis=0)[index]

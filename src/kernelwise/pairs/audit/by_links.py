@@ -5,11 +5,9 @@ within a class and across classes. Where the features do not tell the communitie
 may be something else than classes, and nothing is known of the share of wrong links.
 """
 
-import itertools
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
@@ -21,23 +19,20 @@ from sklearn.preprocessing import StandardScaler, normalize
 from ...links.clustering import leading_directions
 from ...links.smoothing import LinkSmoother
 from ...progress import Tell, part
-from ...samples import power_of_two
 from ...spectral import spectral_basis
-from ...supervision import Pairs
-from ...supervision.graph import pair_keys
+from ...statements import Pairs
+from ...statements.graph import pair_keys
 from ...ties import most_probable
-from ..classes.features import ClassFeatures
-from ..classes.summary import WIDE_INTERVAL
+from ..classes.features import ClassFeatures, StandardColumns, mostly_zero
+from ..classes.results import WIDE_INTERVAL
+from .by_classes import REMEDY, Judgement, precisions
 from .hidden_classes import ClassFit, PairGraph, best_fit, fit_classes, fits_of_fewer, likely_fits, scaled_features
-from .judgement import REMEDY, Judgement, precisions
 from .views import CORE_DIM, ClassView, class_view, core_embedding, nearest_clusters, pair_factors, smoothed_embedding
 
 Array = NDArray[np.float64]
 
 #: Features are reduced to this many columns.
 ROWS_DIM = 200
-#: Sparse data, and dense data with at most this fraction of non-zero entries, is treated as words.
-DENSEST_WORDS = 0.2
 #: Other features become features of a Gaussian kernel of median width on this many landmarks.
 N_LANDMARKS = 300
 #: Standardised features are cut at this many standard deviations.
@@ -46,13 +41,11 @@ LARGEST_DEVIATION = 4.0
 CLASS_COUNTS = (2, 3, 4, 5, 6, 8, 10, 14)
 #: Why little is known of links, in the words that users read.
 OTHER_REASONS = "The pairs are links, and links are also made for other reasons than a common class."
-#: For the progress: the share of the time of fitting before the first model of classes, and the share of the time of
-#: judging in which clusters are found for every fold.
+#: For the progress: the share of the time of fitting before the first model of classes, and the share of the time after
+#: the fits in which clusters are found for every fold.
 EMBEDDED, VIEWED = 0.05, 0.6
 #: For the progress: the share of the time in which these models are fitted if the pairs are then judged by classes.
 FITTED_BEFORE_CLASSES = 0.25
-#: For the progress: a model of k classes takes as long as k steps and so many more, which every model takes.
-STEPS_OF_ANY = 3
 #: Links follow more than classes if similarity improves the prediction of the labels by at least this fraction of the
 #: improvement by classes, and the log-likelihood by at least this much, which is beyond chance.
 FOLLOWS_MORE, BEYOND_CHANCE = 0.05, 5.0
@@ -124,13 +117,13 @@ def link_fits(
     factors = pair_factors(core_embedding(rows, pairs, fold_of), pairs)
     starts = [factors, smoothed_embedding(rows, pairs)]
     fits: list[ClassFit] = []
-    ends = EMBEDDED + (1.0 - EMBEDDED) * _shares(np.repeat(CLASS_COUNTS, len(starts)) + STEPS_OF_ANY)
-    tell_fit = [part(tell, *between) for between in itertools.pairwise(ends.tolist())]
+    ends = np.linspace(EMBEDDED, 1.0, len(starts) * len(CLASS_COUNTS) + 1)
     part(tell, 0.0, EMBEDDED)(1, 1)
     for count in CLASS_COUNTS:
         clusters = [nearest_clusters(start[:, : 2 * count], count, rng) for start in starts]
         for start in clusters:
-            fits.append(fit_classes(graph, pairs.labels, start, features, rng, tell_fit[len(fits)]))
+            one_fit = part(tell, *ends[len(fits) : len(fits) + 2].tolist())
+            fits.append(fit_classes(graph, pairs.labels, start, features, rng, one_fit))
         # Stop when three numbers of classes above the best number predict the labels worse.
         best = best_fit(fits).n_classes
         if 6 * count > pairs.n_samples or len({fit.n_classes for fit in fits if fit.n_classes > best}) > 2:
@@ -138,34 +131,13 @@ def link_fits(
     return fits
 
 
-def _shares(times: NDArray[np.int64]) -> Array:
-    """The shares of all time at which pieces of work begin, and at last 1.
-
-    >>> _shares(np.array([1, 3])).tolist()
-    [0.0, 0.25, 1.0]
-    """
-    return np.append(0, np.cumsum(times)) / times.sum()
-
-
 def fitting_share(n_pairs: int, links: bool) -> float:
-    """For the progress: the share of the time of an audit in which :func:`link_fits` fits models of classes.
-
-    Models take time in proportion to the pairs. Where the pairs are links, clusters are then found in a sample, which
-    takes as long for many rows. Other pairs are probably judged by classes, which takes longer than the models.
-
-    >>> round(fitting_share(10_000, links=True), 2), round(fitting_share(100_000, links=True), 2)
-    (0.49, 0.8)
-    """
+    """For the progress: the share of the time of an audit in which :func:`link_fits` works, larger for many links."""
     return 1.0 / (1.16 + 9_000 / n_pairs) if links else FITTED_BEFORE_CLASSES
 
 
 def are_links(fit: ClassFit, rows: Array, hubs: Array, pairs: Pairs) -> bool:
-    """Whether pairs follow more than classes, as links do.
-
-    Some samples have more links than others of their class beyond chance. Where the number of positive pairs varies by
-    chance alone, the pairs were drawn at random and speak of classes. In between, similarity decides: whether it
-    improves the prediction of the labels by classes and by the activity of both samples.
-    """
+    """Whether pairs follow more than classes, as links do: counts vary beyond chance, or similarity adds to classes."""
     dispersion = _dispersion(most_probable(fit.classes), pairs)
     if dispersion > DRAWN:
         return dispersion > LINKED
@@ -229,10 +201,9 @@ def link_rows(X: Any, metric: str, rng: np.random.RandomState) -> Array:
     if metric == "precomputed":
         basis = spectral_basis(X, min(ROWS_DIM // 4, X.shape[0]), normalize="none", random_state=rng)
         return basis.vectors * np.sqrt(np.maximum(basis.values, 0.0))
-    if sp.issparse(X) or np.count_nonzero(X) <= DENSEST_WORDS * X.size:
+    if mostly_zero(X):
         return LinkSmoother(depth=0, n_components=ROWS_DIM, random_state=rng).fit_transform(X)
-    near_one = X / power_of_two(np.abs(X).max(axis=0))  # so that variances neither overflow nor vanish
-    scaled = np.clip(StandardScaler().fit_transform(near_one), -LARGEST_DEVIATION, LARGEST_DEVIATION)
+    scaled = np.clip(StandardColumns.fit(X)(X), -LARGEST_DEVIATION, LARGEST_DEVIATION)
     sample = scaled[rng.permutation(len(scaled))[:N_LANDMARKS]]
     width = float(np.median(pairwise_distances(sample, metric="sqeuclidean")))
     kernel = Nystroem(gamma=1.0 / max(width, 1e-12), n_components=min(N_LANDMARKS, len(scaled)), random_state=rng)

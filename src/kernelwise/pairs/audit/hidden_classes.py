@@ -23,15 +23,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import logit, softmax
 from sklearn.linear_model import LogisticRegression
 
 from ...progress import Tell, part, silent
-from ...supervision import Pairs
-from ...supervision.graph import pair_keys
+from ...statements import Pairs
 from ...ties import NEARLY, first_best, most_probable, steady_order
+from ..classes.evidence import PairEvidence
 
 Array = NDArray[np.float64]
 
@@ -75,21 +74,13 @@ class PairGraph:
     """The m distinct pairs; message t goes from the first to the second sample of pair t, message m + t back."""
 
     def __init__(self, pairs: Pairs) -> None:
-        keys = pair_keys(pairs.rows, pairs.cols)
-        _, first, self.index = np.unique(keys, return_index=True, return_inverse=True)
-        ends = pairs.rows[first], pairs.cols[first]
-        given = (pairs.labels > 0).astype(np.float64)
-        self.counts = [np.bincount(self.index, weights=kind).astype(np.float64) for kind in (given, 1.0 - given)]
-        self.n_samples, self.n_pairs = pairs.n_samples, len(first)
-        self.sources, self.back = np.concatenate(ends), np.roll(np.arange(2 * self.n_pairs), self.n_pairs)
-        shape, ones = (self.n_samples, 2 * self.n_pairs), np.ones(2 * self.n_pairs)
-        self.gather = sp.csr_array((ones, (np.concatenate(ends[::-1]), np.arange(2 * self.n_pairs))), shape=shape)
-        self.activity = [self._activity(count) for count in self.counts]
-
-    def _activity(self, count: Array) -> Array:
-        """The number of pairs of one kind at every sample, relative to the mean number."""
-        degree = np.asarray(self.gather @ np.tile(count, 2))
-        return degree / max(float(degree.mean()), 1e-12)
+        single = Pairs(pairs.rows, pairs.cols, pairs.labels, n_samples=pairs.n_samples)  # weights do not count here
+        self.distinct, self.index = PairEvidence.of_pairs(single)
+        self.counts = [self.distinct.plus, self.distinct.minus]
+        self.n_samples, self.n_pairs, self.sources = pairs.n_samples, self.distinct.n_pairs, self.distinct.sources
+        self.gather, self.back = self.distinct.gather, np.roll(np.arange(2 * self.n_pairs), self.n_pairs)
+        degrees = [np.asarray(self.gather @ np.tile(count, 2)) for count in self.counts]
+        self.activity = [degree / max(float(degree.mean()), 1e-12) for degree in degrees]  # relative to the mean
 
     def start_rates(self) -> list[Rates]:
         """Positive pairs four times as frequent within classes as between classes, negative pairs less frequent."""
@@ -117,11 +108,6 @@ class PairGraph:
         kinds = zip(rates, self.activity, strict=True)
         logs = [np.outer(theta, (rate.other - rate.same) * (theta @ classes)) for rate, theta in kinds]
         return np.asarray(logs[0] + logs[1])
-
-    def together(self, messages: Array) -> Array:
-        """Pr(one class) by the messages between both samples, which do not depend on the labels of the pair."""
-        chance = (messages[: self.n_pairs] * messages[self.n_pairs :]).sum(axis=1)
-        return np.asarray(np.clip(chance, 1e-9, 1.0 - 1e-9))
 
 
 def _sided(positive: Rates, negative: Rates) -> list[Rates]:
@@ -174,7 +160,7 @@ def propagate(graph: PairGraph, prior: Array, beliefs: Beliefs, n_steps: int, te
         sent, logs = send(graph, prior + graph.absences(rates, classes), graph.odds(rates), messages)
         change = float(np.abs(sent - messages).mean())
         messages, classes = 0.5 * (messages + sent), softmax(logs, axis=1)
-        apart = graph.together(messages)
+        apart = graph.distinct.apart(messages)
         rates = graph.fit_rates(with_labels(apart, graph.odds(rates)), classes)
         tell(step + 1, n_steps)
         if change < 1e-4:

@@ -18,8 +18,9 @@ from sklearn.preprocessing import normalize
 from ...links.clustering import leading_directions
 from ...links.smoothing import normalised_adjacency
 from ...progress import Tell, silent
-from ...supervision import Pairs
+from ...statements import Pairs
 from ...ties import first_best, most_probable, stirred
+from ..classes.features import symmetric_core, symmetric_products
 
 Array = NDArray[np.float64]
 
@@ -87,21 +88,19 @@ def class_view(
 
 
 def core_embedding(rows: Array, pairs: Pairs, fold_of: NDArray[np.intp]) -> Array:
-    r"""An embedding E with :math:`E E^\top` near Z M Z^T, where :math:`z_i^\top M z_j` is fitted to the labels.
-
-    M solves a ridge regression of the centred labels on the products of coordinates, with the penalty that has the
-    least out-of-fold error. The normal equations without a fold are those of all pairs minus those of the fold.
+    r"""Factors of :math:`Z M Z^\top`, with :math:`z_i^\top M z_j` fitted to the labels, by the best out-of-fold
+    penalty.
     """
     Z = rows @ leading_directions(rows, CORE_DIM)[1]
     Z = Z / np.sqrt(max(float((Z**2).sum(axis=1).mean()), 1e-300))
     folds, labels = list(split_folds(pairs, fold_of)), pairs.labels - pairs.labels.mean()
-    designs = ((fold, _products(Z, fold.rows, fold.cols)) for fold in folds)
+    designs = ((fold, symmetric_products(Z[fold.rows], Z[fold.cols])) for fold in folds)
     normal = [(F.T @ F, F.T @ labels[fold.judged]) for fold, F in designs]
     gram, moment = np.sum([part[0] for part in normal], axis=0), np.sum([part[1] for part in normal], axis=0)
     errors = np.zeros(len(CORE_PENALTIES))
     for fold, (own_gram, own_moment) in zip(folds, normal, strict=True):
         cores = _ridge(gram - own_gram, moment - own_moment, len(pairs))
-        predicted = _products(Z, fold.rows, fold.cols) @ cores
+        predicted = symmetric_products(Z[fold.rows], Z[fold.cols]) @ cores
         errors += ((predicted - labels[fold.judged][:, None]) ** 2).sum(axis=0)
     return _embedding(Z, _ridge(gram, moment, len(pairs))[:, first_best(-errors)])
 
@@ -183,21 +182,9 @@ def _centers(points: Array, count: int, rng: np.random.RandomState) -> Array:
         return KMeans(count, n_init=1, random_state=rng).fit(stirred(points)).cluster_centers_
 
 
-def _products(Z: Array, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> Array:
-    """Symmetric products of coordinates, in which ``z_i' M z_j`` is linear with coefficients of the norm of M."""
-    first, second = np.triu_indices(Z.shape[1])
-    scale = np.where(first == second, 0.5, np.sqrt(0.5))
-    left, right = Z[rows], Z[cols]
-    return (left[:, first] * right[:, second] + left[:, second] * right[:, first]) * scale
-
-
 def _embedding(Z: Array, core: Array) -> Array:
     """Factors of the leading positive part of Z M Z', with centred rows of Z."""
-    first, second = np.triu_indices(Z.shape[1])
-    M = np.zeros((Z.shape[1], Z.shape[1]))
-    M[first, second] = core * np.where(first == second, 1.0, np.sqrt(0.5))
-    M = np.where(np.eye(len(M), dtype=bool), M, M + M.T)
-    values, vectors = np.linalg.eigh(M)
+    values, vectors = np.linalg.eigh(symmetric_core(core, Z.shape[1]))
     leading = slice(-FACTOR_RANK, None)
     return (Z - Z.mean(axis=0)) @ (vectors[:, leading] * np.sqrt(np.maximum(values[leading], 0.0)))
 

@@ -8,21 +8,21 @@ from sklearn.utils import check_array, check_random_state
 
 from ...checks import check_choice, check_count
 from ...progress import Progress, part, teller
+from ...records.audit import audit_record_pairs
+from ...records.recognition import looks_like_records
+from ...review import PairAudit
+from ...review.checked_pairs import CheckedPairs
 from ...samples import n_rows, tidy
-from ...supervision import PairAudit, PairNoise, Pairs
-from ...supervision.graph import pair_keys
-from ...supervision.resolve import resolve_pairs
-from ...supervision.verdicts import Verdicts
+from ...statements import PairNoise, Pairs
+from ...statements.graph import pair_keys
+from ...statements.resolve import resolve_pairs
+from ...statements.verdicts import Verdicts
 from ...ties import NEARLY
-from ..checks import CheckedPairs
-from ..classes.summary import WIDE_INTERVAL
-from ..one_kind import with_both_kinds
-from ..records.audit import audit_record_pairs
-from ..records.recognition import looks_like_records
-from .by_classes import judge_by_classes
+from ..classes.evidence import with_both_kinds
+from ..classes.results import WIDE_INTERVAL
+from .by_classes import Judgement, judge_by_classes, precisions
 from .by_links import are_links, fitting_share, judge_links, link_fits, link_folds, link_rows
 from .hidden_classes import likely_fits
-from .judgement import Judgement, precisions
 from .views import activity
 
 __all__ = ["audit_pairs"]
@@ -152,10 +152,7 @@ def audit_pairs(
 def _summary(
     judged: Judgement, pairs: Pairs, learned: Pairs, index: NDArray[np.intp], found: CheckedPairs
 ) -> PairAudit:
-    """The audit of the given pairs; drawn non-links are the last of the learned pairs and are left out.
-
-    ``index`` is the position of each learned pair among the distinct pairs, of which ``found`` speaks.
-    """
+    """The audit of the given pairs; ``index`` is the position of each learned pair among the distinct pairs."""
     n_given, entry = len(pairs), index[: len(pairs)]
     entries = found._replace(truth=found.truth[entry], weight=found.weight[entry])
     same = entries.calibrated(judged.apart[:n_given], judged.same[:n_given], pairs.labels > 0)

@@ -35,8 +35,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ...supervision import Pairs
-from ...supervision.graph import pair_keys
+from ...statements import Pairs
+from ...statements.graph import count_pairs, key_pairs, pair_keys, sorted_distinct, unlinked_keys
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -64,17 +64,6 @@ class PairEvidence:
     """The m distinct pairs with the weights of their + and - labels, and the log-odds that verdicts add to them.
 
     Message t goes from the first to the second sample of pair t, and message m + t goes back.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise import Pairs
-    >>> from kernelwise.pairs.classes.evidence import PairEvidence, Rates
-    >>> evidence, index = PairEvidence.of_pairs(Pairs([0, 1, 1], [1, 0, 2], [1, 1, -1], n_samples=3))
-    >>> evidence.plus.tolist(), evidence.minus.tolist(), index.tolist()
-    ([2.0, 0.0], [0.0, 1.0], [0, 0, 1])
-    >>> evidence.odds(Rates(0.1, 0.1)).round(3).tolist()
-    [81.0, 0.111]
     """
 
     def __init__(
@@ -139,7 +128,7 @@ class PairEvidence:
         messages = messages.astype(self.dtype, copy=False)
         for _ in range(n_steps):
             told = _log_ratios(excess, messages)
-            # What a sample tells along a pair leaves out what the sample was told along this pair.
+            # What a sample sends along a pair excludes the incoming message of this pair.
             cavity = (prior + self.gather @ told).astype(self.dtype, copy=False)[self.sources]
             cavity[:half] -= told[half:]
             cavity[half:] -= told[:half]
@@ -177,6 +166,22 @@ class PairEvidence:
         return float(between.sum() + logsumexp(logs, axis=1).sum() - np.log1p(excess * apart).sum())
 
 
+def with_both_kinds(pairs: Pairs, rng: np.random.RandomState) -> Pairs:
+    """The pairs; if all are of one kind, with as many pairs of the other kind drawn among the pairs not given.
+
+    Random pairs are wrong as often as chance has it. The rates of the model allow for that: what tells the classes is
+    that given pairs and random pairs differ.
+    """
+    if not len(pairs) or not (pairs.labels == pairs.labels[0]).all():
+        return pairs
+    given = sorted_distinct(pair_keys(pairs.rows, pairs.cols))
+    count = min(len(given), count_pairs(pairs.n_samples) - len(given))
+    if count == 0:
+        return pairs
+    rows, cols = key_pairs(unlinked_keys(given, pairs.n_samples, count, rng))
+    return pairs + Pairs(rows, cols, np.full(count, -pairs.labels[0]), n_samples=pairs.n_samples)
+
+
 def _log_ratios(excess: Array, messages: Array) -> Array:
     """How much likelier the labels of a pair are if its sample is of each class: ``log(1 + excess * messages)``.
 
@@ -191,11 +196,7 @@ def _log_ratios(excess: Array, messages: Array) -> Array:
 
 
 def row_softmax(logs: Array) -> Array:
-    """Probabilities that are proportional to the exponentials of each row; ``logs`` is overwritten.
-
-    >>> row_softmax(np.array([[0.0, 0.0], [1000.0, 0.0]])).tolist()
-    [[0.5, 0.5], [1.0, 0.0]]
-    """
+    """Probabilities that are proportional to the exponentials of each row; ``logs`` is overwritten."""
     top = logs[:, 0].copy()
     for column in logs.T[1:]:  # several times as fast as a maximum over short rows
         np.maximum(top, column, out=top)
@@ -206,11 +207,7 @@ def row_softmax(logs: Array) -> Array:
 
 
 def informative(rates: Rates) -> Rates:
-    """The nearest rates with a label + that speaks for one class and not against it.
-
-    >>> [round(rate, 3) for rate in informative(Rates(0.7, 0.6))]
-    [0.545, 0.445]
-    """
+    """The nearest rates with a label + that speaks for one class and not against it."""
     excess = max(rates.split + rates.joined + 2.0 * LEAST_RATE - 1.0, 0.0) / 2.0
     low, high = LEAST_RATE, 1.0 - LEAST_RATE
     return Rates(float(np.clip(rates.split - excess, low, high)), float(np.clip(rates.joined - excess, low, high)))

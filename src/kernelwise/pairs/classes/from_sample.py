@@ -1,4 +1,4 @@
-"""Classes of many samples: learned from some of the samples, and then judged for all.
+"""Classes of many samples: learned from some of the samples, and then predicted for all.
 
 1. Some samples are drawn (:func:`rows_to_learn_from`). Classes, classifier and rates are learned from these samples and
    from the pairs among them, as :mod:`~kernelwise.pairs.classes.search` does for few samples.
@@ -28,7 +28,7 @@ Index = NDArray[np.intp]
 
 #: Half of the drawn samples are drawn evenly; the others are added in this many turns.
 N_TURNS = 8
-#: The classifier judges this many samples at a time.
+#: The classifier predicts this many samples at a time.
 AT_ONCE = 10_000
 
 
@@ -37,10 +37,6 @@ def rows_to_learn_from(evidence: PairEvidence, size: int, rng: np.random.RandomS
 
     One half is drawn evenly from all samples, so that every class has its share. The other half is added in turns:
     samples with the most pairs to the samples that were drawn before. Labels of pairs are not looked at.
-
-    >>> pairs = PairEvidence(np.array([7, 7, 8]), np.array([8, 9, 9]), np.ones(3), np.zeros(3), n_samples=1000)
-    >>> set([7, 8, 9]) <= set(rows_to_learn_from(pairs, 100, np.random.RandomState(0)).tolist())
-    True
     """
     even = np.unique(rng.randint(evidence.n_samples, size=size // 2))
     paired, ends = np.unique(evidence.sources, return_inverse=True)
@@ -55,7 +51,7 @@ def rows_to_learn_from(evidence: PairEvidence, size: int, rng: np.random.RandomS
 
 
 @dataclass(frozen=True)
-class FeatureJudge:
+class FeaturePredictor:
     """Class probabilities of any samples by their features, with the trust that the chosen fit has in clusters."""
 
     front: Any  # from samples to columns; None where the classifier takes the samples themselves
@@ -70,15 +66,13 @@ class FeatureJudge:
         return with_trust_in_clusters(most_probable(chances), chances) if self.trusts_clusters else chances
 
 
-def judge_all(
-    found: Found, drawn: Index, samples: Any, judge: FeatureJudge, evidence: PairEvidence
+def predict_all(
+    found: Found, drawn: Index, samples: Any, predictor: FeaturePredictor, evidence: PairEvidence
 ) -> tuple[ClassFit, Any]:
-    """Judge all samples by what was learned from some, and correct the samples in pairs by all pairs.
-
-    Returns the fit of all pairs, whose samples are the drawn samples and all samples in pairs, and the class
-    probabilities of all samples.
+    """Predict all samples by what was learned from some, and correct the samples in pairs by all pairs: fit and
+    chances.
     """
-    told = persist(map_rows(samples, judge_rows, share_with(samples, judge)))
+    told = persist(map_rows(samples, predict_rows, share_with(samples, predictor)))
     known = np.union1d(drawn, evidence.sources)
     prior = np.log(np.maximum(take_rows(told, known), np.finfo(float).tiny))
     learned = found.fit
@@ -89,6 +83,6 @@ def judge_all(
     return fit, put_rows(told, known, fit.belief)
 
 
-def judge_rows(samples: Any, judge: FeatureJudge) -> Array:
+def predict_rows(samples: Any, predictor: FeaturePredictor) -> Array:
     """The class probabilities of some rows."""
-    return judge(samples)
+    return predictor(samples)

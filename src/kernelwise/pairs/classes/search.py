@@ -9,8 +9,8 @@ The beliefs are sharpened, because a classifier that is fitted to its own soft a
 
 Two sums compare fits: what the fit tells of each label *without this label*, and what features tell of each sample
 *without this sample*. A fit that is bent to wrong pairs has much of the first sum and little of the second. Both sums
-are still computed from the pairs that the fit was made of, so the last word have pairs that are held out: classes that
-use the pairs are taken only if they tell more of held-out labels than the clusters of the features alone. Ignoring the
+are still computed from the pairs that the fit was made of, so held-out pairs decide: classes that use the pairs are
+taken only if they predict held-out labels better than the clusters of the features alone. Ignoring the
 pairs is always among the candidates.
 """
 
@@ -25,21 +25,20 @@ from numpy.typing import NDArray
 from ...progress import Tell, part, silent
 from ...ties import first_best, most_probable
 from .evidence import PairEvidence, Rates
-from .features import ClassFeatures, NoFeatures, Told
-from .starts import FROM_FEATURES, Clusters, enough_neighbours, starting_clusters
+from .features import FROM_FEATURES, ClassFeatures, Clusters, NoFeatures, Told, enough_neighbours, starting_clusters
 
 Array = NDArray[np.float64]
 
 #: Rounds of a short run from every start, of a long run from the best ones, and of a run without held-out pairs: more
-#: rounds hardly change the classes, and what is judged by held-out pairs should be like what is returned.
+#: rounds hardly change the classes, and what held-out pairs score should be like what is returned.
 N_SHORT, N_LONG, N_HELD = 8, 10, 10
 #: Steps of messages in every round, and rounds of rates where the features stay as they are.
 N_STEPS, N_FROZEN = 3, 10
 #: A run ends when beliefs change by less than this in the mean.
-SETTLED = 1e-4
-#: At the start, a sample is in its cluster with this probability and one of the others together.
+CONVERGED = 1e-4
+#: At the start, a sample is in its cluster with this probability; the rest is shared by the other classes.
 START_TRUST = 0.9
-#: What features tell counts this much beside what is told of labels: a bold and a cautious choice.
+#: The weight of features against labels: a bold and a cautious choice.
 BOLD, CAUTIOUS = 0.1, 0.5
 #: The number of folds of held-out pairs, and the gain in standard errors that classes from pairs have to show.
 N_FOLDS, LEAST_GAIN = 4, 0.5
@@ -164,8 +163,8 @@ class Found:
     def best(self) -> int:
         """The position of the chosen candidate: classes from pairs have to tell more by a margin.
 
-        Among classes from pairs two sums count alike. What is told of held-out pairs speaks of the recipe, since its
-        runs without these pairs may end elsewhere. What is told of each label without this label speaks of the fit.
+        Among classes from pairs two sums count alike. The likelihood of held-out pairs measures the recipe, since its
+        runs without these pairs may end elsewhere. The leave-one-out likelihood of each label measures the fit.
         """
         told = self.held_out.sum(axis=1) + [float(fit.log_chance.sum()) for fit in self.candidates]
         shaped = [j for j, fit in enumerate(self.candidates) if not fit.recipe.frozen]
@@ -188,24 +187,7 @@ class Found:
 
 
 class ClassSearch:
-    """One problem: samples, what their features tell, pairs and a number of classes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelwise import Pairs
-    >>> from kernelwise.pairs.classes.evidence import PairEvidence
-    >>> from kernelwise.pairs.classes.features import ClassFeatures
-    >>> from kernelwise.pairs.classes.search import ClassSearch
-    >>> y = np.repeat([0, 1], 40)
-    >>> X = np.column_stack([y, np.zeros(80)]) + 0.4 * np.random.RandomState(0).randn(80, 2)
-    >>> pairs = Pairs.from_labels(y, n_pairs=240, random_state=0).flip(0.2, random_state=0)
-    >>> features = ClassFeatures.of_kernels(X, None, np.random.RandomState(0))
-    >>> found = ClassSearch(X, features, PairEvidence.of_pairs(pairs)[0], 2, seed=0).find()
-    >>> right = np.mean(found.fit.belief.argmax(axis=1) == y)
-    >>> bool(max(right, 1 - right) > 0.9)
-    True
-    """
+    """One problem: samples, what their features tell, pairs and a number of classes."""
 
     def __init__(
         self,
@@ -230,7 +212,7 @@ class ClassSearch:
         scores: tuple[Callable[[ClassFit], float], ...] = (ClassFit.cautious, ClassFit.bold)
         best = {id(fit): fit for fit in (fits[first_best([*map(score, fits)])] for score in scores)}
         n_rounds = LARGE_LONG if self.large else N_LONG
-        candidates = alone + [self.settle(fit, n_rounds) for fit in best.values()]
+        candidates = alone + [self.refine(fit, n_rounds) for fit in best.values()]
         return Found(candidates, *self.told_of_held_out_pairs(candidates, part(tell, SHORT_DONE, 1.0)))
 
     def short_runs(self, recipes: tuple[Recipe, ...] | None = None, tell: Tell = silent) -> list[ClassFit]:
@@ -275,10 +257,10 @@ class ClassSearch:
         belief = softened(clusters, recipe.finer * self.n_classes)
         rates = TRUSTED if recipe.trusting else _rates_within(clusters, evidence)
         start = ClassFit(evidence, recipe, belief, belief[evidence.sources], rates, None)
-        fit = self.settle(start, n_rounds)
-        return fit if recipe.finer == 1 else self.settle(merged(fit, self.n_classes), n_rounds)
+        fit = self.refine(start, n_rounds)
+        return fit if recipe.finer == 1 else self.refine(merged(fit, self.n_classes), n_rounds)
 
-    def settle(self, fit: ClassFit, n_rounds: int) -> ClassFit:
+    def refine(self, fit: ClassFit, n_rounds: int) -> ClassFit:
         """Rounds of features, pairs and rates."""
         evidence, belief, messages, rates = fit.evidence, fit.belief, fit.messages, fit.rates
         told = fit.told
@@ -286,7 +268,7 @@ class ClassSearch:
             before, told = belief, self.features.tell(sharpened(belief), told)
             belief, messages = evidence.propagate(told.prior, messages, rates, N_STEPS)
             rates = evidence.fit_rates(evidence.same(evidence.apart(messages), rates))
-            if np.abs(belief - before).mean() < SETTLED:
+            if np.abs(belief - before).mean() < CONVERGED:
                 break
         return ClassFit(evidence, fit.recipe, belief, messages, rates, told)
 
@@ -317,11 +299,11 @@ class ClassSearch:
         fold = np.random.RandomState(self.seed).permutation(evidence.n_pairs) % n_folds
         told, same = np.empty((2, len(candidates), evidence.n_pairs))
         for k in range(n_folds):
-            kept, judged = evidence.part(fold != k), evidence.part(fold == k)
+            kept, held = evidence.part(fold != k), evidence.part(fold == k)
             for j, candidate in enumerate(candidates):
                 fit = self.run(candidate.recipe, kept, n_rounds)
-                same[j, fold == k] = together = judged.together(fit.belief)
-                told[j, fold == k] = judged.likelihood(together, fit.rates)
+                same[j, fold == k] = together = held.together(fit.belief)
+                told[j, fold == k] = held.likelihood(together, fit.rates)
                 tell(k * len(candidates) + j + 1, n_folds * len(candidates))
         return told, same
 
@@ -332,10 +314,7 @@ def softened(clusters: Clusters, n_classes: int) -> Array:
 
 
 def with_trust_in_clusters(clusters: Clusters, chances: Array) -> Array:
-    """Class probabilities with equal trust in the cluster of a sample and in its neighbours.
-
-    Without pairs, no sample leaves its cluster.
-    """
+    """Class probabilities with equal trust in clusters and features: without pairs, no sample leaves its cluster."""
     return 0.5 * np.eye(chances.shape[1])[clusters] + 0.5 * chances
 
 

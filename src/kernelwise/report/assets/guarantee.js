@@ -1,4 +1,4 @@
-// The guaranteed share of errors, as kernelwise/supervision/stratified_bounds.py computes it.
+// The guaranteed share of errors, as kernelwise/review/bounds.py computes it.
 
 const [fewest, fewestOfTwo] = [8, 5];
 const mostUnits = 4096;

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ...reproduction.figures import COLOURS, MARKERS
-from ...supervision import LabelAudit, PairAudit
-from .axes import Display, check_labels
+from ...papers.figures import COLOURS, MARKERS
+from ...review import LabelAudit, PairAudit
+from .fits import Display, check_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

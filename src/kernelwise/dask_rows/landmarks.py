@@ -1,0 +1,115 @@
+"""Landmarks for samples in row blocks: they are chosen among a sample of the rows, and checked on all rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import Kernel
+from ..kernels.bank import NEGLIGIBLE
+from ..kernels.build import SLACK, warn_of_residuals
+from ..kernels.landmarks import factor_kernel
+from .bank import Maps, pieces, projection
+from .block_array import BlockArray, stacked
+
+Array = NDArray[np.float64]
+
+#: The number of rounds in which landmarks are added to kernels whose factors leave out too much.
+ROUNDS = 8
+
+
+@dataclass
+class _Chosen:
+    """The map of one kernel, and the part of the diagonal that its factor leaves out, as a share of ``size``."""
+
+    kernel: Kernel
+    feature_map: Any
+    residual: float
+    size: float
+
+
+def choose_block_maps(
+    X: BlockArray,
+    sample: Any,
+    kernels: Sequence[Kernel],
+    *,
+    tol: float,
+    max_rank: int | None,
+    center: bool,
+    scale: bool,
+    random_state: np.random.RandomState,
+) -> tuple[Maps, Array]:
+    """Choose landmarks among some rows of X, and return the maps of the kernels and their residuals on all rows."""
+
+    def choose(kernel: Kernel) -> _Chosen:
+        factor = factor_kernel(kernel, sample, tol=tol, max_rank=max_rank, center=center, random_state=random_state)
+        return _Chosen(kernel, factor.feature_map(kernel, sample), factor.residual, factor.size)
+
+    chosen = [choose(kernel) for kernel in kernels]
+    for _ in range(ROUNDS):
+        left, worst = _largest_residuals(X, [one.feature_map for one in chosen])
+        for one, remaining in zip(chosen, left, strict=True):
+            one.residual = max(one.residual, remaining / one.size if one.size > 0 else 0.0)
+        poor = [
+            j
+            for j, one in enumerate(chosen)
+            if one.residual > SLACK * tol and (max_rank is None or one.feature_map.rank < max_rank)
+        ]
+        if not poor:
+            break
+        sample = stacked([sample, *(worst[j] for j in poor)])
+        for j in poor:
+            chosen[j] = choose(chosen[j].kernel)
+    residuals = np.array([one.residual for one in chosen])
+    warn_of_residuals("the landmarks leave", [one.kernel.name for one in chosen], residuals, tol)
+    return _standardised(X, [one.feature_map for one in chosen], center=center, scale=scale), residuals
+
+
+def _largest_residuals(X: BlockArray, maps: Maps) -> tuple[Array, list[Any]]:
+    """Return for every kernel the largest residual of the diagonal, and the row of X where it occurs."""
+    return X.engine.total(_block_residuals, [X.handles, [X.engine.share(maps)] * len(X.lengths)], _merged_residuals)
+
+
+def _block_residuals(X: Any, maps: Maps) -> tuple[Array, list[Any]]:
+    left, rows = np.zeros(len(maps)), []
+    for k, feature_map in enumerate(maps):
+        remaining = np.array(feature_map.kernel.diagonal(feature_map.kernel.select(X)), dtype=np.float64)
+        for part in pieces(X):
+            values = feature_map(X[part])
+            remaining[part] -= np.einsum("ik,ik->i", values, values)
+        worst = int(np.argmax(remaining))
+        left[k] = max(float(remaining[worst]), 0.0)
+        rows.append(X[worst : worst + 1])
+    return left, rows
+
+
+def _merged_residuals(parts: Sequence[tuple[Array, list[Any]]]) -> tuple[Array, list[Any]]:
+    left = np.stack([part[0] for part in parts])
+    chosen = left.argmax(axis=0)
+    return left.max(axis=0), [parts[k][1][j] for j, k in enumerate(chosen)]
+
+
+def _standardised(X: BlockArray, maps: Maps, *, center: bool, scale: bool) -> Maps:
+    """Return the maps with means and scales over all samples; each takes one pass over the blocks."""
+    if center:
+        totals = np.asarray(X.sum_of(_feature_sums, X.share(maps)))
+        means = np.split(totals / len(X), np.cumsum([one.rank for one in maps])[:-1])
+        maps = [replace(one, mean=mean) for one, mean in zip(maps, means, strict=True)]
+    if scale:
+        powers = np.asarray(X.sum_of(_feature_powers, X.share(maps))) / len(X)
+        maps = [
+            # A kernel that is zero, or that becomes zero by centring, stays zero.
+            replace(one, scale=float(np.sqrt(power))) if power > NEGLIGIBLE * (power + one.mean @ one.mean) else one
+            for one, power in zip(maps, powers, strict=True)
+        ]
+    return maps
+
+
+def _feature_sums(X: Any, maps: Maps) -> Array:
+    return projection(X, maps, np.ones(X.shape[0]))
+
+
+def _feature_powers(X: Any, maps: Maps) -> Array:
+    return np.array([sum(float((one(X[part]) ** 2).sum()) for part in pieces(X)) for one in maps])

@@ -1,0 +1,206 @@
+"""The noise model for three classes or more: settings of its parameters, with their weights.
+
+Under every setting the true label follows the scores, and the given label follows the true one,
+
+    P(true = k | s) = softmax_k(slope s_k + offset_k),    P(given = j | s) = sum_k T[k, j] P(true = k | s).
+
+Two classes have a posterior of their own, :mod:`.two_classes`, with the same methods.
+
+How many labels are wrong is decided with noise of one rate ``e``: a wrong label is any other class, rare classes less
+often. That is one number for any number of classes, whose effect is a floor under the probability of every label, also
+where the scores are clear. For each ``e`` of a few, Newton's method finds ``(a, b)``; the logarithm of the posterior is
+interpolated between them, and the next few lie around the likely rates. Which classes are taken for which is decided
+afterwards: row ``k`` of ``T`` has a Dirichlet prior around the noise that was found, worth :data:`ROWS` labels, and
+expectation maximisation finds ``(a, b, T)``.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import PchipInterpolator
+from scipy.special import expit, logsumexp, softmax
+
+from ..scoring.logistic import StandardScores, class_offsets, fit_curve
+from .two_classes import FLOOR, SYMMETRY, interval_of
+
+Array = NDArray[np.float64]
+#: Rows whose probabilities are averaged over the settings at a time, so that they stay in the cache.
+ROWS_AT_ONCE = 512
+#: The rates that are tried first, how many rates around the likely ones are tried then, and how often.
+RATES, N_CLOSER, N_GRIDS = np.array([0.003, 0.03, 0.07, 0.12, 0.18, 0.25, 0.32, 0.4, 0.48, 0.56, 0.64]), 7, 2
+#: The posterior is interpolated at this many rates, and the next rates reach this many of its deviations.
+N_FINE, REACH = 201, 3.5
+#: A class is rare if its share times this number is below the share of a class among equal classes.
+RARE = 4.0
+#: The prior of a row of T is worth this many labels.
+ROWS = 30.0
+#: Mean and standard deviation of the logarithm of the slope: about the values for true labels on 23 data sets.
+SLOPE = (0.57, 0.6)
+#: Expectation maximisation for T stops when no entry changes by more than this, or after this many rounds.
+CHANGE, N_ROUNDS = 1e-5, 60
+#: The transition matrix is found for the rates at these quantiles of the posterior.
+QUANTILES = (1 / 6, 1 / 2, 5 / 6)
+
+
+@dataclass(frozen=True)
+class NoisePosterior:
+    """Weighted parameter settings of the noise model: ``P(true = k | s) = softmax_k(slope * s_k + offset_k)`` each.
+
+    Scores have one column per class. ``transitions[m, k, j]`` is the probability under setting ``m`` that a label ``k``
+    is given as ``j``; ``shares[m]`` are the class proportions under that setting. All settings have the same weight.
+    ``counting_error`` is the remaining standard error of the noise rate, ``log_evidence`` the logarithm of the mean
+    likelihood where it is known, and ``symmetric`` are evenly spaced rates of symmetric noise with their masses.
+    """
+
+    weights: Array
+    slopes: Array
+    offsets: Array
+    transitions: Array
+    shares: Array
+    counting_error: float = 0.0
+    log_evidence: float = 0.0
+    symmetric: tuple[Array, Array] | None = None
+
+    @property
+    def rates(self) -> Array:
+        """The share of wrong labels under every setting."""
+        kept = np.einsum("mkk->mk", self.transitions)
+        return np.einsum("mk,mk->m", self.shares, 1 - kept)
+
+    @property
+    def noise_rate(self) -> float:
+        """The posterior mean of the share of wrong labels."""
+        return float(self.weights @ self.rates)
+
+    def interval(self, mass: float = 0.9) -> tuple[float, float]:
+        """Return the bounds that the share of wrong labels lies between with this probability."""
+        low, high = interval_of(self.rates, self.weights, mass, self.counting_error)
+        if self.symmetric is None:
+            return low, high
+        rates, masses = self.symmetric
+        widths = np.full(len(rates), rates[1] - rates[0])
+        lower, higher = interval_of(rates, masses, mass, self.counting_error, widths)
+        return min(low, lower), max(high, higher)
+
+    @property
+    def transition(self) -> Array:
+        """The posterior mean of P(given | true): rows are true classes, columns given ones."""
+        return np.einsum("m,mkj->kj", self.weights, self.transitions)
+
+    def true_probabilities(self, scores: Array) -> Array:
+        """Return P(true = k | scores) for samples whose label was not seen."""
+        return self._averaged(scores, None)
+
+    def label_posterior(self, scores: Array, given: NDArray[np.intp]) -> Array:
+        """Return P(true = k | scores, given label), where the scores come from models that did not see the given label.
+
+        Transitions are moved towards symmetric noise of the same rate (:data:`SYMMETRY`): a class that seems free of
+        errors may still have errors near the boundary.
+        """
+        return self._averaged(scores, given)
+
+    @property
+    def _symmetrised(self) -> Array:
+        n_classes = self.transitions.shape[1]
+        off = np.repeat(np.maximum(self.rates, FLOOR)[:, None, None] / (n_classes - 1), n_classes, axis=1)
+        symmetric = off + np.eye(n_classes) * (1 - n_classes * off)
+        return (1 - SYMMETRY) * self.transitions + SYMMETRY * symmetric
+
+    def _averaged(self, scores: Array, given: NDArray[np.intp] | None) -> Array:
+        if scores.shape[1] == 2:
+            return self._averaged_over_two(scores[:, 1] - scores[:, 0], given)
+        total = np.zeros_like(scores, dtype=np.float64)
+        for weight, slope, offset, transition in zip(
+            self.weights, self.slopes, self.offsets, self._symmetrised, strict=True
+        ):
+            true = softmax(slope * scores + offset, axis=1)
+            if given is not None:
+                true *= np.maximum(transition[:, given].T, FLOOR)
+                true /= true.sum(axis=1, keepdims=True)
+            total += weight * true
+        return total
+
+    def _averaged_over_two(self, score: Array, given: NDArray[np.intp] | None) -> Array:
+        """Average over the settings of two classes: a label adds the logarithm of its odds to the log-odds."""
+        shifts = (self.offsets[:, 1] - self.offsets[:, 0])[None]
+        if given is not None:
+            chances = np.log(np.maximum(self._symmetrised, FLOOR))
+            shifts = shifts + (chances[:, 1] - chances[:, 0]).T
+        found = np.empty(len(score))
+        for start in range(0, len(score), ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            shift = shifts if given is None else shifts[given[rows]]
+            found[rows] = expit(score[rows, None] * self.slopes + shift) @ self.weights
+        return np.column_stack([self.weights.sum() - found, found])
+
+
+def fit_many_classes(scores: Array, given: NDArray[np.intp], weight: Array) -> NoisePosterior:
+    """Return the posterior over rates, each with its own slope, offsets and transition matrix."""
+    problem = _Mixture(scores, given, weight)
+    rates, masses = problem.explored()
+    settings = [problem.with_confusions(rate) for rate in np.interp(QUANTILES, np.cumsum(masses), rates)]
+    slopes, offsets, transitions, shares = (np.stack(part) for part in zip(*settings, strict=True))
+    posterior = NoisePosterior(np.full(len(settings), 1 / len(settings)), slopes, offsets, transitions, shares)
+    rate = posterior.noise_rate
+    error = float(np.sqrt(rate * (1 - rate) / weight.sum()))
+    return replace(posterior, counting_error=error, symmetric=(rates, masses))
+
+
+class _Mixture:
+    """Scores with given labels, and the two fits of their noise model."""
+
+    def __init__(self, scores: Array, given: NDArray[np.intp], weight: Array):
+        self.standard = StandardScores(scores, weight)
+        self.given, self.weight, self.n_classes = given, weight, scores.shape[1]
+        # A wrong label is any other class, but a rare class no more often than it is given at all.
+        sizes = np.bincount(given, weight, self.n_classes) / weight.sum()
+        self.destinations = np.minimum(RARE * self.n_classes * sizes, 1.0)
+        self.prior = class_offsets(given, weight, self.n_classes)
+        self.point = np.concatenate([[SLOPE[0]], self.prior])  # each fit starts from the fit before
+
+    def explored(self) -> tuple[Array, Array]:
+        """Return evenly spaced rates around the likely ones, and their posterior masses."""
+        tried = RATES
+        for remaining in range(N_GRIDS, -1, -1):
+            curve = PchipInterpolator(tried, [self.log_likelihood(rate) for rate in tried])
+            rates = np.linspace(tried[0], tried[-1], N_FINE)
+            logs = curve(rates)
+            masses = np.exp(logs - logsumexp(logs))
+            mean = float(masses @ rates)
+            spread = float(np.sqrt(masses @ (rates - mean) ** 2))
+            if remaining:
+                reach = REACH * max(spread, float(np.diff(tried).max()) / REACH)
+                tried = np.linspace(max(mean - reach, RATES[0]), min(mean + reach, RATES[-1]), N_CLOSER)
+        return rates, masses
+
+    def noise(self, rate: float) -> Array:
+        """Return the transitions of noise of this rate."""
+        others = np.tile(self.destinations, (self.n_classes, 1))
+        np.fill_diagonal(others, 0.0)
+        return rate * others / others.sum(axis=1, keepdims=True) + (1 - rate) * np.eye(self.n_classes)
+
+    def log_likelihood(self, rate: float) -> float:
+        """Return the largest log-posterior of the labels at this rate of noise."""
+        chances = np.maximum(self.noise(rate).T[self.given], FLOOR**2)
+        self.point, value = fit_curve(self.standard, chances, self.point, self.prior, SLOPE)
+        return value
+
+    def with_confusions(self, rate: float) -> tuple[float, Array, Array, Array]:
+        """Return (slope, offsets, transition, class shares) with a transition matrix near noise of this rate."""
+        prior, point = self.noise(rate), self.point
+        counted = np.zeros((len(self.given), self.n_classes))
+        counted[np.arange(len(self.given)), self.given] = self.weight
+        T = prior
+        for _ in range(N_ROUNDS):
+            chances = T.T[self.given]
+            point, _ = fit_curve(self.standard, np.maximum(chances, FLOOR**2), point, self.prior, SLOPE)
+            true = self.standard.true(float(np.exp(point[0])), point[1:])
+            expected = true * chances
+            expected /= np.maximum(expected.sum(axis=1, keepdims=True), FLOOR**2)
+            counts, before = expected.T @ counted, T
+            T = (counts + ROWS * prior) / (counts.sum(axis=1, keepdims=True) + ROWS)
+            if np.abs(T - before).max() < CHANGE:
+                break
+        curve = self.standard.curve(float(np.exp(point[0])), point[1:])
+        return curve.slope, curve.offsets, T, self.weight @ true / self.weight.sum()

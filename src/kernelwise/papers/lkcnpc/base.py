@@ -1,0 +1,136 @@
+"""What the methods that learn from pairs share: reading of samples and pairs, the learned kernel, and operations on
+rows, dense or sparse alike.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+from warnings import warn
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ...checks import check_count, check_positive
+from ...samples import check_magnitude, read_samples
+from ...statements import Pairs
+from ...statements.resolve import resolve_pairs
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class FromPairs(BaseEstimator):
+    """Base of estimators that learn from pairs of samples."""
+
+    random_state: Any
+
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Learn from pairs.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), default=None
+            Labels from which pairs are drawn where none are given; -1 for unknown.
+        pairs : Pairs, default=None
+        """
+        raise NotImplementedError  # abstract: each method is its own problem
+
+    def _check(self, *, positive: Sequence[str], counts: Sequence[str]) -> None:
+        """Refuse parameters that are not positive numbers, or not counts."""
+        for name in positive:
+            check_positive(name, getattr(self, name))
+        for name in counts:
+            check_count(name, getattr(self, name))
+
+    def _read(
+        self, X: Any, y: Any, pairs: Pairs | None, *, least: int = 2, required: bool = True, both_kinds: bool = False
+    ) -> tuple[Any, Pairs, np.random.RandomState]:
+        """Return the samples and the pairs, validated, and the generator that has drawn pairs from labels."""
+        X = read_samples(self, X, ensure_min_samples=least)
+        check_magnitude(X, "X")
+        rng = check_random_state(self.random_state)
+        known = resolve_pairs(pairs, y, X.shape[0], random_state=rng, required=required, both_kinds=both_kinds)
+        return X, Pairs([], [], [], n_samples=X.shape[0]) if known is None else known, rng
+
+    def _warn_unless_converged(self, unit: str, remedy: str) -> None:
+        """Warn with the gap that was reached, after a fit that has set all its attributes."""
+        model: Any = self
+        if not model.converged_:
+            warn(
+                f"the duality gap is {model.dual_gap_:.2g} at objective {model.objective_:.4g} after {model.n_iter_} "
+                f"{unit}; raise max_iter or tol, or {remedy}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True  # unless pairs are given, of which scikit-learn knows nothing
+        tags.input_tags.sparse = True
+        return tags
+
+
+class PairTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FromPairs):
+    """Base of estimators that learn features whose inner products are the learned kernel."""
+
+    def transform(self, X: Any) -> FloatArray:
+        """Learned features of samples."""
+        raise NotImplementedError  # abstract: each method has its own features
+
+    def kernel(self, X: Any, Z: Any = None) -> FloatArray:
+        """The learned kernel between the rows of ``X`` and of ``Z`` (of ``X`` where ``Z`` is None)."""
+        left = self.transform(X)
+        right = left if Z is None else self.transform(Z)
+        return left @ right.T
+
+
+class MahalanobisTransformer(PairTransformer):
+    r"""Base of the metrics :math:`\|x - z\|_M^2 = (x - z)^T M (x - z)` with :math:`M = L^T L`.
+
+    ``fit`` of a subclass leaves L in ``components_``, of shape (n_components, n_features).
+    """
+
+    components_: FloatArray
+
+    def transform(self, X: Any) -> FloatArray:
+        """Samples in coordinates where Euclidean distances are the learned ones, ``X L^T``."""
+        check_is_fitted(self)
+        return read_samples(self, X, reset=False) @ self.components_.T
+
+    def get_mahalanobis_matrix(self) -> FloatArray:
+        """The learned matrix ``M``."""
+        check_is_fitted(self)
+        return self.components_.T @ self.components_
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.components_.shape[0]
+
+
+def dense(values: Any) -> FloatArray:
+    """Return the values in a dense array."""
+    return values.toarray() if sp.issparse(values) else np.asarray(values)
+
+
+def squared(rows: Any) -> Any:
+    """Squares of the entries."""
+    return rows.multiply(rows).tocsr() if sp.issparse(rows) else np.square(rows)
+
+
+def squared_norms(rows: Any) -> FloatArray:
+    """Return the squared length of every row."""
+    if sp.issparse(rows):
+        return np.asarray(squared(rows).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", rows, rows)
+
+
+def weighted_gram(rows: Any, weights: FloatArray) -> FloatArray:
+    """``sum_c weights_c v_c v_c^T`` of the rows v."""
+    if sp.issparse(rows):
+        return (rows.T @ (sp.diags_array(weights) @ rows)).toarray()
+    return rows.T @ (weights[:, None] * rows)

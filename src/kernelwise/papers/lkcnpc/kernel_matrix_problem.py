@@ -1,0 +1,125 @@
+"""The problem behind NPK and its solution; :mod:`kernelwise.papers.lkcnpc.nonparametric_kernel` has the formulas."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.optimize import Bounds, minimize
+
+from ...statements import Pairs
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class KernelPoint:
+    """K(alpha) by its positive eigenvalues and their vectors, the norm of A_+, and the values of K on the pairs."""
+
+    values: Array
+    vectors: Array
+    norm: float
+    margins: Array  # y_t K_t
+    smoothness: float  # tr(L K)
+    objective: float = np.inf
+
+
+@dataclass(frozen=True)
+class KernelMatrixProblem:
+    """The problem without its loss: Laplacian, distinct pairs, C, p and B."""
+
+    laplacian: sp.csr_array
+    pairs: Pairs
+    C: float
+    p: float
+    bound: float
+
+    @property
+    def prices(self) -> Array:
+        """C w_t."""
+        return self.C * self.pairs.weights
+
+    def at(self, alpha: Array) -> KernelPoint:
+        """K(alpha), from the eigenvectors of A(alpha) of positive eigenvalue."""
+        pairs, n = self.pairs, self.pairs.n_samples
+        half = sp.coo_array((0.5 * alpha * pairs.labels, (pairs.rows, pairs.cols)), shape=(n, n))
+        A = (half + half.T - self.laplacian).toarray(order="F")
+        rounding = n * np.finfo(np.float64).eps * np.abs(A).sum(axis=0).max()
+        eigenvalues, vectors = eigh(A, subset_by_value=(rounding, np.inf), overwrite_a=True, check_finite=False)
+        q = self.p / (self.p - 1.0)
+        top = float(eigenvalues.max(initial=0.0))
+        # Relative to the largest, lest powers overflow for p near one.
+        norm = top * float(((eigenvalues / top) ** q).sum()) ** (1.0 / q) if top else 0.0
+        values = self.bound ** (1.0 / self.p) * (eigenvalues / norm) ** (q - 1.0) if top else eigenvalues
+        K = (vectors * values) @ vectors.T
+        smoothness = float(values @ np.einsum("ik,ik->k", vectors, self.laplacian @ vectors))
+        return KernelPoint(values, vectors, norm, pairs.labels * K[pairs.rows, pairs.cols], smoothness)
+
+    def support(self, point: KernelPoint) -> float:
+        """The maximum of <A, K> over the admissible kernels."""
+        return self.bound ** (1.0 / self.p) * point.norm
+
+
+@dataclass
+class Certified:
+    """The best kernel and the best bound so far, which together are the certificate."""
+
+    tol: float
+    primal: KernelPoint
+    dual: float
+    n_iter: int = 1
+
+    @property
+    def gap(self) -> float:
+        return max(self.primal.objective - self.dual, 0.0)
+
+    @property
+    def reached(self) -> bool:
+        return self.gap <= self.tol * max(1.0, abs(self.primal.objective))
+
+
+def solve_linear(problem: KernelMatrixProblem, tol: float, max_iter: int) -> Certified:
+    """The closed form: one point, whatever ``tol`` and ``max_iter`` are."""
+    point = problem.at(problem.prices)
+    objective = point.smoothness - float(problem.prices @ point.margins)
+    return Certified(tol, replace(point, objective=objective), -problem.support(point))
+
+
+def solve_squared_hinge(problem: KernelMatrixProblem, tol: float, max_iter: int) -> Certified:
+    """Maximise D by L-BFGS-B from the solution for the linear loss, until the gap is small."""
+    prices = problem.prices
+    roots = np.sqrt(prices)
+    best: Certified | None = None
+
+    def negative_dual(scaled: Array) -> tuple[float, Array]:
+        nonlocal best
+        alpha = scaled * roots
+        point = problem.at(alpha)
+        hinge = np.maximum(0.0, 1.0 - point.margins)
+        point = replace(point, objective=point.smoothness + 0.5 * float(prices @ hinge**2))
+        dual = float(alpha.sum() - 0.5 * scaled @ scaled) - problem.support(point)
+        if best is None:
+            best = Certified(tol, point, dual)
+        else:
+            better = min(best.primal, point, key=lambda seen: seen.objective)
+            best = Certified(tol, better, max(best.dual, dual), best.n_iter + 1)
+        return -dual, scaled - roots * (1.0 - point.margins)
+
+    def stop_when_reached(intermediate_result: Any) -> None:
+        assert best is not None
+        if best.reached:
+            raise StopIteration
+
+    minimize(
+        negative_dual,
+        roots,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=Bounds(np.zeros(len(prices)), np.full(len(prices), np.inf)),
+        callback=stop_when_reached,
+        options={"maxfun": max_iter, "maxiter": max_iter, "ftol": 0.0, "gtol": 0.0, "maxcor": 20},
+    )
+    assert best is not None  # the start was evaluated
+    return best

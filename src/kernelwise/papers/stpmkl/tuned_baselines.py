@@ -1,0 +1,77 @@
+"""Methods that a careful user would try first on noisy labels, tuned by cross-validation on the noisy labels alone."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
+
+from ...kernels import gaussian_kernels, resolve_kernels
+
+Array = NDArray[np.float64]
+
+#: libsvm may run for hours at large C on kernels that are nearly singular.
+SVC_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
+LOGISTIC_GRID = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+#: Multiples of 1 / (number of features * variance), the default of SVC.
+GAMMA_GRID = (0.1, 0.3, 1.0, 3.0, 10.0)
+
+
+def mean_gram(X: Array, Z: Array) -> Array:
+    """Return the mean of the paper's Gaussian kernels between the rows of two arrays."""
+    kernels = resolve_kernels(gaussian_kernels(), X.shape[1])
+    everything = np.arange(len(Z))
+    grams = (kernel.evaluate(kernel.select(X), kernel.take(kernel.select(Z), everything)) for kernel in kernels)
+    return np.asarray(sum(grams)) / len(kernels)
+
+
+class MeanKernelSVC:
+    """A support vector machine on the mean kernel; C is chosen by cross-validation."""
+
+    def fit(self, X: Array, y: Array, folds: Any) -> "MeanKernelSVC":
+        """Fit the machine; ``folds`` is a splitter of scikit-learn."""
+        self.X = X
+        self.search = GridSearchCV(SVC(kernel="precomputed"), {"C": SVC_GRID}, cv=folds).fit(mean_gram(X, X), y)
+        return self
+
+    def predict(self, X: Array) -> Array:
+        """Return labels."""
+        return np.asarray(self.search.predict(mean_gram(X, self.X)))
+
+
+def _rbf_svc(X: Array, y: Array, folds: Any) -> Any:
+    gamma = np.array(GAMMA_GRID) / (X.shape[1] * X.var())
+    return GridSearchCV(SVC(), {"C": SVC_GRID, "gamma": gamma}, cv=folds).fit(X, y)
+
+
+def _logistic(X: Array, y: Array, folds: Any) -> Any:
+    return GridSearchCV(LogisticRegression(max_iter=2000), {"C": LOGISTIC_GRID}, cv=folds).fit(X, y)
+
+
+class CleanLearner:
+    """cleanlab around the tuned logistic regression; its labels are 0 and 1."""
+
+    def fit(self, X: Array, y: Array, folds: Any) -> "CleanLearner":
+        """Choose C on the noisy labels, then fit cleanlab's classifier."""
+        cleanlab = import_module("cleanlab.classification")
+        chosen = _logistic(X, y, folds).best_params_["C"]
+        self.model = cleanlab.CleanLearning(LogisticRegression(C=chosen, max_iter=2000), seed=0)
+        self.model.fit(X, (y > 0).astype(int))
+        return self
+
+    def predict(self, X: Array) -> Array:
+        """Return labels."""
+        return np.where(np.asarray(self.model.predict(X)) == 1, 1.0, -1.0)
+
+
+#: Functions of training samples, labels +1 and -1, and a splitter of scikit-learn that return a fitted baseline.
+BASELINES: dict[str, Callable[[Array, Array, Any], Any]] = {
+    "SVC, mean kernel": lambda X, y, folds: MeanKernelSVC().fit(X, y, folds),
+    "SVC, RBF": _rbf_svc,
+    "logistic regression": _logistic,
+    "cleanlab": lambda X, y, folds: CleanLearner().fit(X, y, folds),
+}

@@ -1,6 +1,0 @@
-"""Multiple kernel learning from noisy labels by stochastic programming (ICML 2012).
-
-``figure1_accuracy.py`` is Figure 1, left, and the same comparison with tuned baselines; ``figure1_convergence.py`` is
-Figure 1, right. ``paths.py`` chooses penalties and budgets, ``tuned_baselines.py`` has the other methods, and
-``theory.py`` has the theorems as functions.
-"""

@@ -1,0 +1,24 @@
+"""From chances to what people read and do: audits, plans of checks, guarantees and calibration.
+
+Read in this order:
+
+1. ``audit.py``: :class:`LabelAudit` and :class:`PairAudit`, the results of audits.
+2. ``plan.py``: :func:`plan_checks`, the rows to check next.
+3. ``guarantee.py``: :func:`guaranteed_share`, with the bounds of ``bounds.py``.
+4. ``diagnosis.py``: chances that agree with the checks, and what may be said of the share of wrong labels;
+   ``checked_pairs.py``: the same for pairs.
+"""
+
+from .audit import LabelAudit, PairAudit
+from .guarantee import Guarantee, checks_needed, guaranteed_share
+from .plan import CheckPlan, plan_checks
+
+__all__ = [
+    "CheckPlan",
+    "Guarantee",
+    "LabelAudit",
+    "PairAudit",
+    "checks_needed",
+    "guaranteed_share",
+    "plan_checks",
+]

@@ -1,0 +1,304 @@
+r"""The links of a graph as integers, and uniform draws from the pairs that are not linked.
+
+The unordered pair :math:`i < j` has the key
+
+.. math:: \kappa(i, j) = j (j - 1) / 2 + i,
+
+so that the pairs of n samples have the numbers :math:`0, \dots, n (n - 1) / 2 - 1` without gaps, for every n. A set of
+links is a sorted array of keys, 8 bytes per link, and a random pair is a random integer: no array of all n^2 pairs is
+ever made.
+
+The checks of pairs and of labels come first: each returns a clean array, or says what is wrong and what to do.
+"""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from ..checks import IntArray, check_count, check_ends, check_vector, is_number
+
+# Keys of pairs (see graph.py) stay below 2^61, which leaves room for a label bit.
+MAX_SAMPLES = 2**31
+# More pairs than this (1.6 GB) are not made from labels unless the user asks for a number of pairs.
+MAX_ALL_PAIRS = 50_000_000
+
+
+def check_pair_labels(name: str, labels: ArrayLike) -> IntArray:
+    """Labels of pairs, each +1 or -1."""
+    labels = check_vector(name, labels, "iuf", "the numbers +1 and -1 (from 0/1 or booleans: 2 * labels - 1)")
+    wrong = (labels != 1) & (labels != -1)
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise ValueError(
+            f"{name} must be +1 (same class) or -1 (different classes), got {labels[first]} at pair {first};"
+            " if yours are 0/1, pass 2 * labels - 1"
+        )
+    return labels.astype(np.int64)
+
+
+def check_weights(weights: ArrayLike) -> NDArray[np.float64]:
+    """Weights of pairs: positive, with a finite sum."""
+    weights = check_vector("weights", weights, "iuf", "numbers")
+    wrong = ~((weights > 0) & (weights < np.inf))
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise ValueError(
+            f"weights must be positive and finite, got {weights[first]} at pair {first};"
+            " leave out pairs that do not count"
+        )
+    weights = weights.astype(np.float64)
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if np.isinf(total):
+        raise ValueError(f"weights must have a finite sum, and the largest is {weights.max():.3g}; divide them by it")
+    return weights
+
+
+def check_subset(index: ArrayLike, n_samples: int) -> IntArray:
+    """Check that indices of samples, or the indices from a mask, are distinct and in range."""
+    index = check_vector("index", index, "iub", "integer indices or booleans")
+    if index.dtype.kind == "b":
+        if len(index) != n_samples:
+            raise ValueError(f"index is a mask of {len(index)} values for n_samples={n_samples} samples")
+        index = np.flatnonzero(index)
+    if not len(index):
+        raise ValueError("index selects no sample")
+    outside = (index < 0) | (index >= n_samples)
+    if outside.any():
+        raise ValueError(
+            f"index holds {index[outside][0]}, but samples are numbered 0 to {n_samples - 1} (n_samples={n_samples})"
+        )
+    values, counts = np.unique(index, return_counts=True)
+    if len(values) < len(index):
+        raise ValueError(f"index holds sample {values[counts > 1][0]} more than once; indices must be distinct")
+    return index
+
+
+def check_positions(index: Any, n_pairs: int) -> NDArray[Any]:
+    """An index into an array of pairs: positions or a mask."""
+    if np.ndim(index) == 0 or isinstance(index, tuple):
+        raise TypeError(f"index pairs with a slice, an int array or a mask (one pair: pairs[[3]]), got {index!r}")
+    index = check_vector("index", index, "iub", "integer positions or booleans")
+    if index.dtype.kind == "b" and len(index) != n_pairs:
+        raise ValueError(f"index is a mask of {len(index)} values for {n_pairs} pairs")
+    return index if index.size else np.empty(0, dtype=np.int64)
+
+
+def class_codes(y: ArrayLike) -> tuple[NDArray[Any], IntArray]:
+    """Sorted classes of ``y`` and the position of every label among them."""
+    y = np.asarray(y)
+    if y.ndim != 1 or y.size == 0:
+        raise ValueError(f"y must be a non-empty one-dimensional array of labels, got shape {y.shape}")
+    if y.dtype.kind == "f" and np.isnan(y).any():
+        raise ValueError(f"y has a missing label (NaN) at position {int(np.isnan(y).argmax())}; drop it first")
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"y has missing labels or mixes types that cannot be sorted ({error})") from error
+    return classes, codes.astype(np.int64, copy=False)
+
+
+def known_codes(y: ArrayLike) -> IntArray:
+    """A non-negative integer for every class, and -1 where ``y`` is the number -1, which means unknown."""
+    classes, codes = class_codes(y)
+    if classes.tolist() == [-1, 1]:
+        raise ValueError(
+            "y holds only -1 and 1, and -1 means unknown here; if it is a class, pass (y > 0), and if it is not,"
+            " rename the class 1"
+        )
+    unknown = np.asarray(classes == -1)
+    return np.where(unknown[codes], -1, codes)
+
+
+def count_pairs(n_samples: int) -> int:
+    """Number of unordered pairs of distinct samples.
+
+    >>> count_pairs(5)
+    10
+    """
+    return n_samples * (n_samples - 1) // 2
+
+
+def pair_keys(rows: IntArray, cols: IntArray) -> IntArray:
+    """Key of each unordered pair; the order of its ends does not matter."""
+    high = np.maximum(rows, cols).astype(np.int64, copy=False)
+    # In place from here on: at ten million pairs every temporary counts.
+    keys = high - 1
+    keys *= high
+    keys //= 2
+    keys += np.minimum(rows, cols)
+    return keys
+
+
+def key_pairs(keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Ends ``rows < cols`` of each key, the inverse of :func:`pair_keys`."""
+    root = np.sqrt(keys * 2.0 + 0.25)
+    root += 0.5
+    cols = root.astype(np.int64)
+    del root
+    # Because of rounding, ``cols`` is often too large by one, but below MAX_SAMPLES it is never too small.
+    cols -= cols * (cols - 1) // 2 > keys
+    rows = cols - 1
+    rows *= cols
+    rows //= -2
+    rows += keys
+    return rows, cols
+
+
+def sorted_distinct(values: IntArray) -> IntArray:
+    """Sort ``values`` in place and return them without repetitions.
+
+    >>> sorted_distinct(np.array([3, 1, 3]))
+    array([1, 3])
+    """
+    values.sort()
+    first = np.ones(values.size, dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=first[1:])
+    return values if first.all() else values[first]
+
+
+def sum_by_key(keys: IntArray, values: NDArray[np.float64]) -> tuple[IntArray, NDArray[np.float64]]:
+    """Sorted distinct keys and the sum of the values of each.
+
+    >>> sum_by_key(np.array([3, 1, 3]), np.array([0.5, 1.0, 2.0]))
+    (array([1, 3]), array([1. , 2.5]))
+    """
+    distinct, inverse = np.unique(keys, return_inverse=True)
+    sums = np.bincount(inverse, weights=values, minlength=len(distinct))
+    return distinct, sums.astype(np.float64, copy=False)
+
+
+def distinct_integers(total: int, count: int, rng: np.random.RandomState) -> IntArray:
+    """A uniform sample without replacement of ``count`` integers below ``total``, sorted."""
+    if count > total // 4:
+        sample = rng.permutation(total)[:count].astype(np.int64, copy=False)
+        sample.sort()
+        return sample
+    # Each round draws as many integers as are missing, so this is sampling one by one, where repetitions are skipped.
+    # At most a quarter of the range is ever taken, so every round finds about three quarters of the missing integers.
+    sample = np.empty(0, dtype=np.int64)
+    while missing := count - sample.size:
+        sample = sorted_distinct(np.concatenate([sample, rng.randint(total, size=missing, dtype=np.int64)]))
+    return sample
+
+
+def keys_of_labelled(n_labelled: int, n_pairs: int | None, random_state: Any) -> IntArray:
+    """Sorted keys of ``n_pairs`` distinct pairs of labelled samples, drawn uniformly; None for all pairs.
+
+    >>> keys_of_labelled(3, None, 0), len(keys_of_labelled(9, 4, 0))
+    (array([0, 1, 2]), 4)
+    """
+    total = count_pairs(n_labelled)
+    if total == 0:
+        raise ValueError(f"y has {n_labelled} known labels, but a pair needs two")
+    if n_pairs is None:
+        if total > MAX_ALL_PAIRS:
+            raise ValueError(f"{n_labelled} labels make {total} pairs; set n_pairs to draw some of them")
+        return np.arange(total)
+    n_pairs = check_count("n_pairs", n_pairs)
+    if n_pairs > total:
+        raise ValueError(f"n_pairs={n_pairs}, but {n_labelled} known labels make only {total} pairs")
+    return distinct_integers(total, n_pairs, check_random_state(random_state))
+
+
+def unlinked_keys(links: IntArray, n_samples: int, count: int, rng: np.random.RandomState) -> IntArray:
+    """Sorted keys of ``count`` distinct pairs that are not among ``links``, drawn uniformly.
+
+    Ranks among the unlinked pairs are drawn and then shifted past the links. So no draw is ever rejected, and a graph
+    that is nearly complete costs no more than an empty graph.
+
+    >>> unlinked_keys(np.array([0, 2, 3]), 4, 3, np.random.RandomState(0))
+    array([1, 4, 5])
+    """
+    total = count_pairs(n_samples)
+    free = total - links.size
+    if count > free:
+        raise ValueError(
+            f"negatives asks for {count} unlinked pairs, but only {free} of the {total} pairs of {n_samples} samples"
+            f" are unlinked; ask for at most {free}"
+        )
+    keys = distinct_integers(free, count, rng)
+    free_below_link = links - np.arange(links.size)
+    keys += np.searchsorted(free_below_link, keys, side="right")
+    return keys
+
+
+def count_negatives(negatives: str | float | None, n_links: int) -> int:
+    """The number of negative pairs: "equal" (as many as links), a number (int), a ratio to links (float), or None.
+
+    >>> [count_negatives(negatives, 10) for negatives in ("equal", 3, 0.5, 0, None)]
+    [10, 3, 5, 0, 0]
+    """
+    if negatives is None:
+        return 0
+    if isinstance(negatives, str) and negatives == "equal":
+        return n_links
+    if not is_number(negatives) or not 0 <= float(negatives) < np.inf:
+        raise ValueError(
+            'negatives must be "equal", a number of pairs (int), a ratio to the number of links (float), or None,'
+            f" got {negatives!r}"
+        )
+    return int(negatives) if isinstance(negatives, Integral) else round(float(negatives) * n_links)
+
+
+def read_links(graph: Any, n_samples: int | None) -> tuple[IntArray, int]:
+    """Sorted distinct keys of the links of ``graph`` and its number of nodes; self-links are dropped."""
+    if n_samples is not None:
+        n_samples = check_count("n_samples", n_samples, most=MAX_SAMPLES)
+    if sp.issparse(graph):
+        rows, cols, n_nodes = _ends_of_adjacency(graph)
+    elif hasattr(graph, "edges"):
+        rows, cols, n_nodes = _ends_of_graph(graph)
+    else:
+        rows, cols, n_nodes = _ends_of_edges(graph, n_samples)
+    check_count("n_samples", n_nodes, most=MAX_SAMPLES)
+    if n_samples is not None and n_samples != n_nodes:
+        raise ValueError(f"n_samples={n_samples} but the graph has {n_nodes} nodes; leave n_samples out")
+    linked = rows != cols
+    if not linked.all():
+        rows, cols = rows[linked], cols[linked]
+    return sorted_distinct(pair_keys(rows, cols)), n_nodes
+
+
+def _ends_of_adjacency(adjacency: Any) -> tuple[IntArray, IntArray, int]:
+    if adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1]:
+        raise ValueError(f"an adjacency matrix must be square, got shape {adjacency.shape}")
+    rows, cols = adjacency.tocsr().nonzero()
+    return rows, cols, adjacency.shape[0]
+
+
+def _ends_of_graph(graph: Any) -> tuple[IntArray, IntArray, int]:
+    """Ends of the edges of a networkx-like graph: ``edges`` and ``nodes`` may be views, lists or methods."""
+    edges = graph.edges() if callable(graph.edges) else graph.edges
+    if hasattr(graph, "nodes"):
+        nodes = list(graph.nodes() if callable(graph.nodes) else graph.nodes)
+    else:
+        nodes = list(range(graph.number_of_nodes()))
+    position = {node: i for i, node in enumerate(nodes)}
+    try:
+        ends = [position[edge[k]] for edge in edges for k in (0, 1)]
+    except KeyError as error:
+        raise ValueError(f"an edge of the graph names {error.args[0]!r}, which is not one of its nodes") from error
+    rows_cols = np.array(ends, dtype=np.int64).reshape(-1, 2)
+    return rows_cols[:, 0], rows_cols[:, 1], len(nodes)
+
+
+def _ends_of_edges(edges: Any, n_samples: int | None) -> tuple[IntArray, IntArray, int]:
+    edges = np.asarray(edges)
+    if edges.size == 0:
+        edges = np.empty((0, 2), dtype=np.int64)
+    if edges.ndim != 2 or edges.shape[1] != 2:
+        raise ValueError(
+            f"an edge array must have shape (n_edges, 2), got {edges.shape};"
+            " pass a dense adjacency matrix as scipy.sparse.csr_array(adjacency)"
+        )
+    if n_samples is None:
+        if not len(edges):
+            raise ValueError("n_samples is needed: the edge array is empty, so it does not tell how many samples exist")
+        n_samples = max(int(edges.max()), 0) + 1
+    rows, cols = check_ends(edges[:, 0], edges[:, 1], n_samples, kind="edge")
+    return rows, cols, n_samples
