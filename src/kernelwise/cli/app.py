@@ -71,17 +71,12 @@ def _options(
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit status."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # the program that called us has closed the stream
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # The name of a file may hold bytes that are no characters; the name is shown all the same.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    _prepare_streams()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for kind in (UserWarning, RuntimeWarning):
-                warnings.simplefilter("default", kind)
+            warnings.simplefilter("default", UserWarning)
+            warnings.simplefilter("default", RuntimeWarning)
             warnings.showwarning = _show_warning
             status = typer.main.get_command(app).main(list(arguments), prog_name="kernelwise", standalone_mode=False)
         sys.stdout.flush()
@@ -99,14 +94,25 @@ def run(arguments: Sequence[str]) -> int:
         return _refuse(_sentence(error))
     except Exception as error:
         # The exceptions of the parser: a missing argument, an unknown option. Their class has moved between versions.
-        if not hasattr(error, "exit_code") or not hasattr(error, "format_message"):
+        if not hasattr(error, "format_message"):
             raise
-        message = error.format_message()
-        if not message:  # no arguments at all: the help was shown
-            return 0
-        context = getattr(error, "ctx", None)
-        hint = f" (see: {context.command_path} --help)" if context is not None else ""
-        return _refuse(f"{explain(ValueError(message))}{hint}")
+        return _refuse_call(error.format_message(), getattr(error, "ctx", None))
+
+
+def _prepare_streams() -> None:
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # the program that called us has closed the stream
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # The name of a file may hold bytes that are no characters; the name is shown all the same.
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _refuse_call(message: str, context: Any) -> int:
+    if not message:  # no arguments at all: the help was shown
+        return 0
+    hint = f" (see: {context.command_path} --help)" if context is not None else ""
+    return _refuse(f"{explain(ValueError(message))}{hint}")
 
 
 def _drop_output() -> None:

@@ -47,35 +47,21 @@ def apply(
     made = read_corrections(corrections)
     decided = [correction for correction in made if correction.decision in ("correct", "wrong")]
     if any(correction.other_id for correction in made):
-        from ..files.corrected import link_words
-        from .pairs import signed
-
-        made, pairs = (signed(some, link_words(data)) for some in (made, decided))
-        _check_given_links(data, made)
-        # A pair may stand in the file several times: the last word on it counts for all.
-        right = {_ends(one): one.given if one.decision == "correct" else one.corrected for one in pairs}
-        changed = [one for one in pairs if one.given != right[_ends(one)]]
-        content = files.corrected_links(data, {_ends(one): right[_ends(one)] == "1" for one in changed})
+        content, changed = _corrected_links(data, made, decided)
     else:
-        column = label or next((correction.column for correction in made if correction.column), "")
-        if not column:
-            raise FileError(f"{corrections} does not name the column of the labels; use --label COLUMN")
+        column = label or _column_named(made, corrections)
         labels = _check_given(data, column, {correction.row: correction.given for correction in made})
-        rows = {one.row: one for one in decided}
-        changed = [one for one in rows.values() if one.changes]
-        changes = {one.row: one.corrected for one in changed}
+        last = {one.row: one for one in decided}
+        changes = {row: one.corrected for row, one in last.items() if one.changes}
         _check_corrected(corrections, labels, changes)
-        content = files.corrected_file(data, column, changes)
+        content, changed = files.corrected_file(data, column, changes), len(changes)
     files.write_file(target, content, force=session.force)
     if verified is not None:
-        kept = {(one.row, one.id, one.other_id, one.column, one.corrected or one.given) for one in decided}
-        facts = [
-            Correction(row, label, label, "correct", name, other, column)
-            for row, name, other, column, label in sorted(kept)
-        ]
+        found = {(one.row, one.corrected or one.given, one.id, one.other_id, one.column) for one in decided}
+        facts = [Correction(row, label, label, "correct", *names) for row, label, *names in sorted(found)]
         write_corrections(facts, verified, force=session.force)
-    result = {"file": str(target), "reviewed": len(decided), "changed": len(changed)}
-    said = f"{target}: {len(changed)} corrected, of {len(decided)} reviewed."
+    result = {"file": str(target), "reviewed": len(decided), "changed": changed}
+    said = f"{target}: {changed} corrected, of {len(decided)} reviewed."
     session.show(result, lambda console: console.print(said, markup=False))
 
 
@@ -127,6 +113,26 @@ def _beside(data: Path) -> Path:
         raise FileError("the data come from the standard input, so that the copy has no name; use --output FILE")
     endings = "".join(data.suffixes[-2:]) if data.suffix.lower() == ".gz" else data.suffix
     return data.with_name(f"{data.name.removesuffix(endings)}-corrected{endings}")
+
+
+def _corrected_links(data: Path, made: "list[Correction]", decided: "list[Correction]") -> tuple[bytes, int]:
+    """The corrected file of links, and the number of decisions that change a link."""
+    from ..files.corrected import link_words
+    from .pairs import signed
+
+    made, pairs = (signed(some, link_words(data)) for some in (made, decided))
+    _check_given_links(data, made)
+    # A pair may stand in the file several times: the last word on it counts for all.
+    right = {_ends(one): one.given if one.decision == "correct" else one.corrected for one in pairs}
+    changed = [one for one in pairs if one.given != right[_ends(one)]]
+    return files.corrected_links(data, {_ends(one): right[_ends(one)] == "1" for one in changed}), len(changed)
+
+
+def _column_named(made: "list[Correction]", corrections: Path) -> str:
+    named = [correction.column for correction in made if correction.column]
+    if not named:
+        raise FileError(f"{corrections} does not name the column of the labels; use --label COLUMN")
+    return named[0]
 
 
 def _ends(correction: "Correction") -> frozenset[str]:

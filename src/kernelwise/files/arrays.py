@@ -60,6 +60,17 @@ def _header(path: Path, lines: io.BytesIO, size: int) -> Header:
     layout, field, symmetry = banner[2:]
     if layout not in BYTES_PER_ENTRY or field not in FIELDS or symmetry not in SYMMETRIES:
         raise FileError(f"{path} holds {layout} {field} {symmetry} entries; only matrices of real numbers are read")
+    n_rows, n_columns, n_entries = _declared_sizes(path, lines, size, layout, symmetry)
+    if max(n_rows, n_columns) > MAX_SAMPLES:
+        raise FileError(f"{path} declares {n_rows} x {n_columns}, and {MAX_SAMPLES} a side is the most that is read")
+    if symmetry != "general" and n_rows != n_columns:
+        raise FileError(f"{path} declares a {symmetry} matrix of {n_rows} x {n_columns}, which is not square")
+    check_size(path, 24 * n_entries, what="declares")
+    return Header(layout, field, symmetry, n_rows, n_columns, n_entries)
+
+
+def _declared_sizes(path: Path, lines: io.BytesIO, size: int, layout: str, symmetry: str) -> tuple[int, int, int]:
+    """The numbers of rows, columns and entries in the first line that is no comment."""
     numbered = enumerate(iter(lines.readline, b""), start=2)
     number, line = next((item for item in numbered if item[1].strip() and not item[1].startswith(b"%")), (0, b""))
     if not line:
@@ -74,12 +85,7 @@ def _header(path: Path, lines: io.BytesIO, size: int) -> Header:
         raise FileError(
             f"{place(path, line=number)}: {n_entries} entries are declared, for which the file is too short"
         )
-    if max(n_rows, n_columns) > MAX_SAMPLES:
-        raise FileError(f"{path} declares {n_rows} x {n_columns}, and {MAX_SAMPLES} a side is the most that is read")
-    if symmetry != "general" and n_rows != n_columns:
-        raise FileError(f"{path} declares a {symmetry} matrix of {n_rows} x {n_columns}, which is not square")
-    check_size(path, 24 * n_entries, what="declares")
-    return Header(layout, field, symmetry, n_rows, n_columns, n_entries)
+    return n_rows, n_columns, n_entries
 
 
 def _listed(n_rows: int, n_columns: int, symmetry: str) -> int:
@@ -239,24 +245,21 @@ def _array(path: Path, name: str | None) -> str:
 
 def _table_of_arrays(path: Path, arrays: dict[str, NDArray[Any]]) -> Table:
     matrices = [name for name, array in arrays.items() if array.ndim == 2]
-    preferred = [name for name in matrices if name in FEATURES] or matrices
+    preferred = sorted({*matrices} & {*FEATURES}) or matrices
     if len(preferred) > 1:
         raise FileError(f"{path} holds the matrices {', '.join(preferred)}; name the one with the features X")
-    block = _checked_block(path, arrays[preferred[0]]) if preferred else None
-    columns = []
-    for name, array in arrays.items():
-        if array.ndim == 1:
-            columns.append(_column(name, array))
-        elif name not in preferred:
+    single = {name: array for name, array in arrays.items() if name not in preferred}
+    for name, array in single.items():
+        if array.ndim != 1:
             raise FileError(f"{path}: array {name!r} has shape {array.shape}; columns must be one-dimensional")
-    lengths = {column.name: len(column.values) for column in columns}
-    if block is not None:
-        lengths[preferred[0]] = block.shape[0]
+    block = _checked_block(path, arrays[preferred[0]]) if preferred else None
+    lengths = {name: len(arrays[name]) for name in [*single, *preferred]}
     if len(set(lengths.values())) > 1:
         sizes = ", ".join(f"{name} {length}" for name, length in lengths.items())
         raise FileError(f"{path} holds arrays of different lengths ({sizes}); each must have one entry per row")
-    if not lengths or not next(iter(lengths.values())):
+    if not any(lengths.values()):
         raise FileError(f"{path} has no rows; give an array with at least one")
+    columns = [_column(name, array) for name, array in single.items()]
     return Table.of(path, columns, block=block)
 
 

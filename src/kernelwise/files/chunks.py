@@ -6,10 +6,10 @@ is decided once, from a sample of the rows of all chunks, and holds for all of t
 
 import gzip
 import io
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -119,26 +119,27 @@ def _text_chunks(path: Path, rows: int, columns: Collection[str], only: str | No
         names, skipped = top.names, len(first) - len(top.rows)
         _check_columns(path, names, columns)
         kept = range(len(names)) if only is None else [names.index(only)]
-        inside = 0  # line ends inside of quoted cells, which a spreadsheet does not count
-        pending = iter([*first[skipped:]])
-        while True:
-            batch = list(islice(pending, rows))
-            batch += list(islice(found, rows - len(batch)))
-            if not batch:
-                return
-            lines = []
-            for line, last, row in batch:
-                if len(row) != len(names) and any(cell.strip() for cell in row):
-                    raise FileError(
-                        f"{place(path, line=line)}: {len(row)} cells where the header has {len(names)}; quote cells"
-                        " that hold the delimiter, and write nothing between delimiters for a missing value"
-                    )
-                lines.append(line - inside)
-                inside += last - line
-            cells = list(zip(*(row for *_, row in batch if len(row) == len(names)), strict=True))
+        numbered = _numbered_rows(path, chain(first[skipped:], found), len(names))
+        while batch := list(islice(numbered, rows)):
+            cells = list(zip(*(row for _, row in batch), strict=True))
             made = [Column(names[k], "categorical", as_words(cells[k], keep_words=names[k] in columns)) for k in kept]
-            lines = lines[: len(made[0].values)] if made else lines
-            yield Table.of(path, made, lines=np.array(lines, dtype=np.int64))
+            yield Table.of(path, made, lines=np.array([line for line, _ in batch], dtype=np.int64))
+
+
+def _numbered_rows(
+    path: Path, found: Iterable[tuple[int, int, list[str]]], width: int
+) -> Iterator[tuple[int, list[str]]]:
+    """Rows of cells with the line of a spreadsheet, which does not count line ends inside of quoted cells."""
+    inside = 0
+    for line, last, row in found:
+        if len(row) == width:
+            yield line - inside, row
+        elif any(cell.strip() for cell in row):
+            raise FileError(
+                f"{place(path, line=line)}: {len(row)} cells where the header has {width}; quote cells that hold the"
+                " delimiter, and write nothing between delimiters for a missing value"
+            )
+        inside += last - line
 
 
 def _text(path: Path) -> IO[str]:

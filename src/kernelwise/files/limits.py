@@ -79,7 +79,8 @@ def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
             " if it is yours, write it without compression (numpy.savez)"
         )
     for name, times in Counter(member.filename for member in members).items():
-        if times > 1 or name.startswith("/") or "\\" in name or ".." in name.split("/") or name.endswith("/"):
+        parts = name.replace("\\", "/..").split("/")
+        if times > 1 or ".." in parts or not parts[0] or not parts[-1]:
             raise FileError(f"{path} holds {name!r}, a name that is taken or leads elsewhere; write it again")
     for member in members:
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or member.flag_bits & ENCRYPTED:

@@ -260,15 +260,17 @@ def _ends(path: Path, rows: Sequence[tuple[int, list[str]]], ids: Mapping[str, i
 def meanings(words: Collection[str], source: str, same: str | None = None) -> dict[str, int]:
     """What answers mean, in lower case: +1 for "the same", -1 for "different"; of two words one must be known."""
     folded = sorted({word.casefold() for word in words})
-    if same is not None and same.casefold() not in folded:
+    if same is None:
+        known = {word: 1 if word in SAME else -1 for word in folded if word in SAME | DIFFERENT}
+    elif same.casefold() in folded:
+        known = {same.casefold(): 1}
+    else:
         raise FileError(f"{source} has no answer {same!r}; it has {', '.join(map(repr, folded[:5]))}")
-    known = {word: 1 if word in SAME else -1 for word in folded if word in SAME | DIFFERENT}
-    known = {same.casefold(): 1} if same is not None else known
-    if len(folded) == 2 and len(known) == 1:
-        other = next(word for word in folded if word not in known)
-        if not is_number(other) or same is not None:  # a weight such as 0.5 is no answer
-            known[other] = -next(iter(known.values()))
-    if len(folded) == 2 and not known:
+    others = [word for word in folded if word not in known]
+    if len(folded) == 2 and len(others) == 1:
+        if not is_number(others[0]) or same is not None:  # a weight such as 0.5 is no answer
+            known[others[0]] = -sum(known.values())
+    elif len(folded) == 2 and not known:
         raise FileError(
             f"{source} has the answers {folded[0]!r} and {folded[1]!r}; say which of them means that the two are the"
             f" same: --same {folded[0]!r}"

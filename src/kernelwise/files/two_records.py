@@ -95,33 +95,47 @@ def read_two_records(
             f"{path} has no two columns for one thing in two records, such as left_name and right_name, or name_1 and"
             " name_2; name the columns so, or give a file of records and a file of pairs"
         )
-    taken = {name for _, *both in columns for name in both}
     if answer is None:
+        taken = {name for _, *both in columns for name in both}
         answer = _answer(table, [name for name in table.names if name not in taken])
         table = read_table(path, as_written=[answer])  # the words of the answers, though they may look like numbers
+    compared, chosen = _compared(path, columns, answer, kinds, ignore)
+    naming = [parts for parts in columns if _is_id(parts[0])][:1] or columns
+    rows, first_rows = _distinct(table, [left for _, left, _ in naming])
+    cols, second_rows = _distinct(table, [right for *_, right in naming])
+    made = []
+    for name, left, right in compared:
+        cells = [*table.take(first_rows)[left].labels(), *table.take(second_rows)[right].labels()]
+        made.append(Column.of(name, cells, table.habits))
+    records = Table.of(path, made).retyped(chosen)
+    labels, answers = answer_labels(table, answer, same)
+    pairs = Pairs(rows, len(first_rows) + cols, labels, n_samples=len(first_rows) + len(second_rows))
+    return TwoRecords(table, answer, records, pairs, answers, compared)
+
+
+def _distinct(table: Table, names: Sequence[str]) -> tuple[NDArray[np.int64], list[int]]:
+    """The position of the record of every row among the distinct records, and the row in which each occurs first."""
+    first: dict[tuple[str, ...], tuple[int, int]] = {}
+    records = zip(*(table[name].labels() for name in names), strict=True)
+    found = [first.setdefault(record, (len(first), row)) for row, record in enumerate(records)]
+    return np.array([position for position, _ in found], dtype=np.int64), [row for _, row in first.values()]
+
+
+def _compared(
+    path: Path,
+    columns: list[tuple[str, str, str]],
+    answer: str,
+    kinds: Mapping[str, Kind] | None,
+    ignore: Sequence[str],
+) -> tuple[list[tuple[str, str, str]], dict[str, Kind]]:
+    """The columns by which records are compared, and the kinds that the user has chosen for them."""
     left_out = {_shared_name(path, columns, name, "--ignore") for name in ignore}
     chosen = {_shared_name(path, columns, name, "--kind"): kind for name, kind in (kinds or {}).items()}
-    told = [parts for parts in columns if not _is_id(parts[0]) and answer not in parts] or columns
-    compared = [parts for parts in told if parts[0] not in left_out]
+    described = [parts for parts in columns if not _is_id(parts[0]) and answer not in parts] or columns
+    compared = [parts for parts in described if parts[0] not in left_out]
     if not compared:
         raise FileError(f"--ignore leaves no column of {path} by which records could be compared")
-    cells = {name: (table[left].labels(), table[right].labels()) for name, left, right in columns}
-    ids = next((name for name, *_ in columns if _is_id(name)), None)
-    keys = [list(zip(*(cells[name][side] for name in ([ids] if ids else cells)), strict=True)) for side in (0, 1)]
-    (first, first_rows), (second, second_rows) = (_distinct(side) for side in keys)
-    n_first = len(first)
-    rows = np.array([first[key] for key in keys[0]], dtype=np.int64)
-    cols = np.array([n_first + second[key] for key in keys[1]], dtype=np.int64)
-    made = []
-    for name, *_ in compared:
-        left, right = cells[name]
-        both = [left[row] for row in first_rows] + [right[row] for row in second_rows]
-        made.append(Column.of(name, both, table.habits))
-    records = Table.of(path, made).retyped({name: kind for name, kind in chosen.items() if name not in left_out})
-    labels, answers = answer_labels(table, answer, same)
-    return TwoRecords(
-        table, answer, records, Pairs(rows, cols, labels, n_samples=n_first + len(second)), answers, compared
-    )
+    return compared, {name: kind for name, kind in chosen.items() if name not in left_out}
 
 
 def _columns(names: list[str]) -> list[tuple[str, str, str]]:
@@ -162,11 +176,3 @@ def _answer(table: Table, names: list[str]) -> str:
         return two[0]
     found = choices("answer", two or names)
     raise FileError(f"{table.source}: say which column holds the answers, same or different: --answer COLUMN; {found}")
-
-
-def _distinct(keys: list[tuple[str, ...]]) -> tuple[dict[tuple[str, ...], int], list[int]]:
-    """The position of each key among the distinct keys, and the row in which each of them occurs first."""
-    rows: dict[tuple[str, ...], int] = {}
-    for row, key in enumerate(keys):
-        rows.setdefault(key, row)
-    return {key: position for position, key in enumerate(rows)}, list(rows.values())

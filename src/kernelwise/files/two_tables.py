@@ -37,25 +37,22 @@ class TwoTables:
         """
         first, second = self.rows
         one, other = self.names
-        for line, row in lines:
-            for cell in row[:2]:
-                if cell not in first and cell not in second:
-                    hint = choices(cell, [*first, *second], shown=3)
-                    raise FileError(
-                        f"{place(path, line=line)}: {cell!r} is an id neither of {one} nor of {other}; {hint}"
-                    )
+        known = {**first, **second}
+        cells = [(line, cell) for line, row in lines for cell in row[:2]]
+        for line, cell in cells:
+            if cell not in known:
+                hint = choices(cell, [*first, *second], shown=3)
+                raise FileError(f"{place(path, line=line)}: {cell!r} is an id neither of {one} nor of {other}; {hint}")
         mixed = [line for line, (left, right, *_) in lines if left not in first or right not in second]
         if not mixed:
             return np.array([[first[left], second[right]] for _, (left, right, *_) in lines], dtype=np.int64)
-        for line, row in lines:
-            for cell in row[:2]:
-                if cell in first and cell in second:
-                    raise FileError(
-                        f"{place(path, line=line)}: {cell!r} is an id of {one} and of {other}, and line {mixed[0]} does"
-                        f" not name a record of {one} first and a record of {other} second; order every line so, or"
-                        " give the records different ids"
-                    )
-        known = {**first, **second}
+        for line, cell in cells:
+            if cell in first and cell in second:
+                raise FileError(
+                    f"{place(path, line=line)}: {cell!r} is an id of {one} and of {other}, and line {mixed[0]} does"
+                    f" not name a record of {one} first and a record of {other} second; order every line so, or give"
+                    " the records different ids"
+                )
         return np.array([[known[cell] for cell in row[:2]] for _, row in lines], dtype=np.int64)
 
 

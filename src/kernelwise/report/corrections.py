@@ -8,7 +8,7 @@ import io
 import os
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -201,18 +201,14 @@ def apply_corrections(labels: ArrayLike, corrections: Iterable[Correction]) -> N
     known = {str(label): label for label in labels.tolist()}
     corrected: list[Any] = labels.tolist()
     for correction in corrections:
-        row = correction.row
-        if not 0 <= row < len(labels):
+        _check_row(correction, corrected)
+        if not same_label(str(labels[correction.row]), correction.given):
             raise CorrectionsError(
-                f"row {row} is not one of the {len(labels)} rows; these corrections are of other data"
-            )
-        if not same_label(str(labels[row]), correction.given):
-            raise CorrectionsError(
-                f"row {row} has the label {str(labels[row])!r}, but the correction was made for {correction.given!r};"
-                " these corrections are of other data, or were applied already"
+                f"row {correction.row} has the label {str(labels[correction.row])!r}, but the correction was made for "
+                f"{correction.given!r}; these corrections are of other data, or were applied already"
             )
         if correction.decision in ("correct", "wrong"):
-            corrected[row] = _as_label(correction.corrected, known, labels.dtype)
+            corrected[correction.row] = _as_label(correction.corrected, known, labels.dtype)
     return np.array(corrected, dtype=None if labels.dtype.kind in "US" else labels.dtype)
 
 
@@ -250,61 +246,80 @@ def verdicts_of(
     {2: 'a'}
     """
     labels = np.asarray(labels)
-    values: list[Any] = labels.tolist()
-    known = {str(label): label for label in values}
-    folded = {name.casefold(): name for name in known}
-    made: list[tuple[Correction, Any]] = []
-    n_unseen = 0
+    values = labels.tolist()
+    corrections = list(corrections)
     for one in corrections:
-        if not 0 <= one.row < len(labels):
-            raise CorrectionsError(
-                f"row {one.row} is not one of the {len(labels)} rows; these verdicts are of other data"
-            )
-        given = str(values[one.row])
-        named = [(name, said[one.row]) for name, said in (("id", ids), ("other_id", other_ids)) if said is not None]
-        if not same_label(given, one.given) or any(getattr(one, name) not in ("", value) for name, value in named):
-            names = "".join(f" and the {name} {value!r}" for name, value in named)
-            theirs = "".join(f" and the {name} {getattr(one, name)!r}" for name, _ in named if getattr(one, name))
-            raise CorrectionsError(
-                f"row {one.row} has the label {given!r}{names}, but the verdict was made for the label {one.given!r}"
-                f"{theirs}; these verdicts are of other data, or of another version of the data"
-            )
-        if one.decision == "skip":
-            continue
-        if one.how and not in_bulk:
-            n_unseen += 1
-            continue
-        name = one.given if one.decision == "correct" else one.corrected
-        name = name if name in known else folded.get(name.casefold(), name)
-        if name not in known and one.decision == "wrong" and (meant := meant_label(name, labels)):
-            raise CorrectionsError(
-                f"row {one.row} is corrected to {name!r}, a label that no row of the data has; write {meant!r}, if it "
-                "is a typing error"
-            )
-        made.append((one, None if one.decision == "unclear" else _as_label(name, known, labels.dtype)))
-    if n_unseen:
-        rows, they = ("1 decision was", "it does") if n_unseen == 1 else (f"{n_unseen} decisions were", "they do")
-        sentence = f"{rows} accepted in bulk; nobody looked at the rows, so {they} not count as checks"
+        _check_row(one, values)
+        _check_identity(one, str(values[one.row]), {"id": ids, "other_id": other_ids})
+    decided = [one for one in corrections if one.decision != "skip"]
+    made = [one for one in decided if in_bulk or not one.how]
+    verdicts = _of_decisions(made, labels)
+    for sentence in _cautions(len(decided) - len(made), left_out_draws(verdicts)):
         warnings.warn(sentence, stacklevel=2)
-    chances = [_number(one, "chance", float) or np.nan for one, _ in made]
+    return verdicts
+
+
+def _of_decisions(made: list[Correction], labels: NDArray[Any]) -> Verdicts:
+    known = {str(label): label for label in labels.tolist()}
     try:
-        verdicts = Verdicts(
-            np.array([one.row for one, _ in made], dtype=np.int64),
-            [label for _, label in made],
-            chance=chances,
-            draw=[one.draw for one, _ in made],
-            drawn_from=[_number(one, "drawn_from", int) or 0 for one, _ in made],
+        return Verdicts(
+            np.array([one.row for one in made], dtype=np.int64),
+            [_found_label(one, known, labels) for one in made],
+            chance=[_number(one, "chance", float) or np.nan for one in made],
+            draw=[one.draw for one in made],
+            drawn_from=[_number(one, "drawn_from", int) or 0 for one in made],
         )
+    except CorrectionsError:
+        raise
     except ValueError as error:
         raise CorrectionsError(str(error)) from None
-    if n_left_out := left_out_draws(verdicts):
+
+
+def _cautions(n_unseen: int, n_left_out: int) -> list[str]:
+    said = []
+    if n_unseen:
+        rows, they = ("1 decision was", "it does") if n_unseen == 1 else (f"{n_unseen} decisions were", "they do")
+        said.append(f"{rows} accepted in bulk; nobody looked at the rows, so {they} not count as checks")
+    if n_left_out:
         rows = "1 planned row was" if n_left_out == 1 else f"{n_left_out} planned rows were"
-        warnings.warn(
+        said.append(
             f"{rows} left out, though rows that come later in the plan were checked. The guarantee holds only if no "
-            "one picked rows; check what was left out, too",
-            stacklevel=2,
+            "one picked rows; check what was left out, too"
         )
-    return verdicts
+    return said
+
+
+def _check_row(one: Correction, labels: Sequence[Any]) -> None:
+    if not 0 <= one.row < len(labels):
+        raise CorrectionsError(f"row {one.row} is not one of the {len(labels)} rows; these decisions are of other data")
+
+
+def _check_identity(one: Correction, given: str, names: Mapping[str, Sequence[str] | None]) -> None:
+    """Refuse a decision about a row that has another label, or other names, than the decision was made for."""
+    named = {name: said[one.row] for name, said in names.items() if said is not None}
+    if same_label(given, one.given) and all(getattr(one, name) in ("", value) for name, value in named.items()):
+        return
+    ours = "".join(f" and the {name} {value!r}" for name, value in named.items())
+    theirs = "".join(f" and the {name} {getattr(one, name)!r}" for name in named if getattr(one, name))
+    raise CorrectionsError(
+        f"row {one.row} has the label {given!r}{ours}, but the verdict was made for the label {one.given!r}{theirs};"
+        " these verdicts are of other data, or of another version of the data"
+    )
+
+
+def _found_label(one: Correction, known: dict[str, Any], labels: NDArray[Any]) -> Any:
+    """The label that a reviewer found, in the spelling of the data; None if it is unclear."""
+    if one.decision == "unclear":
+        return None
+    name = one.given if one.decision == "correct" else one.corrected
+    if name not in known:
+        name = {label.casefold(): label for label in known}.get(name.casefold(), name)
+    if name not in known and one.decision == "wrong" and (meant := meant_label(name, labels)):
+        raise CorrectionsError(
+            f"row {one.row} is corrected to {name!r}, a label that no row of the data has; write {meant!r}, if it is a "
+            "typing error"
+        )
+    return _as_label(name, known, labels.dtype)
 
 
 def _number(one: Correction, name: str, kind: type) -> Any:
@@ -341,31 +356,36 @@ def _as_label(value: str, known: dict[str, Any], dtype: np.dtype[Any]) -> Any:
 
 
 def _correction(cells: dict[str | None, Any], place: str) -> Correction:
-    if None in cells or None in cells.values():
+    if None in [*cells, *cells.values()]:
         raise CorrectionsError(f"{place}: not as many cells as columns")
-    names = [field.name for field in fields(Correction)]
-    values: dict[str, Any] = {name: restore(cells[name]) for name in names if name in cells}
+    values: dict[str, Any] = {
+        field.name: restore(cells[field.name]) for field in fields(Correction) if field.name in cells
+    }
     values["decision"] = values["decision"].strip().lower()
-    if "row" not in values:
-        line = cells["line"].strip()
-        if not re.fullmatch(r"[0-9]{1,18}", line) or int(line) < FIRST_LINE:
-            raise CorrectionsError(f"{place}: line must be a whole number from {FIRST_LINE}, got {line!r}")
-        values["row"] = str(int(line) - FIRST_LINE)
-    if not re.fullmatch(r"[0-9]{1,18}", values["row"].strip()):
-        raise CorrectionsError(f"{place}: row must be a whole number from zero, got {values['row']!r}")
+    counted, first = ("row", 0) if "row" in values else ("line", FIRST_LINE)
+    number = cells[counted].strip()
+    if not re.fullmatch(r"[0-9]{1,18}", number) or int(number) < first:
+        raise CorrectionsError(
+            f"{place}: {counted} must be a whole number from {first or 'zero'}, got {cells[counted]!r}"
+        )
+    values["row"] = int(number) - first
     if values["decision"] not in DECISIONS:
         raise CorrectionsError(f"{place}: decision must be one of {', '.join(DECISIONS)}; got {values['decision']!r}")
-    if values["decision"] == "wrong" and values["corrected"].strip() in ("", values["given"].strip()):
-        held = "is empty" if not values["corrected"].strip() else "holds the same label"
-        raise CorrectionsError(
-            f"{place}: the label {values['given']!r} is said to be wrong, but the column 'corrected' {held}; write the "
-            "right label there, or the decision 'unclear' if nobody knows it"
-        )
     if values["decision"] == "correct" and "quality" in cells:  # a list of suspects, with suggestions as corrections
         values["corrected"] = values["given"]
-    if values["decision"] == "correct" and values["corrected"] not in (values["given"], ""):
+    _check_decision(made := Correction(**values), place)
+    return made
+
+
+def _check_decision(made: Correction, place: str) -> None:
+    if made.decision == "wrong" and made.corrected.strip() in ("", made.given.strip()):
+        held = "holds the same label" if made.corrected.strip() else "is empty"
         raise CorrectionsError(
-            f"{place}: the label is said to be correct, yet {values['given']!r} becomes {values['corrected']!r}; empty "
-            "the cell in the column 'corrected', or write the decision 'wrong'"
+            f"{place}: the label {made.given!r} is said to be wrong, but the column 'corrected' {held}; write the "
+            "right label there, or the decision 'unclear' if nobody knows it"
         )
-    return Correction(**values | {"row": int(values["row"])})
+    if made.decision == "correct" and made.corrected not in (made.given, ""):
+        raise CorrectionsError(
+            f"{place}: the label is said to be correct, yet {made.given!r} becomes {made.corrected!r}; empty the cell "
+            "in the column 'corrected', or write the decision 'wrong'"
+        )

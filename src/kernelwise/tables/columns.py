@@ -76,7 +76,7 @@ class Column:
     def of(cls, name: str, cells: Sequence[str], habits: Habits = Habits()) -> Self:  # noqa: B008  # immutable
         """A column whose kind is found from its cells; ``habits`` are those of the other columns of the table."""
         words = as_words(cells)
-        present = [word for word in words if word is not None]
+        present = words[words != None].tolist()  # noqa: E711  # the comparison is made for every word
         numbers = as_numbers(cells)
         if numbers is not None and not are_codes(cells):
             points = habits.decimal_comma or (habits.decimal_comma is None and points_group_thousands(present))
@@ -86,20 +86,20 @@ class Column:
             found = cls.of_numbers(name, numbers)
             # Numbers that are ids stay as they are written.
             return found if found.kind != "id" else cls(name, "id", words)
-        if numbers is None and present:
-            notation: Notation | None = find_truth(present) or find_amounts(present, habits) or find_times(present)
-            if notation is not None:
-                return cls._written(name, words, notation)
-            if (order := find_dates(present, habits)) is not None:
-                return cls(name, "date", words, order)
-            mistaken = cls._with_mistakes(name, words, present, habits)
-            if mistaken is not None:
-                return mistaken
-        return cls(name, kind_of_words(present, len(words)), words)
+        written = cls._of_notation(name, words, present, habits) if numbers is None and present else None
+        return written or cls(name, kind_of_words(present, len(words)), words)
 
     @classmethod
-    def _with_mistakes(cls, name: str, words: NDArray[Any], present: list[str], habits: Habits) -> Self | None:
-        """A column of which most cells are numbers or dates; cells in several notations are refused."""
+    def _of_notation(cls, name: str, words: NDArray[Any], present: list[str], habits: Habits) -> Self | None:
+        """A column of numbers or dates that have a notation, perhaps with a few mistakes; None for other words.
+
+        Numbers in several notations are refused.
+        """
+        notation: Notation | None = find_truth(present) or find_amounts(present, habits) or find_times(present)
+        if notation is not None:
+            return cls._written(name, words, notation)
+        if (order := find_dates(present, habits)) is not None:
+            return cls(name, "date", words, order)
         if len(set(present)) <= MANY_NUMBERS:
             return None
         if (differ := several_notations(present)) is not None:

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
+
 from .notation import DASHES, LOOK_ALIKES, Habits
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -126,15 +128,11 @@ def iso_seconds(word: str) -> float:
 
 def find_dates(cells: Iterable[str], habits: Habits, *, share: float = 1.0) -> DateOrder | None:
     """The order in which all cells, or at least a ``share`` of them, are dates; None if there is none."""
-    distinct = list(dict.fromkeys(cells))
+    distinct, orders = list(dict.fromkeys(cells)), (DateOrder(True), DateOrder(False))
     if share < 1.0:
-        orders = {
-            order: sum(_reads_all(order, [cell]) for cell in distinct) for order in (DateOrder(), DateOrder(False))
-        }
-        best = max(orders, key=orders.__getitem__)
-        either = sum(any(_reads_all(order, [cell]) for order in orders) for cell in distinct)
-        return best if either >= share * len(distinct) else None
-    fitting = [order for order in (DateOrder(True), DateOrder(False)) if _reads_all(order, distinct)]
+        read = np.array([[_reads_all(order, [cell]) for cell in distinct] for order in orders])
+        return orders[read.sum(axis=1).argmax()] if read.any(axis=0).sum() >= share * len(distinct) else None
+    fitting = [order for order in orders if _reads_all(order, distinct)]
     if not fitting:
         return None
     if len(fitting) == 1 or all(fitting[0].read(cell) == fitting[1].read(cell) for cell in distinct):

@@ -9,6 +9,7 @@ import numpy as np
 
 from .columns import CELLS_FOR_HABITS, Column, Table, habits_of
 from .kinds import as_words
+from .notation import Habits
 
 
 def native_frame(X: Any) -> Any:
@@ -53,30 +54,28 @@ def as_table(
         return X
     if is_frame(X):
         columns = _columns(X)
-        names = _distinct(str(name).strip() for name in (X.column_names if hasattr(X, "column_names") else X.columns))
+        names = _distinct(str(name).strip() for name in getattr(X, "column_names", X.columns))
     elif isinstance(X, np.ndarray) and X.ndim == 2:
         columns = [_numbers_or_cells(values) for values in X.T]
         names = names or [f"column {position}" for position in range(1, X.shape[1] + 1)]
     else:
         raise TypeError(f"X must be a data frame or an array of rows and columns, got {type(X).__name__}")
-    if not guess:
-        return Table.of("X", [_as_it_is(name, values) for name, (values, _) in zip(names, columns, strict=True)])
-    habits = habits_of(_cells(values) for values, categorical in columns if not categorical)
-    made = []
-    for name, (values, categorical) in zip(names, columns, strict=True):
-        if isinstance(values, np.ndarray):
-            made.append(Column.of_numbers(name, values))
-        elif categorical or name in as_written:
-            made.append(Column(name, "categorical", as_words(values)))
-        else:
-            made.append(Column.of(name, values, habits))
-    return Table.of("X", made, habits=habits)
+    habits = habits_of(_cells(values) for values, categorical in columns if not categorical) if guess else None
+    made = [
+        _column(name, values, categorical or name in as_written, habits)
+        for name, (values, categorical) in zip(names, columns, strict=True)
+    ]
+    return Table.of("X", made, habits=habits or Habits())
 
 
-def _as_it_is(name: str, values: Any) -> Column:
+def _column(name: str, values: Any, categorical: bool, habits: Habits | None) -> Column:
+    """A column of values; without habits its kind is not guessed."""
     if isinstance(values, np.ndarray):
-        return Column(name, "numeric", np.where(np.isfinite(values), values, np.nan))
-    return Column(name, "categorical", as_words(values))
+        finite = np.where(np.isfinite(values), values, np.nan)
+        return Column(name, "numeric", finite) if habits is None else Column.of_numbers(name, values)
+    if categorical or habits is None:
+        return Column(name, "categorical", as_words(values))
+    return Column.of(name, values, habits)
 
 
 #: The values of a column, as numbers or as the cells of a file; and whether its type says that it is categorical.

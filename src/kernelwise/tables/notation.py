@@ -82,20 +82,18 @@ class Amounts:
         if cell.strip() in DASHES:
             return float("nan")
         parts = _cut(cell)
-        if parts is None or (parts[2] != self.unit and not self._may_lack_unit(parts)):
+        if parts is None or not self._fits(parts):
             raise ValueError(cell)
         sign, digits, _ = parts
-        if not self._fits(digits):
-            raise ValueError(cell)
         plain = digits.replace(self.thousands, "") if self.thousands else digits
         return sign * float(plain.replace(self.decimal, "."))
 
-    def _may_lack_unit(self, parts: tuple[float, str, str]) -> bool:
-        """Whether a number without a unit means the same: in every unit but percent, and for zero."""
-        return not parts[2] and (self.unit not in PERCENT or not _is_bare(parts))
-
-    def _fits(self, digits: str) -> bool:
-        return _NUMBERS[self.decimal, self.thousands].fullmatch(digits) is not None
+    def _fits(self, parts: tuple[float, str, str]) -> bool:
+        """Whether a number has these marks and this unit; without a unit it means the same, but not in percent."""
+        lacks_unit = not parts[2] and (self.unit not in PERCENT or not _is_bare(parts))
+        if parts[2] != self.unit and not lacks_unit:
+            return False
+        return _NUMBERS[self.decimal, self.thousands].fullmatch(parts[1]) is not None
 
     @property
     def said(self) -> str:
@@ -127,44 +125,48 @@ def _is_bare(parts: tuple[float, str, str]) -> bool:
     return not parts[2] and bool(parts[1].strip("0.,"))
 
 
+def distinct_cells(cells: Iterable[str]) -> list[str]:
+    """The different cells, without those that say "nothing" by a dash."""
+    return [cell for cell in dict.fromkeys(cells) if cell.strip() not in DASHES]
+
+
 def find_amounts(cells: Iterable[str], habits: Habits, *, share: float = 1.0) -> Amounts | None:
     """The notation that reads the cells, or at least a ``share`` of them; None if there is none."""
-    distinct = [cell for cell in dict.fromkeys(cells) if cell.strip() not in DASHES]
-    cut = [_cut(cell) for cell in distinct]
-    known = [parts for parts in cut if parts is not None]
-    if not known or len(known) < share * len(distinct):
+    distinct = distinct_cells(cells)
+    known = [parts for cell in distinct if (parts := _cut(cell)) is not None]
+    if not known or len(known) < share * len(distinct) or (common := _common_unit(known)) is None:
         return None
+    unit, partly = common
+    notations = [Amounts(*marks, unit, partly=partly) for marks in MARKS]
+    fitting = [notation for notation in notations if sum(map(notation._fits, known)) >= share * len(distinct)]
+    numbers = [digits for _, digits, _ in known]
+    marked = any(mark in digits for digits in numbers for mark in ",.")
+    if habits.decimal_comma is None and points_group_thousands(numbers, money=unit in CURRENCIES):
+        return Amounts(",", ".", unit, doubtful=True, partly=partly)
+    return _preferred(fitting, habits, marked=marked)
+
+
+def _common_unit(known: Sequence[tuple[float, str, str]]) -> tuple[str, bool] | None:
+    """The unit of all numbers, and whether some are written without it; None if there are several units."""
     units = {unit for _, _, unit in known if unit}
     if len(units) > 1:
         return None
     unit = units.pop() if units else ""
     bare = sum(map(_is_bare, known)) if unit and unit not in CURRENCIES else 0
-    if bare > (1 - SOME_UNITS) * len(known):
-        return None
-    fitting = []
-    for decimal, thousands in MARKS:
-        notation = Amounts(decimal, thousands, unit, partly=bare > 0)
-        read = sum(notation._fits(parts[1]) and (parts[2] == unit or notation._may_lack_unit(parts)) for parts in known)
-        if read >= share * len(distinct):
-            fitting.append(notation)
-    if habits.decimal_comma is None and points_group_thousands(
-        [digits for _, digits, _ in known], money=unit in CURRENCIES
-    ):
-        return Amounts(",", ".", unit, doubtful=True, partly=bare > 0)
-    return _preferred(fitting, habits, marked=any("," in digits or "." in digits for _, digits, _ in known))
+    return (unit, bare > 0) if bare <= (1 - SOME_UNITS) * len(known) else None
 
 
 def several_notations(cells: Iterable[str]) -> str | None:
     """What differs where every cell is a number, but no notation reads them all; None where cells are not numbers."""
-    known = [_cut(cell) for cell in dict.fromkeys(cells) if cell.strip() not in DASHES]
-    if not known or any(
-        parts is None or not any(form.fullmatch(parts[1]) for form in _NUMBERS.values()) for parts in known
-    ):
+    distinct = distinct_cells(cells)
+    known = [parts for cell in distinct if (parts := _cut(cell)) is not None]
+    numbers = [digits for _, digits, _ in known if any(form.fullmatch(digits) for form in _NUMBERS.values())]
+    if not numbers or len(numbers) < len(distinct):
         return None
-    units = sorted({parts[2] for parts in known if parts is not None and parts[2]})
+    units = sorted({unit for _, _, unit in known if unit})
     if len(units) > 1:
         return f"the units {', '.join(map(repr, units[:-1]))} and {units[-1]!r}"
-    if find_amounts([parts[1] for parts in known if parts is not None], Habits()) is None:
+    if find_amounts(numbers, Habits()) is None:
         return "the decimal marks '.' and ','"
     return f"the unit: some have {units[0]!r} and others have none" if units else None
 

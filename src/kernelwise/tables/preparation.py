@@ -78,32 +78,25 @@ class TableFeatures:
         self.steps_: list[tuple[str, str, Any]] = []
         self.unused_: dict[str, str] = {}
         for name in self.names_:
-            kind = table[name].kind
-            if kind == "id":
-                self.unused_[name] = "it names the rows"
-                continue
-            values = _values(table, name, kind)
-            if _all_equal(values):
-                self.unused_[name] = "it is the same in every row"
-                continue
-            encoder = ENCODERS[kind]()
-            if isinstance(encoder, Numbers):
-                encoder.notation, encoder.missing_code = table[name].notation, table[name].missing_code
-            try:
-                self.steps_.append((name, kind, encoder.learn(values)))
-            except ValueError:  # the text has no word that can be counted
-                self.unused_[name] = "none of its words occurs in two rows"
+            encoder = _learn_encoder(table, name)
+            if isinstance(encoder, str):
+                self.unused_[name] = encoder
+            else:
+                self.steps_.append((name, table[name].kind, encoder))
         sparse = sp.issparse(table.block) or any(kind in SPARSE for _, kind, _ in self.steps_)
         for encoder in [] if self.scaled or sparse else [part for _, kind, part in self.steps_ if kind == "numeric"]:
             encoder.mean, encoder.scale = 0.0, 1.0
         if not self.steps_ and not self.n_block_:
-            others = [*self.leave_out, *(f"{name} ({why})" for name, why in self.unused_.items())]
-            more = f" and {len(others) - 8} more" if len(others) > 8 else ""
-            raise TableError(
-                f"{table.source} has no column to learn from besides {', '.join(others[:8]) or 'none'}{more}; add"
-                " features, or say what kind a column is"
-            )
+            self._refuse(table)
         return self
+
+    def _refuse(self, table: Table) -> None:
+        others = [*self.leave_out, *(f"{name} ({why})" for name, why in self.unused_.items())]
+        more = f" and {len(others) - 8} more" if len(others) > 8 else ""
+        raise TableError(
+            f"{table.source} has no column to learn from besides {', '.join(others[:8]) or 'none'}{more}; add features,"
+            " or say what kind a column is"
+        )
 
     def transform(self, X: Any) -> Any:
         """The features of a table with the same columns, as a dense array or a sparse matrix."""
@@ -156,6 +149,23 @@ class TableFeatures:
         block = [{"column": "the matrix", "becomes": f"{self.n_block_} numbers as they are"}] if self.n_block_ else []
         used = [{"column": name, "becomes": encoder.becomes} for name, _, encoder in self.steps_]
         return block + used + [{"column": name, "becomes": f"not used: {why}"} for name, why in self.unused_.items()]
+
+
+def _learn_encoder(table: Table, name: str) -> Any:
+    """The fitted encoder of a column, or the reason why the column is not used."""
+    column = table[name]
+    if column.kind == "id":
+        return "it names the rows"
+    values = _values(table, name, column.kind)
+    if _all_equal(values):
+        return "it is the same in every row"
+    encoder = ENCODERS[column.kind]()
+    if isinstance(encoder, Numbers):
+        encoder.notation, encoder.missing_code = column.notation, column.missing_code
+    try:
+        return encoder.learn(values)
+    except ValueError:  # the text has no word that can be counted
+        return "none of its words occurs in two rows"
 
 
 def _values(table: Table, name: str, kind: str, encoder: Any = None) -> Any:
