@@ -83,7 +83,7 @@ GUARDED = {
     "completed matrix": ("complete_matrix([0], [1], [1.0], (15_000, 15_000)).to_dense()", "a dense matrix of shape"),
     "label matrix": ("completer(15_000).label_matrix()", "the label matrix of 15000 samples"),
     "nonparametric": (
-        "NonparametricKernelLearner(max_samples=10**5).fit(np.repeat(X, 200, axis=0), None)",
+        "NonparametricKernelLearner(max_samples=10**5).fit(np.repeat(X, 200, axis=0), np.repeat(y, 200))",
         "the kernel",
     ),
     "symmetric part": ("symmetric_part(asymmetric(5000))", "the symmetric part"),

@@ -4,8 +4,9 @@ import ast
 import re
 import runpy
 import shlex
+import subprocess
+import sys
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -210,8 +211,9 @@ def test_target_of_make_exists(target):
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_program_of_the_package_exists(module):
-    assert find_spec(f"{module}.__main__")
+def test_program_of_the_package_shows_its_help(module):
+    done = subprocess.run([sys.executable, "-m", module, "--help"], capture_output=True, text=True, check=True)
+    assert "usage" in done.stdout.lower()
 
 
 @pytest.mark.parametrize("path", SOURCES)

@@ -129,7 +129,8 @@ class MKLModel(ClassifierMixin, BaseEstimator):
     @on_blocks(lambda model: (), dtype=lambda model: model.classes_.dtype)
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every sample; the first class where decisions agree to five digits of the largest."""
-        return self.classes_[chosen_classes(with_exact_ties(self._decisions(X), self._unit))]
+        decisions = self._decisions(X)
+        return self.classes_[chosen_classes(with_exact_ties(decisions, self._unit))]
 
     @available_if(_calibrates)
     @on_blocks(lambda model: (len(model.classes_),))
