@@ -203,6 +203,7 @@ def test_closed_streams_do_no_harm():
     assert subprocess.run(command, check=False).returncode == 0
 
 
+@pytest.mark.slow
 def test_records_on_a_full_disk_are_whole_and_the_run_continues(tmp_path):
     program = (
         "import sys; sys.path.insert(0, sys.argv[1]); from tiny_experiment import tiny\n"
@@ -248,6 +249,7 @@ def test_a_second_run_in_the_same_folder_is_refused_and_changes_nothing(tmp_path
     assert len(run(tiny(), output=tmp_path)) == 12
 
 
+@pytest.mark.slow
 def test_several_processes_at_one_file_folder_or_cache(tmp_path):
     reliability("company", "--rounds", "3", "--output", tmp_path)
 
@@ -264,6 +266,7 @@ def test_a_worker_that_dies_ends_the_command_with_a_sentence(tmp_path, monkeypat
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_few_kills(tmp_path):
     kinds = ["corrections.csv", "experiment, 1 process"]
     reliability("kills", "--kills", "8", "--seed", "1", "--output", tmp_path, "--only", *kinds)

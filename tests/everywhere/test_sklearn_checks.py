@@ -75,6 +75,29 @@ ABOUT_FIT = {
     "check_transformer_general",
 }
 
+#: Checks that fit many models and ask nothing of these estimators that their own tests do not: nightly.
+MANY_FITS = {
+    "check_classifier_data_not_an_array",
+    "check_classifiers_train",
+    "check_dont_overwrite_parameters",
+    "check_dtype_object",
+    "check_estimators_dtypes",
+    "check_estimators_overwrite_params",
+    "check_fit2d_predict1d",
+    "check_fit_check_is_fitted",
+    "check_fit_score_takes_y",
+    "check_pipeline_consistency",
+    "check_positive_only_tag_during_fit",
+    "check_readonly_memmap_input",
+    "check_sample_weights_list",
+    "check_sample_weights_not_an_array",
+    "check_sample_weights_not_overwritten",
+    "check_sample_weights_pandas_series",
+    "check_sample_weights_shape",
+    "check_supervised_y_2d",
+}
+DEAR = {"NoisyLabelClassifier", "NoisyPairClustering", "LinkedClustering"}
+
 
 def name(check):
     return getattr(check, "func", check).__name__
@@ -115,6 +138,8 @@ def checks(settings, wanted=None):
                     if known in WEIGHTS_ARE_NO_COPIES
                     else []
                 )
+                if known[0] in DEAR and known[1] in MANY_FITS:
+                    marks.append(pytest.mark.slow)
                 yield pytest.param(own, check, id="-".join(known), marks=marks)
 
 
@@ -137,6 +162,7 @@ def test_one_setting_passes_all_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("estimator", "check"), checks(OTHER_SETTINGS, ABOUT_FIT))
 def test_other_settings_pass_the_checks_about_fit(estimator, check):
     check(estimator)

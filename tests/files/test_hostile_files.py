@@ -193,6 +193,7 @@ def test_bad_file_is_refused(watched, tmp_path, case):
     assert tree(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_memory_stays_bounded(watched):
     """All bad files at once, in a process that tells how much memory it took at most."""
     pytest.importorskip("resource")

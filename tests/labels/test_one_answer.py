@@ -26,7 +26,10 @@ def made(classes, rows, columns, distance, flips, seed=0):
 
 
 @pytest.mark.filterwarnings("ignore:y holds 100 different numbers")
-@pytest.mark.parametrize("setting", SETS, ids=str)
+@pytest.mark.parametrize(
+    "setting",
+    [pytest.param(one, marks=pytest.mark.slow if one[0] > 5 and one[3] != 1.0 else [], id=str(one)) for one in SETS],
+)
 def test_every_figure_comes_from_one_posterior(setting):
     X, given = made(*setting)
     model = NoisyLabelClassifier(random_state=0).fit(X, given)

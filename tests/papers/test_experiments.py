@@ -159,6 +159,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
 # --- running
 
 
+@pytest.mark.slow
 def test_one_process_several_processes_and_a_given_executor_agree(tmp_path):
     expected = without_seconds(run(tiny(), output=tmp_path / "one"))
     assert [record.cell for record in expected] == tiny_experiment.cells(False)

@@ -28,6 +28,7 @@ def test_products_benchmark_small(bank_benchmark):
     assert found["times faster"] >= 2
 
 
+@pytest.mark.slow
 def test_build_benchmark_small(bank_benchmark):
     found = values(bank_benchmark.measure_build(n=20_000))
     assert found["factors"] == pytest.approx(20_000 * 8 * 930 / 1e6, rel=0.02)

@@ -134,6 +134,7 @@ def folder(rng, tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_real_labels_are_run_once_and_tabled(bench, folder, capsys):
     wanted = ["real", "--data", str(folder / "data"), "--records", str(folder / "records")]
     wanted += ["--sets", "labelme_crowd", "youtube_wrench", "hausa_newsclass"]

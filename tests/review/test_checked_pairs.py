@@ -70,6 +70,7 @@ def test_checked_records():
     assert audit_pairs(names, pairs, kind="records", checked=checked, random_state=0).checked is checked
 
 
+@pytest.mark.slow
 def test_checked_links():
     rng = np.random.RandomState(0)
     y = np.repeat([0, 1, 2], 40)

@@ -130,7 +130,7 @@ class RobustMKLClassifierCV(PathClassifier):
     >>> from kernelwise import RobustMKLClassifierCV
     >>> from kernelwise.datasets import load_heart
     >>> X, y = load_heart(return_X_y=True)
-    >>> model = RobustMKLClassifierCV(alphas=[0.1, 0.01], budgets=[1.0, 0.7], random_state=0).fit(X, y)
+    >>> model = RobustMKLClassifierCV(alphas=[0.1, 0.01], budgets=[1.0, 0.7], n_folds=2, random_state=0).fit(X, y)
     >>> model.cv_results_["mean_test_score"].shape
     (4,)
     """
@@ -169,7 +169,7 @@ class SimpleMKLClassifierCV(PathClassifier):
     >>> from kernelwise import SimpleMKLClassifierCV
     >>> from kernelwise.datasets import load_heart
     >>> X, y = load_heart(return_X_y=True)
-    >>> model = SimpleMKLClassifierCV(alphas=[0.1, 0.01], random_state=0).fit(X, y)
+    >>> model = SimpleMKLClassifierCV(alphas=[0.1, 0.01], n_folds=2, random_state=0).fit(X, y)
     >>> model.alpha_ in (0.1, 0.01)
     True
     """
