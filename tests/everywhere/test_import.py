@@ -1,10 +1,8 @@
 """What ``import kernelwise`` brings, and what it costs."""
 
-import ast
 import subprocess
 import sys
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
@@ -29,21 +27,6 @@ def test_names_of_public_modules_are_documented(module):
     home = getattr(kernelwise, module)
     for name in home.__all__:
         assert getattr(home, name).__doc__, f"kernelwise.{module}.{name} has no docstring"
-
-
-def test_type_checkers_see_the_names_that_are_loaded_on_first_use():
-    tree = ast.parse(Path(kernelwise.__file__).read_text(encoding="utf-8"))
-    (block,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
-    seen = {}
-    for node in block.body:
-        assert isinstance(node, ast.ImportFrom)
-        assert node.level == 1
-        for alias in node.names:
-            assert alias.asname == alias.name, (
-                f"{alias.name} is not re-exported: write 'import {alias.name} as {alias.name}'"
-            )
-            seen[alias.name] = node.module
-    assert seen == kernelwise._HOME
 
 
 def test_unknown_name_is_an_attribute_error():

@@ -1,0 +1,21 @@
+from .figures import Line as Line
+from .figures import line_panels as line_panels
+from .on_dask import ClusterError as ClusterError
+from .on_dask import cluster_executor as cluster_executor
+from .records import Record as Record
+from .records import RecordError as RecordError
+from .records import RecordFile as RecordFile
+from .runner import publish as publish
+from .runner import run as run
+from .spec import Cell as Cell
+from .spec import Experiment as Experiment
+from .spec import seed_of as seed_of
+from .tables import Table as Table
+from .tables import distinct as distinct
+from .tables import grouped as grouped
+from .tables import mean_std as mean_std
+from .tpcmc.dense_completion import DenseCompletion as DenseCompletion
+from .tpcmc.dense_completion import singular_value_thresholding as singular_value_thresholding
+from .tpcmc.dense_completion import soft_impute as soft_impute
+
+def catalogue() -> dict[str, Experiment]: ...
