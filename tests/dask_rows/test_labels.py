@@ -101,6 +101,7 @@ def test_audit_in_blocks_answers_as_the_audit_in_memory(data, client):
     np.testing.assert_allclose(audit.compute().quality, reference.quality, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_changes_nothing(data, in_memory):
     X, y = data
     with local_cluster() as client:

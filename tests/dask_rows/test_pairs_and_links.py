@@ -66,12 +66,14 @@ def assert_same_fit(model, reference):
     ("options", "place"),
     [
         ({}, "dense blocks"),
-        ({"noise": NOISE}, "dense blocks"),
+        pytest.param({"noise": NOISE}, "dense blocks", marks=pytest.mark.slow),
         ({"noise": NOISE, "fit_intercept": True}, "sparse blocks"),
-        ({"noise": NOISE, "correction": "forward", "tol": 1e-5}, "dense blocks"),
+        pytest.param({"noise": NOISE, "correction": "forward", "tol": 1e-5}, "dense blocks", marks=pytest.mark.slow),
         ({"noise": NOISE}, "sparse in memory"),
-        ({"noise": NOISE}, "frame"),
-        ({"noise": NOISE, "fit_intercept": False, "standardize": False}, "dense blocks"),
+        pytest.param({"noise": NOISE}, "frame", marks=pytest.mark.slow),
+        pytest.param(
+            {"noise": NOISE, "fit_intercept": False, "standardize": False}, "dense blocks", marks=pytest.mark.slow
+        ),
         ({"noise": NOISE, "kernels": gaussian_kernels([0.5, 2.0], "each")}, "dense blocks"),
     ],
 )
@@ -121,6 +123,7 @@ def test_repeated_and_contradictory_pairs_count_wherever_they_are(client, rng):
     assert_same_fit(model, PairKernelLearner(tol=1e-10).fit(X, pairs=pairs.merged()))
 
 
+@pytest.mark.slow
 def test_the_noise_is_estimated_as_in_memory_where_pairs_are_few(client, rng):
     X, pairs = features(rng), random_pairs(rng, weights=False)
     model = PairKernelLearner(noise="auto", random_state=0).fit(X, pairs=frame_of(pairs))
