@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -44,12 +44,10 @@ from .show import (
     print_features,
     print_next,
     print_written,
+    suspect_rows,
     table,
     wrong_chance,
 )
-
-if TYPE_CHECKING:
-    pass
 
 ImageOption = Annotated[
     str | None, typer.Option("--image", metavar="COLUMN", help="The column with the paths of pictures, for --report.")
@@ -154,7 +152,9 @@ def audit_labels(
         "noise_interval": audit.noise_interval,
         "worth_checking": worth,
         "expected_wrong": float(np.sum(1 - audit.quality[suspects_listed[:worth]])),
-        "suspects": _suspects(audit, suspects_listed, loaded),
+        "suspects": suspect_rows(
+            audit, suspects_listed, audit.labels.astype(str), audit.alternative.astype(str), id=loaded.ids
+        ),
         "without_label": _without_label(audit, loaded),
         "guarantee": guarantee_of_audit(audit),
         "checked": 0 if verdicts is None else len(verdicts.found()),
@@ -231,20 +231,6 @@ def what_matters(session: Session, estimator: Any, feature_columns: Sequence[str
     kernels = zip(estimator.kernel_names_, map(float, estimator.kernel_weights_), strict=True)
     weights = {name: weight for name, weight in sorted(kernels, key=lambda item: -item[1]) if weight > 0}
     return {"kernels": weights, "columns": columns}
-
-
-def _suspects(audit: Any, listed: NDArray[np.intp], loaded: Data) -> list[dict[str, Any]]:
-    other = audit.alternative
-    return [
-        {
-            "row": int(row),
-            "id": loaded.ids[row],
-            "given": str(audit.labels[row]),
-            "suggested": str(other[row]),
-            "quality": round(float(audit.quality[row]), 4),
-        }
-        for row in listed
-    ]
 
 
 def _without_label(audit: Any, loaded: Data) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Links and constraints that may be wrong: audit them, cluster with them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from functools import partial
@@ -45,6 +45,7 @@ from .show import (
     print_next,
     print_suspects,
     print_written,
+    suspect_rows,
     wrong_chance,
 )
 
@@ -133,7 +134,8 @@ def audit_pairs(
     with session.step(f"auditing {len(pairs)} pairs") as tell:
         audit = _audit(loaded, pairs, about, checked=verdicts, random_state=session.seed, progress=tell)
     plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
-    names = [f"{loaded.ids[row]} - {loaded.ids[col]}" for row, col in zip(pairs.rows, pairs.cols, strict=True)]
+    ends = _ends(pairs, loaded.ids)
+    names = list(map(" - ".join, zip(*ends.values(), strict=True)))
     review = partial(link_review, audit, loaded.ids, plan, words=words)
     page = partial(_page, session, loaded, links, audit, plan, words)
     written, wrong = session.write({output: review, report: page}), wrong_shares(audit)
@@ -145,7 +147,7 @@ def audit_pairs(
         "pairs": len(pairs),
         "wrong": {name: {"rate": rate, "interval": interval} for name, (_, rate, interval) in wrong.items()},
         "worth_checking": worth,
-        "suspects": _suspects(audit, listed, loaded),
+        "suspects": suspect_rows(audit, listed, pairs.labels.tolist(), audit.suggested.tolist(), **ends),
         "guarantee": guarantee_of_audit(audit),
         "diagnostic": audit.diagnostic,
         "plan": planned_rows(plan, names),
@@ -220,21 +222,6 @@ def cluster(
     session.show(result, text)
 
 
-def _suspects(audit: Any, listed: Any, loaded: Data) -> list[dict[str, Any]]:
-    pairs = audit.pairs
-    return [
-        {
-            "row": int(row),
-            "id": loaded.ids[pairs.rows[row]],
-            "other_id": loaded.ids[pairs.cols[row]],
-            "given": int(pairs.labels[row]),
-            "suggested": int(audit.suggested[row]),
-            "quality": round(float(audit.quality[row]), 4),
-        }
-        for row in listed
-    ]
-
-
 def signed(corrections: "Iterable[Correction]", meaning: Mapping[str, int]) -> "list[Correction]":
     """Corrections of pairs with 1 and -1 in place of the words of the file."""
     signs = {word.casefold(): str(sign) for word, sign in meaning.items()}
@@ -251,8 +238,12 @@ def signed(corrections: "Iterable[Correction]", meaning: Mapping[str, int]) -> "
 def _verdicts(path: Path, pairs: Any, loaded: Data, meaning: Mapping[str, int]) -> Any:
     from ..report import read_corrections, verdicts_of
 
-    ends = [[loaded.ids[row] for row in rows] for rows in (pairs.rows, pairs.cols)]
-    return verdicts_of(signed(read_corrections(path), meaning), pairs.labels, *ends)
+    return verdicts_of(signed(read_corrections(path), meaning), pairs.labels, *_ends(pairs, loaded.ids).values())
+
+
+def _ends(pairs: Any, ids: Sequence[str]) -> dict[str, list[str]]:
+    """The ids of both ends of every pair."""
+    return {"id": [ids[row] for row in pairs.rows], "other_id": [ids[row] for row in pairs.cols]}
 
 
 def _page(session: Session, loaded: Data, links: Path, audit: Any, plan: Any, words: Mapping[int, str]) -> str:

@@ -22,6 +22,7 @@ from .show import (
     print_next,
     print_suspects,
     print_written,
+    suspect_rows,
     wrong_chance,
 )
 
@@ -68,7 +69,9 @@ def audit_two_records(
         "noise_interval": audit.noise_interval,
         "diagnostic": pairs.diagnostic,
         "worth_checking": worth,
-        "suspects": _suspects(audit, given, ids, listed),
+        "suspects": suspect_rows(
+            audit, listed, audit.labels.tolist(), audit.alternative.tolist(), line=ids, **_records(given)
+        ),
         "guarantee": guarantee_of_audit(audit),
         "plan": planned_rows(plan, ids),
         "written": written,
@@ -141,24 +144,14 @@ def _as_labels(audit: Any, answers: Any, verdicts: Any) -> Any:
     )
 
 
-def _suspects(audit: Any, given: files.TwoRecords, ids: list[str], listed: Any) -> list[dict[str, Any]]:
-    columns = {name: given.records[name].labels() for name in given.records.names}
-
-    def record(position: int) -> str:
-        return _cut(" | ".join(cells[position] for cells in columns.values() if cells[position]), WIDTH)
-
-    return [
-        {
-            "row": int(row),
-            "line": ids[row],
-            "first": record(given.pairs.rows[row]),
-            "second": record(given.pairs.cols[row]),
-            "given": str(audit.labels[row]),
-            "suggested": str(audit.alternative[row]),
-            "quality": round(float(audit.quality[row]), 4),
-        }
-        for row in listed
-    ]
+def _records(given: files.TwoRecords) -> dict[str, list[str]]:
+    """The first and the second record of every pair, in words."""
+    cells = zip(*(given.records[name].labels() for name in given.records.names), strict=True)
+    records = [_cut(" | ".join(filter(None, row)), WIDTH) for row in cells]
+    return {
+        end: [records[row] for row in rows]
+        for end, rows in zip(ENDS, (given.pairs.rows, given.pairs.cols), strict=True)
+    }
 
 
 def _cut(text: str, width: int) -> str:

@@ -113,6 +113,22 @@ def listed_suspects(audit: "LabelAudit | PairAudit") -> tuple["NDArray[np.intp]"
     return suspects[: max(worth, SHOWN)], worth
 
 
+def suspect_rows(
+    audit: "LabelAudit | PairAudit", listed: "NDArray[np.intp]", given: Any, suggested: Any, **names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The listed suspects as plain data; ``names`` are further cells of every row or pair, by their key."""
+    return [
+        {
+            "row": row,
+            **{key: cells[row] for key, cells in names.items()},
+            "given": given[row],
+            "suggested": suggested[row],
+            "quality": round(float(audit.quality[row]), 4),
+        }
+        for row in listed.tolist()
+    ]
+
+
 def print_next(
     console: Console, data: object, review: object, page: object, *, planned: bool = False, numbers: bool = False
 ) -> None:
