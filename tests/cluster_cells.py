@@ -9,8 +9,7 @@ import numpy as np
 from threadpoolctl import threadpool_info
 
 from kernelwise.papers import Cell
-from kernelwise.papers.__main__ import main
-from tiny_experiment import sample_mean, slow_sample_mean, tiny
+from tiny_experiment import reproduce, sample_mean, slow_sample_mean, tiny
 
 #: The cell that kills its worker.
 DEADLY = Cell.of(size=10, trial=1)
@@ -33,4 +32,4 @@ def kills_its_worker(cell, seed):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], {"tiny": tiny(slow_sample_mean)}))
+    sys.exit(reproduce(tiny(slow_sample_mean), *sys.argv[1:]))

@@ -280,7 +280,7 @@ def test_a_worker_killed_while_weights_are_learned_changes_nothing(client, rng):
     X, pairs = features(rng), random_pairs(rng)
     model, reference = (PairKernelLearner(noise=NOISE, fit_intercept=True, tol=1e-10) for _ in range(2))
     reference.fit(X, pairs=pairs)
-    with killed_at(client, "kernelwise-evaluate_sums"):
+    with killed_at(client, "kernelwise-evaluate"):
         model.fit(da.from_array(X, chunks=(250, -1)), pairs=frame_of(pairs))
     assert_same_fit(model, reference)
 

@@ -29,12 +29,11 @@ from kernelwise.papers import (
     run,
     seed_of,
 )
-from kernelwise.papers.__main__ import main
 from kernelwise.papers.figures import render, spread_out
 from kernelwise.papers.runner import run_one
 from kernelwise.papers.stpmkl import figure1_accuracy, figure1_convergence, paths
 from kernelwise.whole_files import write_whole
-from tiny_experiment import tiny
+from tiny_experiment import reproduce, tiny
 from waiting import PATIENCE, wait_until
 
 scalars = st.one_of(st.text(max_size=5), st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False))
@@ -294,32 +293,31 @@ def test_figures_are_the_same_bytes_each_time_and_say_every_name():
 
 def test_without_matplotlib_the_table_is_written_and_the_advice_is_given(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert main(["tiny", "--quick", "--output", str(tmp_path)], {"tiny": tiny()}) == 1
+    assert reproduce(tiny(), "--quick", "--output", tmp_path) != 0
     assert "pip install kernelwise[report]" in capsys.readouterr().err
     assert (tmp_path / "tiny" / "table.md").exists()
 
 
-def test_the_command_line_writes_records_table_and_figures(tmp_path, capsys):
-    arguments = ["tiny", "--quick", "--output", str(tmp_path)]
-    assert main(arguments, {"tiny": tiny()}) == 0
+def test_the_command_line_writes_records_table_and_figures(tmp_path):
+    arguments = ("--quick", "--output", tmp_path)
+    assert reproduce(tiny(), *arguments) == 0
     written = {path.name: path.read_bytes() for path in (tmp_path / "tiny").iterdir()}
     assert set(written) == {"records.jsonl", "table.md", "figure.svg", "figure.png"}
     table = written["table.md"].decode()
     assert table.startswith("# Sample means\n\nNobody, Figure 0.\n\n| size | mean |")
     means = [record.results["mean"] for record in on_disk(tmp_path).values() if record.cell["size"] == 10]
     assert f"| 10 | {np.mean(means):.3f} ± {np.std(means, ddof=1):.3f} |" in table
-    assert main(arguments, {"tiny": tiny()}) == 0
+    assert reproduce(tiny(), *arguments) == 0
     assert {path.name: path.read_bytes() for path in (tmp_path / "tiny").iterdir()} == written
-    assert "[4/4] size=1000 trial=1" in capsys.readouterr().err
 
 
 def test_the_command_line_reports_failed_cells_and_other_versions(tmp_path, capsys):
-    arguments = ["tiny", "--quick", "--output", str(tmp_path)]
-    assert main(arguments, {"tiny": tiny(tiny_experiment.fails_once)}) == 1
+    arguments = ("--quick", "--output", tmp_path)
+    assert reproduce(tiny(tiny_experiment.fails_once), *arguments) == 1
     assert "- size=10 trial=1: ArithmeticError: no mean today" in (tmp_path / "tiny" / "table.md").read_text()
-    assert main(arguments, {"tiny": tiny(version=2)}) == 2
+    assert reproduce(tiny(version=2), *arguments) == 2
     assert "another version of the experiment" in capsys.readouterr().err
-    assert main([*arguments, "--no-resume"], {"tiny": tiny(version=2)}) == 0
+    assert reproduce(tiny(version=2), *arguments, "--no-resume") == 0
 
 
 # --- the experiments themselves
@@ -423,19 +421,3 @@ def test_a_convergence_cell_reports_gaps_that_fall(method):
     assert len(gaps) > 1
     assert all(later <= earlier for earlier, later in pairwise(gaps))
     assert record.results["final_gap"] == pytest.approx(gaps[-1], rel=1e-3, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["tinny"], "did you mean tiny?"),
-        (["x"], "use --list"),
-        ([], "name an experiment"),
-        (["tiny", "--jobs", "0"], "--jobs must be at least 1"),
-    ],
-)
-def test_the_command_line_refuses_bad_use(arguments, message, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(arguments, {"tiny": tiny()})
-    assert stop.value.code == 2
-    assert message in capsys.readouterr().err

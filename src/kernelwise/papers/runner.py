@@ -169,15 +169,13 @@ def run_one(run_cell: Callable[[Cell, int], dict[str, Any]], cell: Cell, seed: i
 
 
 def chosen(known: Mapping[str, Experiment], name: str | None, *, n_jobs: int, cluster: str | None) -> Experiment:
-    """Return the experiment of that name; raise a ValueError if the name, the jobs or the cluster cannot be used."""
+    """Return the experiment of that name; raise a ValueError if there is none, or if both jobs and a cluster are given."""
     if name is None:
         raise ValueError("name an experiment, or use --list to see them")
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]}?" if near else "use --list to see them"
         raise ValueError(f"there is no experiment {name}; {hint}")
-    if n_jobs < 1:
-        raise ValueError(f"--jobs must be at least 1, got {n_jobs}")
     if cluster is not None and n_jobs > 1:
         raise ValueError("--jobs is for this machine; leave it out where --cluster says where to run")
     return known[name]

@@ -29,18 +29,8 @@ def mean_gram(X: Array, Z: Array) -> Array:
     return np.asarray(sum(grams)) / len(kernels)
 
 
-class MeanKernelSVC:
-    """A support vector machine on the mean kernel; C is chosen by cross-validation."""
-
-    def fit(self, X: Array, y: Array, folds: Any) -> "MeanKernelSVC":
-        """Fit the machine; ``folds`` is a splitter of scikit-learn."""
-        self.X = X
-        self.search = GridSearchCV(SVC(kernel="precomputed"), {"C": SVC_GRID}, cv=folds).fit(mean_gram(X, X), y)
-        return self
-
-    def predict(self, X: Array) -> Array:
-        """Return labels."""
-        return np.asarray(self.search.predict(mean_gram(X, self.X)))
+def _mean_kernel_svc(X: Array, y: Array, folds: Any) -> Any:
+    return GridSearchCV(SVC(kernel=mean_gram), {"C": SVC_GRID}, cv=folds).fit(X, y)
 
 
 def _rbf_svc(X: Array, y: Array, folds: Any) -> Any:
@@ -70,7 +60,7 @@ class CleanLearner:
 
 #: Functions of training samples, labels +1 and -1, and a splitter of scikit-learn that return a fitted baseline.
 BASELINES: dict[str, Callable[[Array, Array, Any], Any]] = {
-    "SVC, mean kernel": lambda X, y, folds: MeanKernelSVC().fit(X, y, folds),
+    "SVC, mean kernel": _mean_kernel_svc,
     "SVC, RBF": _rbf_svc,
     "logistic regression": _logistic,
     "cleanlab": lambda X, y, folds: CleanLearner().fit(X, y, folds),

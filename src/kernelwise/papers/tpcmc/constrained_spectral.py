@@ -1,6 +1,5 @@
 """SC with constraints: spectral clustering of a similarity whose entries of known pairs are replaced."""
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
@@ -13,7 +12,6 @@ from sklearn.utils import Tags, check_random_state
 
 from ...checks import check_choice, check_count
 from ...completion.basis import is_operator, n_samples_of, refuse_distances, symmetric_part
-from ...completion.core import MANY_KNOWN
 from ...completion.known_block import ENTRIES_AT_ONCE, known_block, sample_product
 from ...kernels import build_bank, resolve_kernels
 from ...kernels.precomputed import is_precomputed
@@ -27,7 +25,7 @@ from ...statements.resolve import resolve_pairs
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-#: Where whole columns are computed, this many are computed at a time.
+#: Of an operator, so many columns are computed at a time.
 COLUMNS = 64
 
 
@@ -172,21 +170,12 @@ def with_known_pairs(similarity: Any, pairs: Pairs) -> Any:
 
 def entries(similarity: Any, rows: IntArray, cols: IntArray) -> Array:
     """Return single entries of a similarity of any type."""
-    n_samples = n_samples_of(similarity)
     if isinstance(similarity, LinearOperator):
-
-        def columns(block: IntArray, n_rows: int) -> Array:
-            units = np.zeros((n_samples, len(block)))
-            units[block, np.arange(len(block))] = 1.0
-            return (similarity @ units)[:n_rows]
-
-        return _entries_by_columns(columns, rows, cols)
+        return _entries_of_operator(similarity, rows, cols)
     if isinstance(similarity, GramFactor):
         factor = as_float(similarity.factor)
         if not sp.issparse(factor):
             return sample_product(factor, factor, rows, cols)
-        if len(rows) >= MANY_KNOWN * n_samples * len(np.unique(cols)):  # then whole columns cost less
-            return _entries_by_columns(lambda block, n_rows: factor[:n_rows] @ factor[block].toarray().T, rows, cols)
         pieces = (slice(start, start + ENTRIES_AT_ONCE) for start in range(0, len(rows), ENTRIES_AT_ONCE))
         products = [factor[rows[piece]].multiply(factor[cols[piece]]).sum(axis=1) for piece in pieces]
         return np.concatenate([np.zeros(0), *products])
@@ -194,13 +183,13 @@ def entries(similarity: Any, rows: IntArray, cols: IntArray) -> Array:
     return np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64).ravel()
 
 
-def _entries_by_columns(columns: Callable[[IntArray, int], Array], rows: IntArray, cols: IntArray) -> Array:
-    """Return single entries of a matrix of which ``columns(block, n_rows)`` computes the first rows of some columns."""
+def _entries_of_operator(operator: LinearOperator, rows: IntArray, cols: IntArray) -> Array:
+    """Return single entries of a matrix that is known by its products: the columns in use, some at a time."""
     needed, position = np.unique(cols, return_inverse=True)
-    order = np.argsort(position, kind="stable")
     found = np.empty(len(rows))
     for start in range(0, len(needed), COLUMNS):
-        wanted = order[slice(*np.searchsorted(position, [start, start + COLUMNS], sorter=order))]
-        part = columns(needed[start : start + COLUMNS], int(rows[wanted].max()) + 1)
-        found[wanted] = part[rows[wanted], position[wanted] - start]
+        units = np.zeros((operator.shape[1], min(COLUMNS, len(needed) - start)))
+        units[needed[start : start + COLUMNS], np.arange(units.shape[1])] = 1.0
+        wanted = (position >= start) & (position < start + COLUMNS)
+        found[wanted] = (operator @ units)[rows[wanted], position[wanted] - start]
     return found
