@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..rows import by_rows
 from .engine import Engine, Handle
 from .expressions import BY_ROWS, Expression, Leaf, Node, Portable, Whole, evaluate, values
+from .lazy import array_of
 
 Array = NDArray[np.float64]
 
@@ -197,15 +198,7 @@ class BlockArray(NDArrayOperatorsMixin):
 
     def to_dask(self) -> Any:
         """Return a Dask array of the blocks, which stay where they are for as long as the Dask array lives."""
-        import dask
-        import dask.array as da
-
-        blocks = [handle if hasattr(handle, "key") else dask.delayed(handle, pure=False) for handle in self.handles]
-        parts = [
-            da.from_delayed(block, shape=(length, *self.shape[1:]), dtype=self.dtype)
-            for block, length in zip(blocks, self.lengths, strict=True)
-        ]
-        return da.concatenate(parts, axis=0)
+        return array_of(self.handles, self.lengths, self.shape[1:], self.dtype)
 
     def _new(self, function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any]) -> "BlockArray":
         return BlockArray(self.engine, self.lengths, _node(function, arguments, options))

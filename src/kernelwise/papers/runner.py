@@ -169,7 +169,7 @@ def run_one(run_cell: Callable[[Cell, int], dict[str, Any]], cell: Cell, seed: i
 
 
 def chosen(known: Mapping[str, Experiment], name: str | None, *, n_jobs: int, cluster: str | None) -> Experiment:
-    """Return the experiment of that name; raise a ValueError if there is none, or if both jobs and a cluster are given."""
+    """Return the experiment of that name; raise a ValueError if there is none, or if jobs go with a cluster."""
     if name is None:
         raise ValueError("name an experiment, or use --list to see them")
     if name not in known:
