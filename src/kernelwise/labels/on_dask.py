@@ -101,7 +101,7 @@ def _set_arrays(model: Any, blocks: Partitions, fitted: Fitted) -> None:
     engine, lengths, n_classes = blocks.engine, fitted.lengths, len(model.classes_)
     model.label_quality_ = array_of(engine.map(attrgetter("quality"), [fitted.results]), lengths, (), float)
     calls = blocks.delayed(_probabilities, fitted.arguments, scorer=fitted.scorer)
-    pairs = [array_of([call[k] for call in calls], lengths, (n_classes,), float) for k in range(2)]
+    pairs = [array_of([one[k] for one in calls], lengths, (n_classes,), float) for k in range(2)]
     model.label_probabilities_, model.out_of_sample_probabilities_ = pairs
 
 
@@ -253,7 +253,7 @@ class LabelAuditInBlocks(LabelAudit):
         import dask.dataframe as dd
 
         columns = {"label": self.labels, "quality": self.quality, "suggested": self.suggested}
-        frames = [dd.from_daskarray_of(array, columns=name) for name, array in columns.items()]
+        frames = [dd.from_dask_array(array, columns=name) for name, array in columns.items()]
         return dd.concat([frame.to_frame() for frame in frames], axis=1)
 
     def compute(self) -> LabelAudit:
