@@ -254,14 +254,6 @@ class BlockArray(NDArrayOperatorsMixin):
         """One column per sample."""
         return Transposed(self)
 
-    def astype(self, dtype: Any, copy: bool = True) -> "BlockArray":
-        """Return the array with another type."""
-        return self.map_rows(_as_type, dtype=dtype)
-
-    def copy(self) -> "BlockArray":
-        """Return the array itself: it never changes."""
-        return self
-
 
 class Transposed:
     """A block array with one column per sample; a product with it is a sum over the samples."""
@@ -295,11 +287,6 @@ class Transposed:
 @by_rows
 def _item(block: Any, *, index: Any) -> Any:
     return block[index]
-
-
-@by_rows
-def _as_type(block: Any, *, dtype: Any) -> Any:
-    return block.astype(dtype, copy=False)
 
 
 def _node(function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any]) -> Node:
