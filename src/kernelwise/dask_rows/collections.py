@@ -35,8 +35,7 @@ def working_engine() -> Iterator[Engine]:
     """Give the engine of the current Dask client, or the calling process where there is no client."""
     engine = current_engine()
     try:
-        with engine.prompt():
-            yield engine
+        yield engine
     except BaseException:
         engine.cancel()
         raise
