@@ -89,11 +89,6 @@ def _read_similarity(estimator: Any, X: Any, engine: Engine) -> "BlockSimilarity
 class BlockBasis(ExtendedBasis):
     """Leading eigenvectors in row blocks."""
 
-    @property
-    def coherence(self) -> float:
-        """How unevenly the samples share the basis, as :func:`kernelwise.metrics.coherence`."""
-        return float(self.vectors.map_rows(_leverages).max()) * len(self.vectors) / self.vectors.shape[1]
-
     def to_dask(self) -> "BasisOnWorkers":
         """Return the basis with Dask arrays in place of block arrays."""
         vectors = self.vectors.to_dask()
@@ -136,10 +131,6 @@ def _itself(rows: Array) -> Array:
 def _scaled_by_last(rows: Array, *, least: float) -> Array:
     """Return rows divided by the roots of their degrees; the last column has the degrees."""
     return rows[:, :-1] * inverse_root(rows[:, -1], least)[:, None]
-
-
-def _leverages(block: Array) -> Array:
-    return np.einsum("ij,ij->i", block, block)
 
 
 def read_factor(engine: Engine, factor: Any) -> GramFactor:

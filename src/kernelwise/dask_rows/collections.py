@@ -192,10 +192,10 @@ def read_samples_in_blocks(engine: Engine, estimator: Any, X: Any) -> BlockArray
     if is_dask(X):
         (given,) = read_rows(engine, X=X)
         assert given is not None
-        samples = given.map_rows(_checked_samples).persist()
+        samples = given.map_rows(checked_samples).persist()
         _lengths(engine, samples.handles)  # waits for the blocks, so that errors are raised before long work
     else:
-        samples = _sent(engine, _checked_samples(X))
+        samples = _sent(engine, checked_samples(X))
     if samples.shape[0] < 2:
         raise ValueError(f"X has {samples.shape[0]} sample, and a pair needs two")
     remember_features(estimator, np.zeros((1, samples.shape[1])), names)
@@ -211,7 +211,7 @@ def remember_features(estimator: Any, rows: Any, names: Sequence[Any] | None) ->
     validate_data(estimator, rows, reset=True, accept_sparse="csr", dtype=np.float64)
 
 
-def _checked_samples(block: Any) -> Any:
+def checked_samples(block: Any) -> Any:
     """Return samples as scikit-learn wants them, dense or tidy in compressed sparse rows."""
     checked = check_array(block, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0, input_name="X")
     rows = tidy(sp.csr_array(checked)) if sp.issparse(checked) else checked

@@ -11,11 +11,9 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags, check_random_state
 
 from ...checks import check_choice, check_count
-from ...completion.basis import is_operator, n_samples_of, refuse_distances, symmetric_part
+from ...completion.basis import n_samples_of, read_similarity, refuse_distances
 from ...completion.known_block import ENTRIES_AT_ONCE, known_block, sample_product
-from ...kernels import build_bank, resolve_kernels
 from ...kernels.precomputed import is_precomputed
-from ...samples import read_samples
 from ...spectral import GramFactor, assign_clusters, spectral_basis
 from ...spectral.eigenpairs import as_float
 from ...spectral.embedding import possible_normalization
@@ -108,7 +106,7 @@ class ConstrainedSpectralClustering(ClusterMixin, BaseEstimator):
         self
         """
         self._check_options()
-        similarity = self._read(X)
+        similarity = read_similarity(self, X).matrix
         n_samples = n_samples_of(similarity)
         if self.n_clusters > n_samples:
             raise ValueError(f"n_clusters={self.n_clusters} is more than the {n_samples} samples")
@@ -126,18 +124,6 @@ class ConstrainedSpectralClustering(ClusterMixin, BaseEstimator):
         self.embedding_ = basis.embedding(row_normalize=count > 1)
         self.labels_ = assign_clusters(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=rng)
         return self
-
-    def _read(self, X: Any) -> Any:
-        precomputed = is_precomputed(self.kernels)
-        if precomputed and is_operator(X):
-            self.n_features_in_ = n_samples_of(X)
-            return symmetric_part(X)
-        checked = read_samples(self, X, ensure_min_samples=2)
-        if precomputed:
-            return symmetric_part(checked)
-        specs = resolve_kernels(self.kernels, checked.shape[1], getattr(self, "feature_names_in_", None))
-        bank = build_bank(checked, specs, rank=self.rank, random_state=check_random_state(self.random_state))
-        return GramFactor(bank.combined_factor(np.full(bank.n_kernels, 1.0 / bank.n_kernels)))
 
     def _check_options(self) -> None:
         check_count("n_clusters", self.n_clusters)
