@@ -51,7 +51,7 @@ EXPRESSIONS = {
 SUMS = {
     "sum": lambda x, y, z: (x * y).sum(),
     "min": lambda x, y, z: np.minimum(x, y).min(),
-    "max": lambda x, y, z: np.max(-x / z),
+    "max": lambda x, y, z: (-x / z).max(),
     "dot": lambda x, y, z: x @ (y - z),
     "columns": lambda x, y, z: np.stack([x, y], axis=1).sum(axis=0),
     "matrix": lambda x, y, z: np.stack([x, y], axis=1).T @ np.stack([y, z], axis=1),

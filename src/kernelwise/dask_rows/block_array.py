@@ -213,9 +213,6 @@ class BlockArray(NDArrayOperatorsMixin):
         return self._new(ufunc, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        if function in (np.sum, np.min, np.max, np.amin, np.amax):
-            operation = {np.sum: np.add, np.min: np.minimum, np.amin: np.minimum}.get(function, np.maximum)
-            return self._reduce(operation, options.get("axis", None))
         if function not in BY_ROWS or (function is np.stack and options.get("axis") != 1):
             return NotImplemented
         return self._new(function, arguments, options)
