@@ -26,6 +26,7 @@ BENCHMARKS = (
     "cluster",
     "cluster_memory",
     "cluster_cost",
+    "plain_dask",
     "cluster_completion",
     "pairs_peers",
     "linked_documents",

@@ -25,7 +25,7 @@ from .measure import record
 TITLE = "What work on a cluster costs: coefficients measured with one thread, and what they predict"
 
 #: Of one iteration: sums over all samples that the client waits for, and tasks per block.
-ROUNDS, TASKS = 7, 14
+ROUNDS, TASKS = 7, 21
 #: Products with B, each a pass over it, besides the Gram matrix.
 PASSES = 30
 #: The summed rank of the kernels in use that the prediction assumes.

@@ -8,9 +8,9 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_info
 
+import cluster_cells
 from kernelwise.papers import Cell
-from kernelwise.papers.__main__ import main
-from tiny_experiment import sample_mean, slow_sample_mean, tiny
+from tiny_experiment import reproduce, sample_mean, tiny
 
 #: The cell that kills its worker.
 DEADLY = Cell.of(size=10, trial=1)
@@ -32,5 +32,11 @@ def kills_its_worker(cell, seed):
     return sample_mean(cell, seed)
 
 
+def takes_a_second(cell, seed):
+    time.sleep(1.0)
+    return sample_mean(cell, seed)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], {"tiny": tiny(slow_sample_mean)}))
+    # By the name under which workers find the function.
+    sys.exit(reproduce(tiny(cluster_cells.takes_a_second), *sys.argv[1:]))

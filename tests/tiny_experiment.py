@@ -2,9 +2,11 @@
 
 import sys
 import time
+from unittest import mock
 
 import numpy as np
 
+from kernelwise.cli import main
 from kernelwise.papers import Cell, Experiment, Line, Table, grouped, line_panels, mean_std, run
 
 
@@ -53,6 +55,12 @@ def draw(records):
 
 def tiny(run_cell=sample_mean, **changes):
     return Experiment("tiny", "Sample means", "Nobody, Figure 0", cells, run_cell, summarise, draw, **changes)
+
+
+def reproduce(experiment, *arguments):
+    """Run the command that reproduces this experiment, and return its exit status."""
+    with mock.patch("kernelwise.papers.catalogue", return_value={experiment.name: experiment}):
+        return main(["reproduce", experiment.name, *map(str, arguments)])
 
 
 if __name__ == "__main__":

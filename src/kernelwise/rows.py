@@ -41,11 +41,6 @@ def persist(array: Any) -> Any:
     return array.persist() if hasattr(array, "persist") else array
 
 
-def keep(array: Any) -> Any:
-    """Return an array that is used more than once, such that the pass of the first sum that needs it evaluates it."""
-    return array.keep() if hasattr(array, "keep") else array
-
-
 def compute(*sums: Any) -> tuple[Any, ...]:
     """Return the values of several sums (products, extremes) over samples, found in one pass over the blocks."""
     delayed = [k for k, one in enumerate(sums) if hasattr(one, "compute_with")]

@@ -283,7 +283,7 @@ def test_a_worker_killed_while_weights_are_learned_changes_nothing(client, rng):
     X, pairs = features(rng), random_pairs(rng)
     model, reference = (PairKernelLearner(noise=NOISE, fit_intercept=True, tol=1e-10) for _ in range(2))
     reference.fit(X, pairs=pairs)
-    with killed_at(client, "kernelwise-evaluate_sums"):
+    with killed_at(client, "kernelwise-evaluate"):
         model.fit(da.from_array(X, chunks=(250, -1)), pairs=frame_of(pairs))
     assert_same_fit(model, reference)
 
@@ -295,6 +295,6 @@ def test_a_worker_killed_while_rows_are_smoothed_changes_nothing(client, rng):
         LinkedClustering(3, depth=3, n_components=20, embedding_dim=10, random_state=0) for _ in range(2)
     )
     reference.fit(X, pairs=links)
-    with killed_at(client, "kernelwise-block_product"):
+    with killed_at(client, "kernelwise-shifted"):
         model.fit(in_sparse_blocks(X.toarray(), 250), pairs=frame_of(links))
     assert np.array_equal(model.labels_.compute(), reference.labels_)

@@ -40,13 +40,3 @@ def test_function_spaces_keep_the_promises_of_a_reproducing_space(rng, kind, int
     np.testing.assert_allclose(space.values(h), values, atol=1e-9)
     assert not space.parts(space.zero())
     assert not space.values(space.zero()).any()
-
-
-def test_values_of_few_parts_are_those_of_all(rng, monkeypatch):
-    _, bank = banks(rng)
-    space = FunctionSpace(bank)
-    f = space.scaled(space.representer(rng.normal(size=25)), np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0]))
-    expected = bank.lift(f)
-    for cost_of_a_visit in (0, 10**9):
-        monkeypatch.setattr("kernelwise.papers.stpmkl.saddle.VISIT", cost_of_a_visit)
-        np.testing.assert_allclose(space.values(f), expected, atol=1e-12)

@@ -5,7 +5,7 @@ import pytest
 
 from kernelwise import Pairs
 from kernelwise.papers import Cell, Record, Table, distinct, grouped, mean_std, seed_of
-from kernelwise.papers.figures import Line, mean_line, spread_out
+from kernelwise.papers.figures import Line, mean_line
 from kernelwise.papers.lkcnpc.figure1 import mean_error
 from kernelwise.papers.lkcnpc.nonparametric_kernel import known_positions, linear_graph, neighbor_graph
 from kernelwise.papers.lkcnpc.spectral_kernel import align_spectrum
@@ -36,10 +36,6 @@ def test_records_by_the_parameters_of_their_cells():
 def test_a_table_in_markdown():
     table = Table(("data", "accuracy"), (("heart | 1", "0.81 ± 0.02"),), notes=("5 trials.",))
     assert table.markdown() == "| data | accuracy |\n|---|---|\n| heart \\| 1 | 0.81 ± 0.02 |\n\n5 trials."
-
-
-def test_names_at_the_ends_of_lines_move_apart():
-    np.testing.assert_allclose(spread_out([0.5, 0.5, 0.0], least=0.1), [0.45, 0.55, 0.0])
 
 
 def test_graphs_of_samples():

@@ -15,8 +15,7 @@ from ..kernels import build_bank, resolve_kernels
 from ..kernels.combined import combined_features
 from ..kernels.precomputed import is_precomputed
 from ..memory import require
-from ..metrics import coherence
-from ..rows import is_dask, take_rows
+from ..rows import is_dask, map_rows, take_rows
 from ..samples import read_samples
 from ..spectral import GramFactor, SpectralBasis, spectral_basis
 from ..spectral.embedding import checked_degrees, inverse_root, nystroem_rows, nystroem_weights
@@ -179,12 +178,17 @@ class ExtendedBasis:
     @property
     def coherence(self) -> float:
         """How unevenly the samples share the basis, as :func:`kernelwise.metrics.coherence`."""
-        return coherence(self.vectors)
+        n_samples, n_vectors = self.vectors.shape
+        return float(map_rows(self.vectors, _squared_lengths).max()) * n_samples / n_vectors
 
     def leading(self, count: int) -> "ExtendedBasis":
         """The basis of the first ``count`` eigenvectors."""
         values, vectors, projection = self.values[:count], self.vectors[:, :count], self.projection[:, :count]
         return type(self)(values, vectors, self.features, projection, self.degree_weights, self.least_degree)
+
+
+def _squared_lengths(rows: Array) -> Array:
+    return np.asarray((rows**2).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)

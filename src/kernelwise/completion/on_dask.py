@@ -20,6 +20,7 @@ from ..dask_rows.collections import check_numbers, read_rows, working_engine
 from ..dask_rows.engine import Engine
 from ..dask_rows.graph import BlockGraph, read_graph
 from ..dask_rows.labelled_pairs import pairs_in_memory
+from ..dask_rows.lazy import array_of, call, opaque, parts_of
 from ..kernels.precomputed import is_precomputed
 from ..rows import is_dask, persist
 from ..spectral import GramFactor, SpectralBasis
@@ -88,11 +89,6 @@ def _read_similarity(estimator: Any, X: Any, engine: Engine) -> "BlockSimilarity
 class BlockBasis(ExtendedBasis):
     """Leading eigenvectors in row blocks."""
 
-    @property
-    def coherence(self) -> float:
-        """How unevenly the samples share the basis, as :func:`kernelwise.metrics.coherence`."""
-        return float(self.vectors.map_rows(_leverages).max()) * len(self.vectors) / self.vectors.shape[1]
-
     def to_dask(self) -> "BasisOnWorkers":
         """Return the basis with Dask arrays in place of block arrays."""
         vectors = self.vectors.to_dask()
@@ -135,10 +131,6 @@ def _itself(rows: Array) -> Array:
 def _scaled_by_last(rows: Array, *, least: float) -> Array:
     """Return rows divided by the roots of their degrees; the last column has the degrees."""
     return rows[:, :-1] * inverse_root(rows[:, -1], least)[:, None]
-
-
-def _leverages(block: Array) -> Array:
-    return np.einsum("ij,ij->i", block, block)
 
 
 def read_factor(engine: Engine, factor: Any) -> GramFactor:
@@ -250,53 +242,40 @@ def _gram(block: Any) -> Array:
 
 def pair_products(factor: Any, rows: Any, cols: Any, check: Check) -> Any:
     """Return ``f_i^T f_j`` for pairs (i, j) that ``check`` validates; a Dask array if the pairs are one."""
-    import dask
-    import dask.array as da
-
     blocks, starts = _row_blocks(factor)
     given = is_dask(rows) or is_dask(cols)
     pieces, lengths = _pieces(rows, cols) if given else ([check(rows, cols)], [len(rows)])
     scores = []
     for left, right in pieces:
-        ends = dask.delayed(_distinct_ends)(left, right, check=check)
-        found = [dask.delayed(_rows_between)(block, ends, start) for block, start in zip(blocks, starts, strict=True)]
-        scores.append(dask.delayed(_products)(ends, found))
-    if not given:
-        return dask.compute(*scores)[0]
-    parts = [da.from_delayed(one, shape=(k,), dtype=np.float64) for one, k in zip(scores, lengths, strict=True)]
-    return da.concatenate(parts)
+        ends = call(_distinct_ends, left, right, check=check)
+        found = [call(_rows_between, block, ends, start) for block, start in zip(blocks, starts, strict=True)]
+        scores.append(call(_products, ends, found))
+    return array_of(scores, lengths, (), np.float64) if given else scores[0].compute()
 
 
 def rows_times(X: Any, factor: Any, *, finish: Callable[[Array], Array], n_columns: int) -> Any:
     """Return ``finish(X @ factor)``, which has ``n_columns``, for a Dask array ``factor``; a Dask array if X is one."""
-    import dask
-    import dask.array as da
-
     blocks, starts = _row_blocks(factor)
-    stops = [*starts[1:], factor.shape[0]]
+
+    def finished(pieces: Sequence[Any]) -> Any:
+        products = [call(_product, piece, block) for piece, block in zip(pieces, blocks, strict=True)]
+        return call(_finished, products, finish=finish)
+
     if not is_dask(X):
-        cuts = [X[:, a:b] for a, b in zip(starts, stops, strict=True)]
-        products = [dask.delayed(_product)(cut, block) for cut, block in zip(cuts, blocks, strict=True)]
-        return dask.compute(dask.delayed(_finished)(products, finish=finish))[0]
+        cuts = zip(starts, [*starts[1:], factor.shape[0]], strict=True)
+        return finished([X[:, low:high] for low, high in cuts]).compute()
     X = X.rechunk({1: factor.chunks[0]})
-    placed = []
-    for pieces, length in zip(X.to_delayed(), X.chunks[0], strict=True):
-        products = [dask.delayed(_product)(piece, block) for piece, block in zip(pieces, blocks, strict=True)]
-        done = dask.delayed(_finished)(products, finish=finish)
-        placed.append(da.from_delayed(done, shape=(length, n_columns), dtype=np.float64))
-    return da.concatenate(placed, axis=0)
+    return array_of([finished(pieces) for pieces in X.to_delayed()], X.chunks[0], (n_columns,), np.float64)
 
 
 def _row_blocks(factor: Any) -> tuple[list[Any], list[int]]:
     """Return the blocks of rows, and the number of the first row of every block."""
     if not is_dask(factor):
-        import dask
-
-        return [dask.delayed(factor, pure=False)], [0]
+        return [opaque(factor)], [0]
     if len(factor.chunks[1]) > 1:
         factor = factor.rechunk({1: -1})
     starts = np.concatenate([[0], np.cumsum(factor.chunks[0])[:-1]]).astype(int)
-    return factor.to_delayed().ravel().tolist(), starts.tolist()
+    return parts_of(factor), starts.tolist()
 
 
 def _pieces(rows: Any, cols: Any) -> tuple[list[tuple[Any, Any]], Sequence[float]]:

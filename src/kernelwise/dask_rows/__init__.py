@@ -6,8 +6,8 @@ between memory and cluster. Other modules of kernelwise do not use Dask. Read in
 1. ``kernelwise/rows.py``: the few operations that solvers need of arrays, in memory and in blocks alike.
 2. ``block_array.py``: :class:`BlockArray`, an array that is cut along its rows. It remembers an expression and
    evaluates the expression block by block (``expressions.py``) on the workers (``engine.py``).
-3. ``collections.py``: from Dask arrays and frames to block arrays. ``prediction.py``: methods of fitted models on Dask
-   collections.
+3. ``collections.py``: from Dask arrays and frames to block arrays. ``lazy.py``: delayed values of Dask, and Dask arrays
+   of them. ``prediction.py``: methods of fitted models on Dask collections.
 4. ``bank.py`` and ``landmarks.py``: kernels over samples in blocks, as far as they fit into memory.
 5. ``graph.py``: a graph of samples in blocks, and rows that travel between blocks. ``labelled_pairs.py``: pairs in
    partitions. ``k_means.py``: clusters of rows in blocks.

@@ -18,19 +18,8 @@ from numpy.typing import NDArray
 
 from ..rows import by_rows
 from .engine import Engine, Handle
-from .expressions import (
-    BY_ROWS,
-    Awaited,
-    Expression,
-    Leaf,
-    Node,
-    Pass,
-    Portable,
-    Whole,
-    evaluate_one,
-    evaluate_pass,
-    evaluate_sums,
-)
+from .expressions import BY_ROWS, Expression, Leaf, Node, Portable, Whole, evaluate, values
+from .lazy import array_of
 
 Array = NDArray[np.float64]
 
@@ -72,24 +61,14 @@ class DelayedSum(NDArrayOperatorsMixin):
 
 
 def find(pending: Sequence[DelayedSum]) -> None:
-    """Compute several sums in one pass over the blocks, with the awaited arrays that the sums are made of."""
+    """Compute several sums in one pass over the blocks."""
     if not pending:
         return
-    engine, work = pending[0].engine, Portable([one.expression for one in pending])
+    work = Portable([one.expression for one in pending])
     merge = partial(_merged, rules=[one.rule for one in pending])
-    if work.awaited:
-        handles = tuple(engine.map(evaluate_pass, work.leaves, rows=work.kept, sums=work.roots, merging=merge))
-        for item, array in enumerate(work.awaited):
-            array.keep_at(handles, item)
-        values = engine.total(operator.attrgetter("sums"), [handles], merge)
-    else:
-        values = engine.total(evaluate_sums, work.leaves, merge, roots=work.roots, merging=merge)
-    for one, value in zip(pending, values, strict=True):
+    found = pending[0].engine.total(evaluate, work.leaves, merge, roots=work.roots, merging=merge)
+    for one, value in zip(pending, found, strict=True):
         one._value = value
-
-
-def _array(found: Pass, *, item: int) -> Any:
-    return found.arrays[item]
 
 
 def _merged(parts: Sequence[Sequence[Any]], *, rules: Sequence[Callable[[Any, Any], Any]]) -> list[Any]:
@@ -129,9 +108,7 @@ class BlockArray(NDArrayOperatorsMixin):
     @cached_property
     def empty(self) -> Any:
         """The array without its rows, which tells the type and the trailing shape."""
-        if isinstance(self.expression, Leaf | Awaited):
-            return self.expression.empty
-        return evaluate_one(roots=[self.expression])
+        return self.expression.empty if isinstance(self.expression, Leaf) else values([self.expression], [])[0]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -161,9 +138,7 @@ class BlockArray(NDArrayOperatorsMixin):
         """The blocks of the array, persisted first where the array is still an expression."""
         leaf = self.persist().expression
         assert isinstance(leaf, Leaf)
-        if leaf.item is None:
-            return leaf.handles
-        return tuple(self.engine.map(_array, [leaf.handles], item=leaf.item))
+        return leaf.handles
 
     def map_rows(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> "BlockArray":
         """Return the array of the blocks ``function(block, *arguments, **options)``, which has one row for each row."""
@@ -183,29 +158,9 @@ class BlockArray(NDArrayOperatorsMixin):
         """Evaluate the expression and keep the blocks on the workers."""
         if isinstance(self.expression, Leaf):
             return self
-        if isinstance(self.expression, Awaited):
-            if self.expression.leaf is None:
-                self._evaluate_awaited()
-            assert self.expression.leaf is not None
-            return BlockArray(self.engine, self.lengths, self.expression.leaf)
-        self._evaluate_awaited()
         work = Portable([self.expression])
-        handles = self.engine.map(evaluate_one, work.leaves, roots=work.roots)
+        handles = self.engine.map(evaluate, work.leaves, roots=work.roots)
         return BlockArray.of(self.engine, self.lengths, handles, self.empty)
-
-    def _evaluate_awaited(self) -> None:
-        """Evaluate the awaited arrays that this array is made of."""
-        work = Portable([self.expression])
-        if work.awaited:
-            handles = tuple(self.engine.map(evaluate_pass, work.leaves, rows=work.kept))
-            for item, array in enumerate(work.awaited):
-                array.keep_at(handles, item)
-
-    def keep(self) -> "BlockArray":
-        """Return the array such that the first pass which needs the array also keeps its blocks on the workers."""
-        if isinstance(self.expression, Leaf | Awaited):
-            return self
-        return BlockArray(self.engine, self.lengths, Awaited(self.expression, self.empty))
 
     def select_rows(self) -> "BlockSelection":
         """Return the samples at which this mask holds."""
@@ -243,15 +198,7 @@ class BlockArray(NDArrayOperatorsMixin):
 
     def to_dask(self) -> Any:
         """Return a Dask array of the blocks, which stay where they are for as long as the Dask array lives."""
-        import dask
-        import dask.array as da
-
-        blocks = [handle if hasattr(handle, "key") else dask.delayed(handle, pure=False) for handle in self.handles]
-        parts = [
-            da.from_delayed(block, shape=(length, *self.shape[1:]), dtype=self.dtype)
-            for block, length in zip(blocks, self.lengths, strict=True)
-        ]
-        return da.concatenate(parts, axis=0)
+        return array_of(self.handles, self.lengths, self.shape[1:], self.dtype)
 
     def _new(self, function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any]) -> "BlockArray":
         return BlockArray(self.engine, self.lengths, _node(function, arguments, options))
@@ -266,9 +213,6 @@ class BlockArray(NDArrayOperatorsMixin):
         return self._new(ufunc, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        if function in (np.sum, np.min, np.max, np.amin, np.amax):
-            operation = {np.sum: np.add, np.min: np.minimum, np.amin: np.minimum}.get(function, np.maximum)
-            return self._reduce(operation, options.get("axis", None))
         if function not in BY_ROWS or (function is np.stack and options.get("axis") != 1):
             return NotImplemented
         return self._new(function, arguments, options)
@@ -307,14 +251,6 @@ class BlockArray(NDArrayOperatorsMixin):
         """One column per sample."""
         return Transposed(self)
 
-    def astype(self, dtype: Any, copy: bool = True) -> "BlockArray":
-        """Return the array with another type."""
-        return self.map_rows(_as_type, dtype=dtype)
-
-    def copy(self) -> "BlockArray":
-        """Return the array itself: it never changes."""
-        return self
-
 
 class Transposed:
     """A block array with one column per sample; a product with it is a sum over the samples."""
@@ -348,11 +284,6 @@ class Transposed:
 @by_rows
 def _item(block: Any, *, index: Any) -> Any:
     return block[index]
-
-
-@by_rows
-def _as_type(block: Any, *, dtype: Any) -> Any:
-    return block.astype(dtype, copy=False)
 
 
 def _node(function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any]) -> Node:

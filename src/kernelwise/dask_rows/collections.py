@@ -14,6 +14,7 @@ from ..rows import is_dask
 from ..samples import check_magnitude, tidy
 from .block_array import BlockArray, stacked
 from .engine import ClusterEngine, Engine, LocalEngine
+from .lazy import parts_of
 
 #: Blocks per thread of the cluster: enough to share the work evenly, few enough to keep the scheduler's work small.
 BLOCKS_PER_THREAD = 2
@@ -34,8 +35,7 @@ def working_engine() -> Iterator[Engine]:
     """Give the engine of the current Dask client, or the calling process where there is no client."""
     engine = current_engine()
     try:
-        with engine.prompt():
-            yield engine
+        yield engine
     except BaseException:
         engine.cancel()
         raise
@@ -77,19 +77,10 @@ def _with_suitable_blocks(engine: Engine, X: Any, name: str) -> Any:
     """Cut a Dask array into a few row blocks per worker; raise where a chunk is too large for a worker."""
     if not hasattr(X, "chunks"):
         return X
-    limit = min(engine.memory_limits, default=0)
-    row_bytes = X.dtype.itemsize * int(np.prod(X.shape[1:], dtype=np.int64))
-    if sp.issparse(getattr(X, "_meta", None)):  # the number of stored entries is unknown
-        row_bytes = 0
     if np.isnan(X.shape[0]):
         return X.rechunk({1: -1}) if X.ndim > 1 and len(X.chunks[1]) > 1 else X
-    longest = max(X.chunks[0])
-    if limit and longest * row_bytes > CHUNK_SHARE * limit:
-        rows = max(1, int(BLOCK_SHARE * limit / row_bytes))
-        raise ValueError(
-            f"a chunk of {name} has {longest} rows, {longest * row_bytes / 1e9:.3g} GB, too much for a worker with "
-            f"{limit / 1e9:.3g} GB; use {name}.rechunk({{0: {rows}}}) where it is made, or larger workers"
-        )
+    check_chunks(engine, X, name)
+    limit, row_bytes = min(engine.memory_limits, default=0), _row_bytes(X)
     n = X.shape[0]
     wanted = min(BLOCKS_PER_THREAD * engine.n_workers, max(1, n // SMALL_BLOCK))
     if limit:
@@ -99,12 +90,27 @@ def _with_suitable_blocks(engine: Engine, X: Any, name: str) -> Any:
     return X.rechunk(chunks)
 
 
+def check_chunks(engine: Engine, X: Any, name: str) -> None:
+    """Refuse chunks that are too large for a worker, before anything is read."""
+    limit, longest, row_bytes = min(engine.memory_limits, default=0), max(X.chunks[0]), _row_bytes(X)
+    if limit and longest * row_bytes > CHUNK_SHARE * limit:
+        rows = max(1, int(BLOCK_SHARE * limit / row_bytes))
+        raise ValueError(
+            f"a chunk of {name} has {longest} rows, {longest * row_bytes / 1e9:.3g} GB, too much for a worker with "
+            f"{limit / 1e9:.3g} GB; use {name}.rechunk({{0: {rows}}}) where it is made, or larger workers"
+        )
+
+
+def _row_bytes(X: Any) -> int:
+    """Return the bytes of a row; 0 for sparse rows, of which the number of stored entries is unknown."""
+    return 0 if sp.issparse(getattr(X, "_meta", None)) else X.dtype.itemsize * int(np.prod(X.shape[1:], dtype=np.int64))
+
+
 def _parts(engine: Engine, collection: Any, name: str) -> list[Any]:
     """Start the computation of the blocks and return their handles."""
     if not hasattr(collection, "to_delayed"):
         raise TypeError(f"{name} must be a Dask array or frame, got {type(collection).__name__}")
-    delayed = np.ravel(np.asarray(collection.to_delayed(), dtype=object)).tolist()
-    return engine.map(_plain_block, [engine.start(delayed)])
+    return engine.map(_plain_block, [engine.start(parts_of(collection))])
 
 
 def _plain_block(part: Any) -> Any:
@@ -186,10 +192,10 @@ def read_samples_in_blocks(engine: Engine, estimator: Any, X: Any) -> BlockArray
     if is_dask(X):
         (given,) = read_rows(engine, X=X)
         assert given is not None
-        samples = given.map_rows(_checked_samples).persist()
+        samples = given.map_rows(checked_samples).persist()
         _lengths(engine, samples.handles)  # waits for the blocks, so that errors are raised before long work
     else:
-        samples = _sent(engine, _checked_samples(X))
+        samples = _sent(engine, checked_samples(X))
     if samples.shape[0] < 2:
         raise ValueError(f"X has {samples.shape[0]} sample, and a pair needs two")
     remember_features(estimator, np.zeros((1, samples.shape[1])), names)
@@ -205,7 +211,7 @@ def remember_features(estimator: Any, rows: Any, names: Sequence[Any] | None) ->
     validate_data(estimator, rows, reset=True, accept_sparse="csr", dtype=np.float64)
 
 
-def _checked_samples(block: Any) -> Any:
+def checked_samples(block: Any) -> Any:
     """Return samples as scikit-learn wants them, dense or tidy in compressed sparse rows."""
     checked = check_array(block, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0, input_name="X")
     rows = tidy(sp.csr_array(checked)) if sp.issparse(checked) else checked

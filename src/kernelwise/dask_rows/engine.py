@@ -25,8 +25,6 @@ Merge: TypeAlias = Callable[[Sequence[Any]], Any]
 FAN_IN = 8
 #: Seconds without any worker after which a fit on a cluster ends with an error.
 GRACE = 30.0
-#: Seconds between two messages to the scheduler, at least.
-PAUSE = 0.001
 #: Seconds between two looks at a cluster that is working.
 LOOK = 2.0
 
@@ -63,11 +61,6 @@ class LocalEngine:
     def fetch(self, handles: Sequence[Handle]) -> list[Any]:
         """Bring small blocks into the calling process."""
         return list(handles)
-
-    @contextmanager
-    def prompt(self) -> Iterator[None]:
-        """Do the work of this block without pauses between messages."""
-        yield
 
     def cancel(self) -> None:
         """Stop the work that is under way. Here an interrupt has stopped the work already."""
@@ -160,17 +153,6 @@ class ClusterEngine:
                     ) from error
             elif future.status in ("cancelled", "lost"):
                 raise ClusterLost("the work was cancelled on the cluster")
-
-    @contextmanager
-    def prompt(self) -> Iterator[None]:
-        # Dask holds back every message of a client until 10 ms after the message before. A solver sends some messages
-        # for each sum that it waits for, so these pauses would be much of the time of a round trip.
-        stream = self.client.scheduler_comm
-        before, stream.interval = stream.interval, min(stream.interval, PAUSE)
-        try:
-            yield
-        finally:
-            stream.interval = before
 
     def cancel(self) -> None:
         # Dask does not work on a task whose future is released. Client.cancel is no alternative: it fails in the

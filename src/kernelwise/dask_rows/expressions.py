@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,27 +23,10 @@ BY_ROWS: set[Callable[..., Any]] = {np.where, np.clip, np.full_like, np.zeros_li
 
 
 class Leaf:
-    """An array that exists already: the handles of its blocks, and an array of the same kind without rows.
+    """An array that exists already: the handles of its blocks, and an array of the same kind without rows."""
 
-    Arrays that were evaluated together share handles: each block is a :class:`Pass`, and ``item`` is the array's place.
-    """
-
-    def __init__(self, handles: Sequence[Handle], empty: Any, item: int | None = None) -> None:
-        self.handles = handles if isinstance(handles, tuple) else tuple(handles)
-        self.empty, self.item = empty, item
-
-
-class Awaited:
-    """An array that the first pass which needs the array will evaluate and keep; from then on it has a ``leaf``."""
-
-    def __init__(self, expression: "Expression", empty: Any) -> None:
-        self.expression, self.empty = expression, empty
-        self.leaf: Leaf | None = None
-
-    def keep_at(self, handles: tuple[Handle, ...], item: int) -> None:
-        """Note where the array is kept, and forget how it was made."""
-        self.leaf = Leaf(handles, self.empty, item)
-        self.expression = self.leaf
+    def __init__(self, handles: Sequence[Handle], empty: Any) -> None:
+        self.handles, self.empty = tuple(handles), empty
 
 
 class Node:
@@ -51,13 +34,6 @@ class Node:
 
     def __init__(self, function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any]) -> None:
         self.function, self.arguments, self.options = function, tuple(arguments), options
-
-
-class Pass(NamedTuple):
-    """What one pass over the rows of a block found: arrays with one row for each row, and sums over the rows."""
-
-    arrays: list[Any]
-    sums: list[Any]
 
 
 @dataclass(frozen=True)
@@ -72,19 +48,13 @@ class Slot:
     """The place of a leaf in an expression that is sent to a worker: ``position`` says which block is put there."""
 
     position: int
-    item: int | None
 
 
-Expression = Leaf | Node | Awaited
-#: A function that merges the lists of sums of several pieces, entry by entry.
-Merging = Callable[[Sequence[Sequence[Any]]], list[Any]]
+Expression = Leaf | Node
 
 
 class Portable:
-    """Expressions with slots in the place of leaves, as they are sent to workers.
-
-    ``leaves`` are the handles of the leaves in the order of slots, and ``awaited`` are the awaited arrays that the
-    expressions contain, each after those that it is made of; ``kept`` are the expressions of these arrays.
+    """Expressions with slots in the place of leaves, as they are sent to workers; ``leaves`` has the leaves in order.
 
     Neither this class nor the evaluation below is a closure: a closure that calls itself is a reference cycle, and
     would keep blocks and handles alive until the garbage collector runs.
@@ -92,37 +62,44 @@ class Portable:
 
     def __init__(self, roots: Sequence[Any]) -> None:
         self.leaves: list[tuple[Handle, ...]] = []
-        self.awaited: list[Awaited] = []
-        self.kept: list[Any] = []
-        self._positions: dict[int, int] = {}
         self._converted: dict[int, Any] = {}
         self.roots = [self._convert(root) for root in roots]
 
     def _convert(self, part: Any) -> Any:
         if isinstance(part, list | tuple):
             return [self._convert(item) for item in part]
-        if isinstance(part, Awaited) and part.leaf is not None:
-            return self._convert(part.leaf)
-        if not isinstance(part, Leaf | Node | Awaited):
+        if not isinstance(part, Leaf | Node):
             return part
         if id(part) not in self._converted:
             if isinstance(part, Node):
                 new: Any = Node(part.function, self._convert(part.arguments), part.options)
-            elif isinstance(part, Awaited):
-                new = self._convert(part.expression)
-                self.awaited.append(part)
-                self.kept.append(new)
             else:
-                if id(part.handles) not in self._positions:
-                    self._positions[id(part.handles)] = len(self.leaves)
-                    self.leaves.append(part.handles)
-                new = Slot(self._positions[id(part.handles)], part.item)
+                new = Slot(len(self.leaves))
+                self.leaves.append(part.handles)
             self._converted[id(part)] = new
         return self._converted[id(part)]
 
 
-def evaluate(roots: Sequence[Any], blocks: Sequence[Any]) -> list[Any]:
-    """Evaluate expressions on blocks, each shared part once; a leaf without a slot gives its array without rows."""
+def evaluate(*blocks: Any, roots: Sequence[Any], merging: Callable[[Sequence[Any]], Any] | None = None) -> Any:
+    """Evaluate expressions on blocks, as a task: several sums over rows, or without ``merging`` one array of rows."""
+    keep_freed_memory()
+    found: Any = None
+    with np.errstate(all="ignore"):  # the solver looks at the results
+        pieces = _pieces(roots, blocks)
+        for piece in pieces:
+            part = values(roots, blocks if len(pieces) == 1 else [_some_rows(block, piece) for block in blocks])
+            if merging is not None:
+                found = part if found is None else merging([found, part])
+            elif len(pieces) == 1:
+                return part[0]
+            else:
+                found = _longer(part[0], pieces[-1].stop) if found is None else found
+                found[piece] = part[0]
+    return found
+
+
+def values(roots: Sequence[Any], blocks: Sequence[Any]) -> list[Any]:
+    """Return the values of expressions, each shared part evaluated once; a leaf without a slot has no rows."""
     known: dict[int, Any] = {}
     return [_value(root, blocks, known) for root in roots]
 
@@ -130,10 +107,8 @@ def evaluate(roots: Sequence[Any], blocks: Sequence[Any]) -> list[Any]:
 def _value(part: Any, blocks: Sequence[Any], known: dict[int, Any]) -> Any:
     if isinstance(part, Slot):
         block = blocks[part.position]
-        if isinstance(block, Whole):
-            return block.value
-        return block if part.item is None else block.arrays[part.item]
-    if isinstance(part, Leaf | Awaited):
+        return block.value if isinstance(block, Whole) else block
+    if isinstance(part, Leaf):
         return part.empty
     if isinstance(part, list):
         return [_value(item, blocks, known) for item in part]
@@ -143,40 +118,6 @@ def _value(part: Any, blocks: Sequence[Any], known: dict[int, Any]) -> Any:
         arguments = [_value(argument, blocks, known) for argument in part.arguments]
         known[id(part)] = part.function(*arguments, **part.options)
     return known[id(part)]
-
-
-def evaluate_one(*blocks: Any, roots: Sequence[Any]) -> Any:
-    """Evaluate a single expression that has one row for each row of the blocks, as a task."""
-    return evaluate_pass(*blocks, rows=roots).arrays[0]
-
-
-def evaluate_sums(*blocks: Any, roots: Sequence[Any], merging: Merging) -> list[Any]:
-    """Evaluate several sums over the rows of the blocks, as a task."""
-    return evaluate_pass(*blocks, sums=roots, merging=merging).sums
-
-
-def evaluate_pass(
-    *blocks: Any, rows: Sequence[Any] = (), sums: Sequence[Any] = (), merging: Merging | None = None
-) -> Pass:
-    """Evaluate expressions with one row for each row of the blocks, and sums over the rows, as a task."""
-    keep_freed_memory()
-    with np.errstate(all="ignore"):  # the solver looks at the results
-        roots = [*rows, *sums]
-        pieces = _pieces(roots, blocks)
-        if len(pieces) == 1:
-            values = evaluate(roots, blocks)
-            return Pass(values[: len(rows)], values[len(rows) :])
-        arrays: list[Any] = []
-        total: list[Any] = []
-        for piece in pieces:
-            values = evaluate(roots, [_some_rows(block, piece) for block in blocks])
-            parts, found = values[: len(rows)], values[len(rows) :]
-            if piece.start == 0:
-                arrays = [_longer(part, pieces[-1].stop) for part in parts]
-            for array, part in zip(arrays, parts, strict=True):
-                array[piece] = part
-            total = merging([total, found]) if merging is not None and total else found
-        return Pass(arrays, total)
 
 
 @lru_cache(maxsize=1)
@@ -204,8 +145,7 @@ def _pieces(roots: Sequence[Any], blocks: Sequence[Any]) -> list[slice]:
 
     An expression reads its arrays several times. Reading whole blocks from memory would take most of the time.
     """
-    cut = [block for block in blocks if not isinstance(block, Whole)]
-    arrays = [array for block in cut for array in (block.arrays if isinstance(block, Pass) else [block])]
+    arrays = [block for block in blocks if not isinstance(block, Whole)]
     plain = bool(arrays) and all(isinstance(array, np.ndarray) for array in arrays)
     if not plain or len({len(array) for array in arrays}) != 1 or not all(map(_allows_pieces, roots)):
         return [slice(None)]
@@ -227,6 +167,4 @@ def _allows_pieces(part: Any) -> bool:
 
 
 def _some_rows(block: Any, piece: slice) -> Any:
-    if isinstance(block, Whole):
-        return block
-    return Pass([array[piece] for array in block.arrays], []) if isinstance(block, Pass) else block[piece]
+    return block if isinstance(block, Whole) else block[piece]

@@ -91,10 +91,7 @@ class BlockGraph:
     def __matmul__(self, rows: BlockArray) -> BlockArray:
         if tuple(rows.lengths) != self.lengths:
             raise ValueError(f"the graph has blocks of {self.lengths} rows, the other factor of {tuple(rows.lengths)}")
-        rows = rows.persist()
-        pieces = self.exchange.bring(rows)
-        handles = self.engine.map(_block_product, [self.parts, *pieces], columns=rows.empty.shape[1:])
-        return BlockArray.of(self.engine, self.lengths, handles, np.empty((0, *rows.empty.shape[1:])))
+        return self.shifted_product(rows, None, 0.0, 1.0)
 
     def row_sums(self) -> BlockArray:
         """Return the sum of the weights of every sample."""
@@ -153,12 +150,6 @@ class BlockGraph:
 
 def _row_sums(part: tuple[Any, Index]) -> Array:
     return np.asarray(part[0].sum(axis=1), dtype=np.float64)
-
-
-def _block_product(part: tuple[Any, Index], *pieces: Any, columns: tuple[int, ...]) -> Array:
-    matrix, _ = part
-    sent = [piece for piece in pieces if piece is not None]
-    return np.asarray(matrix @ np.concatenate(sent)) if sent else np.zeros((matrix.shape[0], *columns))
 
 
 def _by_block(edges: Edges, *, starts: Index, mirror: bool) -> list[Edges]:

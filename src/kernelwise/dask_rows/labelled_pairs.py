@@ -16,6 +16,7 @@ from .block_array import BlockArray, stacked
 from .collections import BLOCKS_PER_THREAD
 from .engine import Engine, Handle
 from .graph import RowExchange
+from .lazy import parts_of
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -71,7 +72,7 @@ def read_pairs(engine: Engine, pairs: Any, n_samples: int, *, only_links: bool =
         parts = [engine.share(pairs[start : start + size]) for start in range(0, len(pairs), size)]
     else:
         frame = _checked_frame(pairs, COLUMNS[:2] if only_links else COLUMNS[:3])
-        started = engine.start(np.ravel(np.asarray(frame.to_delayed(), dtype=object)).tolist())
+        started = engine.start(parts_of(frame))
         parts = engine.map(_checked_pairs, [started, list(range(len(started)))], n_samples=n_samples)
     counts = engine.fetch(engine.map(_kinds, [parts]))
     filled = [k for k, (n_pairs, _) in enumerate(counts) if n_pairs]

@@ -1,7 +1,7 @@
 """Landmarks for samples in row blocks: they are chosen among a sample of the rows, and checked on all rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,18 +16,8 @@ from .block_array import BlockArray, stacked
 
 Array = NDArray[np.float64]
 
-#: The number of rounds in which landmarks are added to kernels whose factors leave out too much.
+#: The most rounds in which landmarks are added to kernels whose factors leave out too much.
 ROUNDS = 8
-
-
-@dataclass
-class _Chosen:
-    """The map of one kernel, and the part of the diagonal that its factor leaves out, as a share of ``size``."""
-
-    kernel: Kernel
-    feature_map: Any
-    residual: float
-    size: float
 
 
 def choose_block_maps(
@@ -42,29 +32,22 @@ def choose_block_maps(
     random_state: np.random.RandomState,
 ) -> tuple[Maps, Array]:
     """Choose landmarks among some rows of X, and return the maps of the kernels and their residuals on all rows."""
-
-    def choose(kernel: Kernel) -> _Chosen:
-        factor = factor_kernel(kernel, sample, tol=tol, max_rank=max_rank, center=center, random_state=random_state)
-        return _Chosen(kernel, factor.feature_map(kernel, sample), factor.residual, factor.size)
-
-    chosen = [choose(kernel) for kernel in kernels]
-    for _ in range(ROUNDS):
-        left, worst = _largest_residuals(X, [one.feature_map for one in chosen])
-        for one, remaining in zip(chosen, left, strict=True):
-            one.residual = max(one.residual, remaining / one.size if one.size > 0 else 0.0)
-        poor = [
-            j
-            for j, one in enumerate(chosen)
-            if one.residual > SLACK * tol and (max_rank is None or one.feature_map.rank < max_rank)
-        ]
+    maps: Maps = [None] * len(kernels)  # type: ignore[list-item]  # the first round fills the list
+    residuals, sizes, poor = np.zeros(len(kernels)), np.zeros(len(kernels)), list(range(len(kernels)))
+    options: dict[str, Any] = {"tol": tol, "max_rank": max_rank, "center": center, "random_state": random_state}
+    for _ in range(1 + ROUNDS):
+        for j in poor:
+            factor = factor_kernel(kernels[j], sample, **options)
+            maps[j], residuals[j], sizes[j] = factor.feature_map(kernels[j], sample), factor.residual, factor.size
+        left, worst = _largest_residuals(X, maps)
+        residuals = np.maximum(residuals, np.divide(left, sizes, out=np.zeros_like(left), where=sizes > 0))
+        may_grow = np.array([max_rank is None or one.rank < max_rank for one in maps])
+        poor = np.flatnonzero((residuals > SLACK * tol) & may_grow).tolist()
         if not poor:
             break
         sample = stacked([sample, *(worst[j] for j in poor)])
-        for j in poor:
-            chosen[j] = choose(chosen[j].kernel)
-    residuals = np.array([one.residual for one in chosen])
-    warn_of_residuals("the landmarks leave", [one.kernel.name for one in chosen], residuals, tol)
-    return _standardised(X, [one.feature_map for one in chosen], center=center, scale=scale), residuals
+    warn_of_residuals("the landmarks leave", [kernel.name for kernel in kernels], residuals, tol)
+    return _standardised(X, maps, center=center, scale=scale), residuals
 
 
 def _largest_residuals(X: BlockArray, maps: Maps) -> tuple[Array, list[Any]]:

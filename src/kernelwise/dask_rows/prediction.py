@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..rows import is_dask
 from .collections import current_engine
 from .engine import Engine
+from .lazy import array_of, call, opaque, parts_of
 
 Shape = tuple[int, ...]
 
@@ -53,28 +54,12 @@ def shared_value(value: Any, engine: Engine | None = None) -> Any:
     import dask
 
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE_GRAPH}):
-        handle = (engine or current_engine()).share(value)
-    return handle if hasattr(handle, "key") else _delayed_value(handle)
-
-
-def _delayed_value(value: Any) -> Any:
-    import dask
-
-    return dask.delayed(value, pure=False, traverse=False)
+        return opaque((engine or current_engine()).share(value))
 
 
 def _per_block(method: Callable[..., Any], model: Any, X: Any, columns: Shape, dtype: Any) -> Any:
-    import dask
-    import dask.array as da
-
-    call = dask.delayed(method, pure=False)
-    shared = shared_value(model._for_workers()) if hasattr(model, "_for_workers") else _delayed_value(model)
+    shared = shared_value(model._for_workers()) if hasattr(model, "_for_workers") else opaque(model)
     lengths = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * X.npartitions
     if hasattr(X, "chunks") and X.ndim > 1 and len(X.chunks[1]) > 1:
         X = X.rechunk({1: -1})
-    parts = np.ravel(np.asarray(X.to_delayed(), dtype=object)).tolist()
-    results = [
-        da.from_delayed(call(shared, part), shape=(length, *columns), dtype=dtype)
-        for part, length in zip(parts, lengths, strict=True)
-    ]
-    return da.concatenate(results, axis=0)
+    return array_of([call(method, shared, part) for part in parts_of(X)], lengths, columns, dtype)

@@ -15,8 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..checks import check_choice
 from ..whole_files import whole_file
-from ._loading import Dataset, check_choice, check_flags, pack
+from ._loading import Dataset, check_flags, pack
 
 UCI_ADDRESS = "https://archive.ics.uci.edu/ml/machine-learning-databases/gisette"
 DATASET_PAGE = "https://archive.ics.uci.edu/dataset/170/gisette"

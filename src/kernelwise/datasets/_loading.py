@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import Bunch
 
+from ..checks import check_choice
+
 # A Bunch, or the pair (X, y) with return_X_y=True: a static type would need two overloads for every loader.
 Dataset: TypeAlias = Any
 Features: TypeAlias = NDArray[Any] | csr_array
@@ -42,7 +44,8 @@ def _table_with_id(stored: Arrays, include_id: bool) -> dict[str, Any]:
 
 def _sequences(stored: Arrays, n_classes: int, encoding: str, letter_order: str) -> dict[str, Any]:
     """Return letters, codes 1..4 or indicators, where the file has the positions of the letters in "ACGT"."""
-    check_choice("n_classes", n_classes, (2, 3))
+    if isinstance(n_classes, bool) or n_classes not in (2, 3):
+        raise ValueError(f"n_classes must be 2 or 3, got {n_classes!r}")
     check_choice("encoding", encoding, ("codes", "letters", "onehot"))
     if not isinstance(letter_order, str) or sorted(letter_order) != list("ACGT"):
         raise ValueError(f"letter_order must hold each of A, C, G, T once, like 'ACGT'; got {letter_order!r}")
@@ -126,9 +129,3 @@ def check_flags(**flags: object) -> None:
             raise TypeError(f"{name} must be True or False, got {value!r}")
     if flags.get("as_frame") and find_spec("pandas") is None:
         raise ImportError("as_frame=True needs pandas: pip install pandas")
-
-
-def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
-    """Raise if a value is not among the choices; True is not accepted for 1."""
-    if isinstance(value, bool) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dask_rows.collections import CHUNK_SHARE, working_engine
+from ..dask_rows.collections import check_chunks, working_engine
 from ..dask_rows.engine import Engine
+from ..dask_rows.lazy import array_of, call, opaque, parts_of
 from ..dask_rows.prediction import shared_value
 from ..progress import Tell, silent
 from ..review.audit import LabelAudit, count_worth_checking, most_probable_other
@@ -56,29 +57,22 @@ class Partitions:
         """Return the calls for all blocks, not started yet."""
         kept = {name: shared_value(value, self.engine) for name, value in shared.items()}
         parts = zip(self.X, self.y, self.weight, arguments, strict=True)
-        return [_call(function, X, y, weight, *map(_opaque, others), **kept) for X, y, weight, others in parts]
+        return [call(function, X, y, weight, *map(opaque, others), **kept) for X, y, weight, others in parts]
 
     def count(self) -> list[LabelCounts]:
         if self.counted is None:
-            calls = [_call(LabelCounts.of, y, weight) for y, weight in zip(self.y, self.weight, strict=True)]
+            calls = [call(LabelCounts.of, y, weight) for y, weight in zip(self.y, self.weight, strict=True)]
             self.counted = self.engine.fetch(self.engine.start(calls))
         return self.counted
 
     def respell(self, replaced: Mapping[str, str | None]) -> None:
-        self.y = [_call(respelled, part, _opaque(replaced)) for part in self.y]
+        self.y = [call(respelled, part, opaque(replaced)) for part in self.y]
 
     def gather(self, futures: list[Any]) -> list[Any]:
         return self.engine.fetch(futures)
 
     def total(self, part: Callable[[Any], Any], merge: Callable[[Sequence[Any]], Any], futures: list[Any]) -> Any:
         return self.engine.total(part, [futures], merge)
-
-
-def _opaque(value: Any) -> Any:
-    """Return a value that Dask does not search for other delayed values."""
-    import dask
-
-    return dask.delayed(value, traverse=False, pure=False)
 
 
 def _nothing(result: Any) -> None:
@@ -105,9 +99,9 @@ def fit_on_cluster(
 def _set_arrays(model: Any, blocks: Partitions, fitted: Fitted) -> None:
     """Set the attributes that have a row for every row: qualities stay on the workers, probabilities are lazy."""
     engine, lengths, n_classes = blocks.engine, fitted.lengths, len(model.classes_)
-    model.label_quality_ = _array(engine.map(attrgetter("quality"), [fitted.results]), lengths, (), float)
+    model.label_quality_ = array_of(engine.map(attrgetter("quality"), [fitted.results]), lengths, (), float)
     calls = blocks.delayed(_probabilities, fitted.arguments, scorer=fitted.scorer)
-    pairs = [_array([call[k] for call in calls], lengths, (n_classes,), float) for k in range(2)]
+    pairs = [array_of([one[k] for one in calls], lengths, (n_classes,), float) for k in range(2)]
     model.label_probabilities_, model.out_of_sample_probabilities_ = pairs
 
 
@@ -126,9 +120,9 @@ def audit_on_cluster(
         fitted = fit_in_blocks(model, blocks, checked=checked, progress=progress)
         _set_arrays(model, blocks, fitted)
         lengths, classes = fitted.lengths, model.classes_
-        labels = _array([_call(_plain_labels, part) for part in blocks.y], lengths, (), object)
+        labels = array_of([call(_plain_labels, part) for part in blocks.y], lengths, (), object)
         named = engine.map(_suggested, [fitted.results], classes=classes)
-        suggested = _array(named, lengths, (), classes.dtype)
+        suggested = array_of(named, lengths, (), classes.dtype)
     return LabelAuditInBlocks(
         labels=labels,
         quality=model.label_quality_,
@@ -149,10 +143,10 @@ def _partitions(engine: Engine, X: Any, y: Any, weight: Any) -> Partitions:
         if X.ndim != 2:
             raise ValueError(f"X must have rows and columns, got a Dask array of shape {X.shape}")
         X = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
-        _check_chunks(engine, X)
+        check_chunks(engine, X, "X")
     others = {name: value for name, value in (("y", y), ("sample_weight", weight)) if value is not None}
     cut = {name: _cut_like(X, name, value) for name, value in others.items()}
-    parts = _delayed(X)
+    parts = parts_of(X)
     return Partitions(engine, parts, cut["y"], cut.get("sample_weight", [None] * len(parts)))
 
 
@@ -165,14 +159,14 @@ def _cut_like(X: Any, name: str, value: Any) -> list[Any]:
         value = np.asarray(read_labels(value) if name == "y" else value)
         lengths = X.chunks[0] if hasattr(X, "chunks") and not np.isnan(n_rows) else X.map_partitions(len).compute()
         _check_length(name, len(value), int(np.sum(lengths)))
-        return [_opaque(part) for part in np.split(value, np.cumsum(lengths)[:-1])]
+        return [opaque(part) for part in np.split(value, np.cumsum(lengths)[:-1])]
     if hasattr(value, "chunks") and not np.isnan(value.shape[0]) and not np.isnan(n_rows):
         _check_length(name, value.shape[0], int(n_rows))
         value = value.rechunk({0: X.chunks[0]})
-    parts = _delayed(value)
-    if len(parts) != len(_delayed(X)):
+    parts = parts_of(value)
+    if len(parts) != len(parts_of(X)):
         raise ValueError(
-            f"{name} has {len(parts)} partitions, and X has {len(_delayed(X))}; make both from one frame, or give both "
+            f"{name} has {len(parts)} partitions, and X has {len(parts_of(X))}; make both from one frame, or give both "
             "as Dask arrays of known length: to_dask_array(lengths=True)"
         )
     return parts
@@ -181,40 +175,6 @@ def _cut_like(X: Any, name: str, value: Any) -> list[Any]:
 def _check_length(name: str, n_values: int, n_rows: int) -> None:
     if n_values != n_rows:
         raise ValueError(f"{name} has {n_values} values, and X has {n_rows} rows; one value for each row is needed")
-
-
-def _check_chunks(engine: Engine, X: Any) -> None:
-    """Refuse chunks that are too large for a worker, before anything is read."""
-    limit, rows = min(engine.memory_limits, default=0), max(X.chunks[0])
-    nbytes = rows * X.shape[1] * X.dtype.itemsize
-    if limit and isinstance(X._meta, np.ndarray) and nbytes > CHUNK_SHARE * limit:
-        raise ValueError(
-            f"a chunk of X has {rows} rows, {nbytes / 1e9:.3g} GB, too much for a worker with {limit / 1e9:.3g} GB; "
-            f"use X.rechunk({{0: {max(1, int(rows * CHUNK_SHARE * limit / nbytes / 4))}}}) where it is made, or larger "
-            "workers"
-        )
-
-
-def _delayed(collection: Any) -> list[Any]:
-    return list(np.ravel(np.asarray(collection.to_delayed(), dtype=object)).tolist())
-
-
-def _call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    import dask
-
-    return dask.delayed(function, pure=False)(*arguments, **named)
-
-
-def _array(parts: Sequence[Any], lengths: Sequence[int], columns: tuple[int, ...], dtype: Any) -> Any:
-    """Return delayed values, futures or blocks in memory as one Dask array."""
-    import dask.array as da
-
-    values = [part if hasattr(part, "key") else _opaque(part) for part in parts]
-    blocks = [
-        da.from_delayed(value, shape=(length, *columns), dtype=dtype)
-        for value, length in zip(values, lengths, strict=True)
-    ]
-    return da.concatenate(blocks, axis=0)
 
 
 def _suggested(scored: Scored, *, classes: NDArray[Any]) -> NDArray[Any]:

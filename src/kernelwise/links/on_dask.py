@@ -28,18 +28,13 @@ class BlockAdjacency:
     With the normalisation "mean" the operator is :math:`D^{-1} (A + I)`.
     """
 
-    def __init__(self, links: BlockGraph | None, samples: BlockArray, normalization: str) -> None:
-        self.links = links
-        self.normalization = normalization
-        self.degrees = persist((samples.map_rows(_nothing_each) if links is None else links.row_sums()) + 1.0)
-        self.scale = persist(1.0 / (self.degrees if normalization == "mean" else np.sqrt(self.degrees)))
+    def __init__(self, links: BlockGraph, normalization: str) -> None:
+        self.links, self.symmetric = links, normalization == "symmetric"
+        degrees = persist(links.row_sums() + 1.0)
+        self.scale = persist(1.0 / (np.sqrt(degrees) if self.symmetric else degrees))
 
     def __matmul__(self, rows: BlockArray) -> BlockArray:
-        if self.links is None:
-            return rows
-        if self.normalization == "mean":
-            return persist(self.scale[:, None] * (self.links @ rows + rows))
-        scaled = persist(self.scale[:, None] * rows)
+        scaled = persist(self.scale[:, None] * rows) if self.symmetric else rows
         return persist(self.scale[:, None] * (self.links @ scaled + scaled))
 
 
@@ -82,16 +77,15 @@ def fit_clusters_on_cluster(model: Any, X: Any, pairs: Any) -> Any:
 def read_block_links(engine: Engine, pairs: Any, samples: BlockArray, normalization: str) -> BlockAdjacency:
     """Return S from positive pairs, in a frame or in memory, or from an adjacency matrix in row blocks."""
     if pairs is None:
-        return BlockAdjacency(None, samples, normalization)
-    if is_dask(pairs) and hasattr(pairs, "chunks"):
+        edges, mirror = [engine.share(_positive_edges(Pairs([], [], [], n_samples=len(samples))))], False
+    elif is_dask(pairs) and hasattr(pairs, "chunks"):
         edges, mirror = _edges_of_adjacency(engine, pairs, len(samples)), False
     else:
         known = read_pairs(engine, pairs, len(samples), only_links=True)
         edges, mirror = engine.map(_positive_edges, [known.parts]), True
-    if not sum(engine.fetch(engine.map(_n_edges, [edges]))):
+    if pairs is not None and not sum(engine.fetch(engine.map(_n_edges, [edges]))):
         warnings.warn("there is no positive pair among pairs, so nothing is smoothed over links", stacklevel=5)
-        return BlockAdjacency(None, samples, normalization)
-    return BlockAdjacency(BlockGraph.from_edges(engine, samples.lengths, edges, mirror=mirror), samples, normalization)
+    return BlockAdjacency(BlockGraph.from_edges(engine, samples.lengths, edges, mirror=mirror), normalization)
 
 
 def fitted_tfidf(frequencies: Any, n_samples: int) -> TfidfTransformer:
@@ -137,7 +131,3 @@ def _positive_edges(pairs: Pairs) -> Edges:
 
 def _n_edges(edges: Edges) -> int:
     return len(edges[0])
-
-
-def _nothing_each(block: Any) -> Array:
-    return np.zeros(block.shape[0])

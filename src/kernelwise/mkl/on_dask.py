@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..dask_rows.bank import BlockBank, cut_to_fit
-from ..dask_rows.collections import read_rows, remember_features, sample_rows, stacked, working_engine
+from ..dask_rows.collections import checked_samples, read_rows, remember_features, sample_rows, stacked, working_engine
 from ..dask_rows.engine import Engine
 from ..dask_rows.landmarks import choose_block_maps
 from ..kernels.build import tolerance_and_rank
@@ -45,7 +45,7 @@ def _prepare(
     assert samples is not None
     if labels is None:
         raise ValueError("y is missing: a classifier needs a label for every row of X")
-    samples = samples.map_rows(_checked_features).persist()
+    samples = samples.map_rows(checked_samples).persist()
     ones: Any = np.ones_like(labels, dtype=np.float64)
     weight = (ones if given is None else given.map_rows(_checked_weights)).persist()
     weighty = select_rows(weight > 0)
@@ -90,20 +90,6 @@ def some_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
         assert labels is not None
         rows = sample_rows([samples, labels], NOISE_ROWS, np.random.RandomState(0))
     return rows[0].astype(np.float64), rows[1]
-
-
-def _checked_features(block: Any) -> Any:
-    """Return a block of features as floating point numbers, all of them finite."""
-    try:
-        block = block.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"X must hold numbers: {error}") from error
-    values = block.data if sp.issparse(block) else block
-    if block.ndim != 2 or block.shape[1] == 0:
-        raise ValueError(f"X must have two dimensions and at least one feature, got a block of shape {block.shape}")
-    if not np.isfinite(values).all():
-        raise ValueError("X contains NaN or infinity; remove those samples or impute the values")
-    return block
 
 
 def _checked_weights(block: Any) -> Array:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
-from ..rows import compute, keep, persist
+from ..rows import compute, persist
 from .cones import ConePoint, Scaling
 from .reduced_system import ConeProgram, ReducedInverse
 
@@ -175,7 +175,7 @@ class _State:
         """Return the state after a step, or None where rounding has taken the state out of the interior."""
         x = self.point
         alpha, lower, upper = (
-            keep(now + step * change) for now, change in ((x.alpha, d.alpha), (x.lower, d.lower), (x.upper, d.upper))
+            persist(now + step * change) for now, change in ((x.alpha, d.alpha), (x.lower, d.lower), (x.upper, d.upper))
         )
         z = x.z + d.z.scaled(step)
         point = Iterate(alpha, x.t + step * d.t, lower, upper, x.eta + step * d.eta, x.bias + step * d.bias, z)
@@ -237,8 +237,8 @@ class _NewtonSystem:
         if program.balance is not None:
             columns.append(program.balance)
             corner.append(0.0)
-        sides = keep(np.stack([*columns, self._pushes(self.affine) + images[:, 1]], axis=1))
-        diagonal = keep(x.lower / x.alpha + x.upper / state.room)
+        sides = persist(np.stack([*columns, self._pushes(self.affine) + images[:, 1]], axis=1))
+        diagonal = persist(x.lower / x.alpha + x.upper / state.room)
         self.border, self.corner = sides[:, :-1], np.diag(corner)
         self.inverse = ReducedInverse(program, diagonal, self.scaling, first=sides)
         solved = self.inverse.solve(sides, against=self.border, ahead=self._first_change)
@@ -254,7 +254,7 @@ class _NewtonSystem:
     def corrector(self, centering: float) -> _Direction:
         """Return the direction to a point of the central path, corrected for the error of linearising."""
         sides = self._sides(centering=centering, correction=self.predictor)
-        top = keep(self._pushes(sides) + self.state.program.B.T @ self._pulls(sides))
+        top = persist(self._pushes(sides) + self.state.program.B.T @ self._pulls(sides))
         solved = self.inverse.solve(top, against=self.border, ahead=partial(self._change, sides))
         return self._direction(sides, *solved)
 
@@ -308,9 +308,9 @@ class _NewtonSystem:
             bottom.append(-state.unbalanced)
         rest = np.linalg.solve(self.schur, np.array(bottom) - products)
         move = solved - self.solved_border @ rest
-        alpha = keep(move)
-        lower = keep((sides.lower - x.lower * alpha) / x.alpha)
-        upper = keep((sides.upper + x.upper * alpha) / state.room)
+        alpha = persist(move)
+        lower = persist((sides.lower - x.lower * alpha) / x.alpha)
+        upper = persist((sides.upper + x.upper * alpha) / state.room)
         ratios = np.maximum(
             np.maximum(-alpha / x.alpha, alpha / state.room), np.maximum(-lower / x.lower, -upper / x.upper)
         )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from ..rows import by_rows, compute, in_memory, keep, reduce_rows
+from ..rows import by_rows, compute, in_memory, persist, reduce_rows
 from .cones import Cones, Scaling
 
 Array = NDArray[np.float64]
@@ -134,7 +134,7 @@ class ReducedInverse:
             return _found(ahead, self._apply(right, None), against)
         known = right is self.first and not self.program.few_samples
         pulled, size = self.first_sums if known else compute(*self._sums(right))
-        solution = keep(self._apply(right, pulled))
+        solution = persist(self._apply(right, pulled))
         for step in range(REFINEMENTS):
             image, products = compute(self.B @ solution, against.T @ solution)
             residual = right - self._multiply(solution, image)
@@ -142,7 +142,7 @@ class ReducedInverse:
             left, pulled, *found = compute((residual * residual).sum(), self._pulled(residual), *sums)
             if left <= RESIDUAL**2 * size:
                 return made, found
-            solution = keep(solution + self._apply(residual, pulled))
+            solution = persist(solution + self._apply(residual, pulled))
             if step == 0 and left <= RESIDUAL * size:
                 break  # the second step leaves as small a part of the residual as the first left of the right-hand side
         return _found(ahead, solution, against)

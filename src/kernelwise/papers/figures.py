@@ -1,4 +1,4 @@
-"""Figures of results: panels of lines with names where the lines end; the same numbers give the same bytes.
+"""Figures of results: panels of lines with one legend; the same numbers give the same bytes.
 
 This module needs matplotlib: ``pip install kernelwise[report]``.
 """
@@ -52,8 +52,7 @@ def line_panels(
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
     names = list(dict.fromkeys(name for lines in panels.values() for name in lines))
-    label_width = 0.075 * max(map(len, names), default=0)
-    figure = blank_figure((2.7 + label_width) * columns + 0.4, 2.9 * rows)
+    figure = blank_figure(3.2 * columns + 0.09 * max(map(len, names), default=0), 2.9 * rows)
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for axes, (title, lines) in zip(grid.flat, panels.items(), strict=False):
         style_axes(axes, title)
@@ -62,24 +61,25 @@ def line_panels(
         if log_y:
             axes.set_yscale("log")
         for name, line in lines.items():
-            _draw_line(axes, line, names.index(name), positive_y=log_y)
+            _draw_line(axes, line, name, names.index(name), positive_y=log_y)
         axes.tick_params(labelbottom=True)
     for axes in list(grid.flat)[len(panels) :]:
         axes.remove()
-    for axes, lines in zip(figure.axes, panels.values(), strict=True):  # the shared limits are final only now
-        _label_ends(axes, lines, names)
+    drawn = {line.get_label(): line for axes in figure.axes for line in axes.get_lines()}
+    figure.legend([drawn[name] for name in names], names, loc="outside right upper", fontsize=8, frameon=False)
     figure.supxlabel(xlabel, fontsize=10)
     figure.supylabel(ylabel, fontsize=10)
     return figure
 
 
-def _draw_line(axes: "Axes", line: Line, style: int, *, positive_y: bool) -> None:
+def _draw_line(axes: "Axes", line: Line, name: str, style: int, *, positive_y: bool) -> None:
     x, y = np.asarray(line.x, dtype=float), np.asarray(line.y, dtype=float)
     shown = y > 0 if positive_y else np.isfinite(y)
     colour = COLOURS[style % len(COLOURS)]
     axes.plot(
         x[shown],
         y[shown],
+        label=name,
         color=colour,
         linestyle=DASHES[style % len(DASHES)],
         marker=MARKERS[style % len(MARKERS)],
@@ -90,36 +90,6 @@ def _draw_line(axes: "Axes", line: Line, style: int, *, positive_y: bool) -> Non
     if line.spread is not None:
         spread = np.asarray(line.spread, dtype=float)
         axes.fill_between(x[shown], (y - spread)[shown], (y + spread)[shown], color=colour, alpha=0.12, linewidth=0)
-
-
-def _label_ends(axes: "Axes", lines: Mapping[str, Line], names: list[str]) -> None:
-    """Write the name of each line to the right of the panel where the line ends; names are moved apart if needed."""
-    points = {name: np.asarray(artist.get_xydata()) for name, artist in zip(lines, axes.get_lines(), strict=True)}
-    ends = {name: xy[-1] for name, xy in points.items() if len(xy)}
-    if not ends:
-        return
-    axes.autoscale_view()  # transData does not do this by itself
-    heights = (axes.transData + axes.transAxes.inverted()).transform(np.stack(list(ends.values())))[:, 1]
-    for name, height in zip(ends, spread_out(heights, least=0.075), strict=True):
-        colour = COLOURS[names.index(name) % len(COLOURS)]
-        axes.annotate(
-            name, (1.01, height), xycoords="axes fraction", color=colour, fontsize=8, va="center", annotation_clip=False
-        )
-
-
-def spread_out(positions: Any, *, least: float) -> Any:
-    """Return positions in the same order that are at least ``least`` apart and as near as possible to the given ones.
-
-    For sorted positions, ``p_k - k * least`` must not decrease: the nearest such sequence is the isotonic regression.
-    """
-    from sklearn.isotonic import isotonic_regression
-
-    positions = np.asarray(positions, dtype=float)
-    order = np.argsort(positions, kind="stable")
-    steps = least * np.arange(len(order))
-    spread = np.empty(len(order))
-    spread[order] = isotonic_regression(positions[order] - steps) + steps
-    return spread
 
 
 def render(figure: "Figure", kind: str, *, title: str) -> bytes:

@@ -96,20 +96,10 @@ def _outcomes(
 
 
 def _parallel_outcomes(executor: Executor, jobs: Sequence[tuple[Any, ...]]) -> Generator[Record, None, None]:
-    """Yield records as they are finished; a cluster gets at most as many cells at a time as it has threads."""
-    # Dask blames the death of a worker on all calls that the worker had, not only on the running call.
-    waiting = deque(jobs)
+    """Yield records as they are finished; say in one sentence where the executor is broken."""
     under_way: dict[Future[Record], tuple[Any, ...]] = {}
     try:
-        while waiting or under_way:
-            places = executor.n_threads() if isinstance(executor, ClusterExecutor) else len(jobs)
-            while waiting and len(under_way) < places:
-                job = waiting.popleft()
-                under_way[executor.submit(run_one, *job)] = job
-            if not under_way:
-                time.sleep(LOOK_SECONDS)  # until there is a worker
-            for future in wait(under_way, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED).done:
-                yield _record_of(future, *under_way.pop(future))
+        yield from _as_finished(executor, deque(jobs), under_way)
     except KeyboardInterrupt:
         # All cells that a cluster has are running; other executors may have cells that still wait.
         running = [future for future in under_way if isinstance(executor, ClusterExecutor) or not future.cancel()]
@@ -126,6 +116,22 @@ def _parallel_outcomes(executor: Executor, jobs: Sequence[tuple[Any, ...]]) -> G
     finally:
         for future in under_way:
             future.cancel()
+
+
+def _as_finished(
+    executor: Executor, waiting: deque[tuple[Any, ...]], under_way: dict[Future[Record], tuple[Any, ...]]
+) -> Generator[Record, None, None]:
+    """Start what waits and yield what is finished; a cluster gets at most as many cells at a time as it has threads."""
+    # Dask blames the death of a worker on all calls that the worker had, not only on the running call.
+    while waiting or under_way:
+        places = executor.n_threads() if isinstance(executor, ClusterExecutor) else len(waiting) + len(under_way)
+        while waiting and len(under_way) < places:
+            job = waiting.popleft()
+            under_way[executor.submit(run_one, *job)] = job
+        if not under_way:
+            time.sleep(LOOK_SECONDS)  # until there is a worker
+        for future in wait(under_way, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED).done:
+            yield _record_of(future, *under_way.pop(future))
 
 
 def _record_of(future: Future[Record], run_cell: Any, cell: Cell, seed: int, spec: str) -> Record:
@@ -169,15 +175,13 @@ def run_one(run_cell: Callable[[Cell, int], dict[str, Any]], cell: Cell, seed: i
 
 
 def chosen(known: Mapping[str, Experiment], name: str | None, *, n_jobs: int, cluster: str | None) -> Experiment:
-    """Return the experiment of that name; raise a ValueError if the name, the jobs or the cluster cannot be used."""
+    """Return the experiment of that name; raise a ValueError if there is none, or if jobs go with a cluster."""
     if name is None:
         raise ValueError("name an experiment, or use --list to see them")
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]}?" if near else "use --list to see them"
         raise ValueError(f"there is no experiment {name}; {hint}")
-    if n_jobs < 1:
-        raise ValueError(f"--jobs must be at least 1, got {n_jobs}")
     if cluster is not None and n_jobs > 1:
         raise ValueError("--jobs is for this machine; leave it out where --cluster says where to run")
     return known[name]

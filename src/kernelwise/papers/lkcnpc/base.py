@@ -75,6 +75,40 @@ class FromPairs(BaseEstimator):
         return tags
 
 
+class Best:
+    """The best primal point and the best dual point so far, which together are the certificate.
+
+    Points have an ``objective``, the value of the problem, and a ``value``, the lower bound of the dual.
+    """
+
+    def __init__(self, tol: float, max_iter: int) -> None:
+        self.tol, self.max_iter, self.n_iter = tol, max_iter, 0
+        self.primal: Any = None
+        self.dual: Any = None
+
+    def see(self, point: Any, n_iter: int = 1) -> None:
+        """Keep a point where it improves a bound; None stands for a point outside of the domain."""
+        self.n_iter += n_iter
+        if point is not None:
+            self.primal = point if self.primal is None or point.objective < self.primal.objective else self.primal
+            self.dual = point if self.dual is None or point.value > self.dual.value else self.dual
+
+    @property
+    def gap(self) -> float:
+        """A bound on the distance of the objective to the optimum."""
+        return max(float(self.primal.objective - self.dual.value), 0.0)
+
+    @property
+    def reached(self) -> bool:
+        """Whether the gap is small enough."""
+        return self.gap <= self.tol * max(1.0, abs(self.primal.objective))
+
+    @property
+    def done(self) -> bool:
+        """Whether to stop."""
+        return self.reached or self.n_iter >= self.max_iter
+
+
 class PairTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FromPairs):
     """Base of estimators that learn features whose inner products are the learned kernel."""
 

@@ -32,7 +32,7 @@ from scipy.optimize import Bounds, minimize
 from ...statements import Pairs
 from ...statements.noise import RandomState
 from ...ties import differ
-from .base import FloatArray, MahalanobisTransformer, dense, squared_norms, weighted_gram
+from .base import Best, FloatArray, MahalanobisTransformer, dense, squared_norms, weighted_gram
 
 #: Pairs of samples whose distances give the default bounds; their percentiles are good to a few per mille.
 N_DISTANCES = 100_000
@@ -192,41 +192,14 @@ class _Point:
     objective: float
 
 
-class _Best:
-    """The best M and the best z so far, which together are the certificate."""
-
-    def __init__(self, start: _Point, tol: float, max_iter: int) -> None:
-        self.primal = self.dual = start
-        self.tol, self.max_iter, self.n_iter = tol, max_iter, 0
-
-    def see(self, point: _Point | None, n_passes: int = 1) -> None:
-        self.n_iter += n_passes
-        if point is not None:
-            self.primal = min(self.primal, point, key=lambda seen: seen.objective)
-            self.dual = max(self.dual, point, key=lambda seen: seen.value)
-
-    @property
-    def gap(self) -> float:
-        return max(self.primal.objective - self.dual.value, 0.0)
-
-    @property
-    def reached(self) -> bool:
-        return self.gap <= self.tol * max(1.0, self.primal.objective)
-
-    @property
-    def done(self) -> bool:
-        return self.reached or self.n_iter >= self.max_iter
-
-
-def _solve(problem: _Problem, tol: float, max_iter: int) -> _Best:
+def _solve(problem: _Problem, tol: float, max_iter: int) -> Best:
     """Alternate projections and quasi-Newton steps, with more projections while projections gain more."""
-    start = problem.at(np.zeros(problem.n_pairs))
-    assert start is not None  # M(0) is the identity
-    best, n_sweeps = _Best(start, tol, max_iter), 1
+    best, n_sweeps = Best(tol, max_iter), 1
+    best.see(problem.at(np.zeros(problem.n_pairs)), 0)  # M(0) is the identity
     while not best.done:
         before = best.dual.value
         n_sweeps = min(n_sweeps, max_iter - best.n_iter)
-        best.see(problem.at(_project(problem, best.dual, n_sweeps)), n_passes=n_sweeps)
+        best.see(problem.at(_project(problem, best.dual, n_sweeps)), n_sweeps)
         between = best.dual.value
         if not best.done:
             _ascend(problem, best)
@@ -234,7 +207,7 @@ def _solve(problem: _Problem, tol: float, max_iter: int) -> _Best:
     return best
 
 
-def _ascend(problem: _Problem, best: _Best) -> None:
+def _ascend(problem: _Problem, best: Best) -> None:
     """Maximise the dual by L-BFGS-B from the best point, for a while."""
     lengths = squared_norms(problem.differences)
     scale = 1.0 / np.hypot(lengths, problem.targets / np.sqrt(problem.prices))  # from the Hessian at z = 0

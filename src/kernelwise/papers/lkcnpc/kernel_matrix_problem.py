@@ -10,6 +10,7 @@ from scipy.linalg import eigh
 from scipy.optimize import Bounds, minimize
 
 from ...statements import Pairs
+from .base import Best
 
 Array = NDArray[np.float64]
 
@@ -24,6 +25,7 @@ class KernelPoint:
     margins: Array  # y_t K_t
     smoothness: float  # tr(L K)
     objective: float = np.inf
+    value: float = -np.inf  # of the dual at alpha
 
 
 @dataclass(frozen=True)
@@ -62,53 +64,29 @@ class KernelMatrixProblem:
         return self.bound ** (1.0 / self.p) * point.norm
 
 
-@dataclass
-class Certified:
-    """The best kernel and the best bound so far, which together are the certificate."""
-
-    tol: float
-    primal: KernelPoint
-    dual: float
-    n_iter: int = 1
-
-    @property
-    def gap(self) -> float:
-        return max(self.primal.objective - self.dual, 0.0)
-
-    @property
-    def reached(self) -> bool:
-        return self.gap <= self.tol * max(1.0, abs(self.primal.objective))
-
-
-def solve_linear(problem: KernelMatrixProblem, tol: float, max_iter: int) -> Certified:
+def solve_linear(problem: KernelMatrixProblem, tol: float, max_iter: int) -> Best:
     """The closed form: one point, whatever ``tol`` and ``max_iter`` are."""
-    point = problem.at(problem.prices)
+    best, point = Best(tol, max_iter), problem.at(problem.prices)
     objective = point.smoothness - float(problem.prices @ point.margins)
-    return Certified(tol, replace(point, objective=objective), -problem.support(point))
+    best.see(replace(point, objective=objective, value=-problem.support(point)))
+    return best
 
 
-def solve_squared_hinge(problem: KernelMatrixProblem, tol: float, max_iter: int) -> Certified:
+def solve_squared_hinge(problem: KernelMatrixProblem, tol: float, max_iter: int) -> Best:
     """Maximise D by L-BFGS-B from the solution for the linear loss, until the gap is small."""
-    prices = problem.prices
+    best, prices = Best(tol, max_iter), problem.prices
     roots = np.sqrt(prices)
-    best: Certified | None = None
 
     def negative_dual(scaled: Array) -> tuple[float, Array]:
-        nonlocal best
         alpha = scaled * roots
         point = problem.at(alpha)
         hinge = np.maximum(0.0, 1.0 - point.margins)
-        point = replace(point, objective=point.smoothness + 0.5 * float(prices @ hinge**2))
+        objective = point.smoothness + 0.5 * float(prices @ hinge**2)
         dual = float(alpha.sum() - 0.5 * scaled @ scaled) - problem.support(point)
-        if best is None:
-            best = Certified(tol, point, dual)
-        else:
-            better = min(best.primal, point, key=lambda seen: seen.objective)
-            best = Certified(tol, better, max(best.dual, dual), best.n_iter + 1)
+        best.see(replace(point, objective=objective, value=dual))
         return -dual, scaled - roots * (1.0 - point.margins)
 
     def stop_when_reached(intermediate_result: Any) -> None:
-        assert best is not None
         if best.reached:
             raise StopIteration
 
@@ -121,5 +99,4 @@ def solve_squared_hinge(problem: KernelMatrixProblem, tol: float, max_iter: int)
         callback=stop_when_reached,
         options={"maxfun": max_iter, "maxiter": max_iter, "ftol": 0.0, "gtol": 0.0, "maxcor": 20},
     )
-    assert best is not None  # the start was evaluated
     return best

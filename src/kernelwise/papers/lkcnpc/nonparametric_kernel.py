@@ -39,8 +39,8 @@ from ...memory import require
 from ...samples import check_magnitude, read_samples, tidy
 from ...statements import Pairs
 from ...ties import nearest_few
-from .base import PairTransformer
-from .kernel_matrix_problem import Certified, KernelMatrixProblem, solve_linear, solve_squared_hinge
+from .base import Best, PairTransformer
+from .kernel_matrix_problem import KernelMatrixProblem, solve_linear, solve_squared_hinge
 
 Array = NDArray[np.float64]
 
@@ -160,7 +160,7 @@ class NonparametricKernelLearner(PairTransformer):
     def _n_near(self) -> int:
         return min(self.n_neighbors, self._samples.shape[0] - 1)
 
-    def _keep(self, best: Certified) -> None:
+    def _keep(self, best: Best) -> None:
         order = np.argsort(best.primal.values)[::-1]
         self.eigenvalues_ = best.primal.values[order]
         self.features_ = best.primal.vectors[:, order] * np.sqrt(self.eigenvalues_)

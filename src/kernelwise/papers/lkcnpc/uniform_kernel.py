@@ -33,8 +33,7 @@ class UniformKernel(CombinedKernelTransformer):
 
     References
     ----------
-    T. Yang, R. Jin, A. K. Jain. Learning kernel combination from noisy pairwise constraints. IEEE Statistical Signal
-    Processing Workshop, 2012.
+    As in :class:`~kernelwise.PairKernelLearner`.
 
     Examples
     --------

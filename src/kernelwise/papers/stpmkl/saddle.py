@@ -35,8 +35,6 @@ Array = NDArray[np.float64]
 
 #: An objective this many times that of f = 0 means that the steps are too long to recover from.
 DIVERGED = 1e12
-#: Visiting one part alone takes about as long as reading this many numbers; for less, one pass over all is quicker.
-VISIT = 50_000
 
 
 class FunctionSpace:
@@ -58,15 +56,11 @@ class FunctionSpace:
 
     def values(self, f: Array) -> Array:
         """Return ``f(x_i) = sum_j f_j(x_i)``, with the intercept, on the samples."""
-        parts = self.parts(f)
-        left_out = self.rank - sum(map(len, parts.values()))
-        if left_out * self.bank.n_samples <= VISIT * len(parts):
-            return self.bank.lift(f[: self.rank]) + self.constant(f)
-        return self.bank.values(parts) + self.constant(f)
+        return self.bank.lift(f[: self.rank]) + self.constant(f)
 
     def squared_evaluation(self, f: Array) -> Array:
         """Return ``E^T E f``, where E takes a function to its values on the samples."""
-        return self.representer(self.bank.lift(f[: self.rank]) + self.constant(f))
+        return self.representer(self.values(f))
 
     def norms(self, f: Array) -> Array:
         """Return ``||f_j||`` for every kernel."""
@@ -93,7 +87,6 @@ class SideBySide:
 
     def __init__(self, bank: KernelBank) -> None:
         factors = [bank.factor(j) for j in range(bank.n_kernels)]
-        self.n_samples, self.values = bank.n_samples, bank.values
         self.ranks = np.array([factor.shape[1] for factor in factors], dtype=np.intp)
         self.matrix = np.hstack(factors)
 

@@ -29,18 +29,8 @@ def mean_gram(X: Array, Z: Array) -> Array:
     return np.asarray(sum(grams)) / len(kernels)
 
 
-class MeanKernelSVC:
-    """A support vector machine on the mean kernel; C is chosen by cross-validation."""
-
-    def fit(self, X: Array, y: Array, folds: Any) -> "MeanKernelSVC":
-        """Fit the machine; ``folds`` is a splitter of scikit-learn."""
-        self.X = X
-        self.search = GridSearchCV(SVC(kernel="precomputed"), {"C": SVC_GRID}, cv=folds).fit(mean_gram(X, X), y)
-        return self
-
-    def predict(self, X: Array) -> Array:
-        """Return labels."""
-        return np.asarray(self.search.predict(mean_gram(X, self.X)))
+def _mean_kernel_svc(X: Array, y: Array, folds: Any) -> Any:
+    return GridSearchCV(SVC(kernel=mean_gram), {"C": SVC_GRID}, cv=folds).fit(X, y)
 
 
 def _rbf_svc(X: Array, y: Array, folds: Any) -> Any:
@@ -52,26 +42,19 @@ def _logistic(X: Array, y: Array, folds: Any) -> Any:
     return GridSearchCV(LogisticRegression(max_iter=2000), {"C": LOGISTIC_GRID}, cv=folds).fit(X, y)
 
 
-class CleanLearner:
-    """cleanlab around the tuned logistic regression; its labels are 0 and 1."""
-
-    def fit(self, X: Array, y: Array, folds: Any) -> "CleanLearner":
-        """Choose C on the noisy labels, then fit cleanlab's classifier."""
-        cleanlab = import_module("cleanlab.classification")
-        chosen = _logistic(X, y, folds).best_params_["C"]
-        self.model = cleanlab.CleanLearning(LogisticRegression(C=chosen, max_iter=2000), seed=0)
-        self.model.fit(X, (y > 0).astype(int))
-        return self
-
-    def predict(self, X: Array) -> Array:
-        """Return labels."""
-        return np.where(np.asarray(self.model.predict(X)) == 1, 1.0, -1.0)
+def _cleanlab(X: Array, y: Array, folds: Any) -> Any:
+    """Choose C of the logistic regression on the noisy labels, then fit cleanlab's classifier around it."""
+    cleanlab = import_module("cleanlab.classification")
+    chosen = _logistic(X, y, folds).best_params_["C"]
+    learner = cleanlab.CleanLearning(LogisticRegression(C=chosen, max_iter=2000), seed=0)
+    return learner.fit(X, (y > 0).astype(int))
 
 
-#: Functions of training samples, labels +1 and -1, and a splitter of scikit-learn that return a fitted baseline.
+#: Functions of training samples, labels +1 and -1, and a splitter of scikit-learn that return a fitted baseline; it
+#: predicts positive numbers for the positive class.
 BASELINES: dict[str, Callable[[Array, Array, Any], Any]] = {
-    "SVC, mean kernel": lambda X, y, folds: MeanKernelSVC().fit(X, y, folds),
+    "SVC, mean kernel": _mean_kernel_svc,
     "SVC, RBF": _rbf_svc,
     "logistic regression": _logistic,
-    "cleanlab": lambda X, y, folds: CleanLearner().fit(X, y, folds),
+    "cleanlab": _cleanlab,
 }

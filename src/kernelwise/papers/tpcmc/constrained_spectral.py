@@ -1,6 +1,5 @@
 """SC with constraints: spectral clustering of a similarity whose entries of known pairs are replaced."""
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
@@ -12,12 +11,9 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags, check_random_state
 
 from ...checks import check_choice, check_count
-from ...completion.basis import is_operator, n_samples_of, refuse_distances, symmetric_part
-from ...completion.core import MANY_KNOWN
+from ...completion.basis import n_samples_of, read_similarity, refuse_distances
 from ...completion.known_block import ENTRIES_AT_ONCE, known_block, sample_product
-from ...kernels import build_bank, resolve_kernels
 from ...kernels.precomputed import is_precomputed
-from ...samples import read_samples
 from ...spectral import GramFactor, assign_clusters, spectral_basis
 from ...spectral.eigenpairs import as_float
 from ...spectral.embedding import possible_normalization
@@ -27,7 +23,7 @@ from ...statements.resolve import resolve_pairs
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-#: Where whole columns are computed, this many are computed at a time.
+#: Of an operator, so many columns are computed at a time.
 COLUMNS = 64
 
 
@@ -110,7 +106,7 @@ class ConstrainedSpectralClustering(ClusterMixin, BaseEstimator):
         self
         """
         self._check_options()
-        similarity = self._read(X)
+        similarity = read_similarity(self, X).matrix
         n_samples = n_samples_of(similarity)
         if self.n_clusters > n_samples:
             raise ValueError(f"n_clusters={self.n_clusters} is more than the {n_samples} samples")
@@ -128,18 +124,6 @@ class ConstrainedSpectralClustering(ClusterMixin, BaseEstimator):
         self.embedding_ = basis.embedding(row_normalize=count > 1)
         self.labels_ = assign_clusters(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=rng)
         return self
-
-    def _read(self, X: Any) -> Any:
-        precomputed = is_precomputed(self.kernels)
-        if precomputed and is_operator(X):
-            self.n_features_in_ = n_samples_of(X)
-            return symmetric_part(X)
-        checked = read_samples(self, X, ensure_min_samples=2)
-        if precomputed:
-            return symmetric_part(checked)
-        specs = resolve_kernels(self.kernels, checked.shape[1], getattr(self, "feature_names_in_", None))
-        bank = build_bank(checked, specs, rank=self.rank, random_state=check_random_state(self.random_state))
-        return GramFactor(bank.combined_factor(np.full(bank.n_kernels, 1.0 / bank.n_kernels)))
 
     def _check_options(self) -> None:
         check_count("n_clusters", self.n_clusters)
@@ -172,21 +156,12 @@ def with_known_pairs(similarity: Any, pairs: Pairs) -> Any:
 
 def entries(similarity: Any, rows: IntArray, cols: IntArray) -> Array:
     """Return single entries of a similarity of any type."""
-    n_samples = n_samples_of(similarity)
     if isinstance(similarity, LinearOperator):
-
-        def columns(block: IntArray, n_rows: int) -> Array:
-            units = np.zeros((n_samples, len(block)))
-            units[block, np.arange(len(block))] = 1.0
-            return (similarity @ units)[:n_rows]
-
-        return _entries_by_columns(columns, rows, cols)
+        return _entries_of_operator(similarity, rows, cols)
     if isinstance(similarity, GramFactor):
         factor = as_float(similarity.factor)
         if not sp.issparse(factor):
             return sample_product(factor, factor, rows, cols)
-        if len(rows) >= MANY_KNOWN * n_samples * len(np.unique(cols)):  # then whole columns cost less
-            return _entries_by_columns(lambda block, n_rows: factor[:n_rows] @ factor[block].toarray().T, rows, cols)
         pieces = (slice(start, start + ENTRIES_AT_ONCE) for start in range(0, len(rows), ENTRIES_AT_ONCE))
         products = [factor[rows[piece]].multiply(factor[cols[piece]]).sum(axis=1) for piece in pieces]
         return np.concatenate([np.zeros(0), *products])
@@ -194,13 +169,13 @@ def entries(similarity: Any, rows: IntArray, cols: IntArray) -> Array:
     return np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64).ravel()
 
 
-def _entries_by_columns(columns: Callable[[IntArray, int], Array], rows: IntArray, cols: IntArray) -> Array:
-    """Return single entries of a matrix of which ``columns(block, n_rows)`` computes the first rows of some columns."""
+def _entries_of_operator(operator: LinearOperator, rows: IntArray, cols: IntArray) -> Array:
+    """Return single entries of a matrix that is known by its products: the columns in use, some at a time."""
     needed, position = np.unique(cols, return_inverse=True)
-    order = np.argsort(position, kind="stable")
     found = np.empty(len(rows))
     for start in range(0, len(needed), COLUMNS):
-        wanted = order[slice(*np.searchsorted(position, [start, start + COLUMNS], sorter=order))]
-        part = columns(needed[start : start + COLUMNS], int(rows[wanted].max()) + 1)
-        found[wanted] = part[rows[wanted], position[wanted] - start]
+        units = np.zeros((operator.shape[1], min(COLUMNS, len(needed) - start)))
+        units[needed[start : start + COLUMNS], np.arange(units.shape[1])] = 1.0
+        wanted = (position >= start) & (position < start + COLUMNS)
+        found[wanted] = (operator @ units)[rows[wanted], position[wanted] - start]
     return found

@@ -193,34 +193,36 @@ def run_figure_cell(cell: Cell, seed: int) -> dict[str, Any]:
 def summarise_figure(records: Sequence[Record]) -> Table:
     """Return the scores by data set, share of labelled examples and method; the coherence in the notes."""
     rows = []
-    for dataset in LOADERS:
-        for ratio in sorted({float(r.cell["ratio"]) for r in records if r.cell["dataset"] == dataset}):
-            own = [r.results for r in records if r.cell["dataset"] == dataset and r.cell["ratio"] == ratio]
-            for method in METHODS:
-                scores = [mean_std(result[method][score] for result in own) for score in SCORES]
-                seconds = np.median([result[method]["seconds"] for result in own])
-                rows.append((dataset, f"{ratio:.0%}", method, *scores, f"{seconds:.2f}"))
-    first = list({r.cell["dataset"]: r for r in records if "coherence" in r.results}.values())
-    measured = {str(r.cell["dataset"]): r.results["coherence"] for r in first}
-    printed = ", ".join(f"{d} {mu:.2f} (paper {PUBLISHED_COHERENCE[d]:.2f})" for d, mu in measured.items())
-    eigenvectors = ", ".join(f"{r.results[EIGENVECTORS]:.2g} on {r.cell['dataset']}" for r in first)
-    run = distinct(records, "dataset")
-    missing = [dataset for dataset in PUBLISHED_COHERENCE if dataset not in (*run, RECONSTRUCTED)]
-    reasons = {"gisette": "kernelwise.datasets.fetch_gisette() downloads it"}
-    trials = [len({r.cell["trial"] for r in records if r.cell["dataset"] == d}) for d in run]
+    for (dataset, ratio), own in sorted(grouped(records, lambda record: record.results, "dataset", "ratio").items()):
+        for method in METHODS:
+            scores = [mean_std(result[method][score] for result in own) for score in SCORES]
+            seconds = np.median([result[method]["seconds"] for result in own])
+            rows.append((str(dataset), f"{ratio:.0%}", method, *scores, f"{seconds:.2f}"))
+    rows.sort(key=lambda row: list(LOADERS).index(row[0]))
+    return Table(("data", "labelled", "method", *SCORES, "seconds"), tuple(rows), tuple(_notes(records)))
+
+
+def _notes(records: Sequence[Record]) -> list[str]:
+    """Return what the table says below its rows: trials, seconds and coherence of the eigenvectors, missing data."""
+    trials = grouped(records, lambda record: record.cell["trial"], "dataset")
+    counts = ", ".join(f"{len(set(numbers))} trials on {dataset}" for (dataset,), numbers in trials.items())
+    first = {str(record.cell["dataset"]): record.results for record in records if "coherence" in record.results}
+    eigenvectors = ", ".join(f"{results[EIGENVECTORS]:.2g} on {dataset}" for dataset, results in first.items())
+    coherences = ", ".join(
+        f"{dataset} {results['coherence']:.2f} (paper {PUBLISHED_COHERENCE[dataset]:.2f})"
+        for dataset, results in first.items()
+    )
     notes = [
-        "Mean ± standard deviation of "
-        + ", ".join(f"{count} trials on {d}" for d, count in zip(run, trials, strict=True))
-        + "; median processor seconds of a fit.",
+        f"Mean ± standard deviation of {counts}; median processor seconds of a fit.",
         f"The seconds of TPCMC and SKL do not contain the seconds of the eigenvectors: {eigenvectors}.",
-        f"Table 1, coherence of 50 eigenvectors: {printed}.",
-        *(
-            f"{d}: no figures, its data are not on this machine ({reasons.get(d, 'not part of this run')})."
-            for d in missing
-        ),
-        *([NOT_GENUINE] if RECONSTRUCTED in run else []),
+        f"Table 1, coherence of 50 eigenvectors: {coherences}.",
     ]
-    return Table(("data", "labelled", "method", *SCORES, "seconds"), tuple(rows), tuple(notes))
+    run = distinct(records, "dataset")
+    for dataset in ("splice", "gisette", "citeseer"):
+        if dataset not in run:
+            reason = "kernelwise.datasets.fetch_gisette() downloads it" if dataset == "gisette" else "not of this run"
+            notes.append(f"{dataset}: no figures, its data are not on this machine ({reason}).")
+    return [*notes, NOT_GENUINE] if RECONSTRUCTED in run else notes
 
 
 def draw_figure(records: Sequence[Record]) -> Any:
