@@ -65,13 +65,9 @@ class Figures:
     seconds: float
 
 
-def family(name: str, names: Sequence[str]) -> str:
-    """The name of a base model without figures: "gaussian 2 of 3"."""
-    base = name.removesuffix(", one scale").partition("(")[0]
-    if base not in ("gaussian", "laplace"):
-        return name
-    alike = [other for other in names if other.startswith(base)]
-    return f"{base} {alike.index(name) + 1} of {len(alike)}"
+def family(name: str) -> str:
+    """The name of a base model without its scale and its width, but for the linear ones."""
+    return name if name.startswith(("linear", "logistic")) else name.partition("(")[0].partition(",")[0]
 
 
 def fit(cell: Cell) -> Fitted:
@@ -125,14 +121,9 @@ def measured(fitted: Fitted, mixture: pool.ScorePool, overlap: explanations.Post
 
 def base_models(names: Sequence[str]) -> dict[str, list[int]]:
     """The base models that stay when one of them, or one kind of them, is left out."""
-    kinds = [family(name, names) for name in names]
+    kinds = [family(name) for name in names]
     groups = {kind: [kind] for kind in dict.fromkeys(kinds)}
     groups |= {
-        "both Laplace kernels": [kind for kind in kinds if kind.startswith("laplace")],
-        "all Gaussian kernels": [kind for kind in kinds if kind.startswith("gaussian")],
-        "all Gaussian kernels but the middle one": ["gaussian 1 of 3", "gaussian 3 of 3"],
-        "kernels of features and of pairs": ["single features", "pairs of features"],
-        "both forests": [kind for kind in kinds if kind.startswith("trees")],
         "linear ridge regression, both scales": ["linear", "linear, one scale"],
         "logistic regression, both scales": ["logistic", "logistic, one scale"],
     }
@@ -151,15 +142,6 @@ def changed(*values: tuple[Any, str, Any]) -> Iterator[None]:
         yield
 
 
-def best_point(path: Iterator[Array], Y: Array, weight: Array, prior: Array) -> Array:
-    """The multiples of a path of which only the best point is used."""
-    multiples = pool_average(path, Y, weight, prior)
-    return np.where(multiples == multiples.max(), multiples, 0.0)
-
-
-pool_average = pool.average_path
-everywhere: Callable[..., bool] = lambda *arguments: True  # noqa: E731  # a forest wherever rows are dense
-nowhere: Callable[..., bool] = lambda *arguments: False  # noqa: E731
 Change = Callable[[], AbstractContextManager[None]]
 #: Parts of the base models: these cells are fitted anew.
 FITS: dict[str, Change] = {
@@ -167,10 +149,9 @@ FITS: dict[str, Change] = {
     "forests only where a small forest earns weight": lambda: changed((pool, "CHEAP_FOREST", 0)),
     "no common scale": lambda: changed((pool, "GAIN", np.inf)),
     "the common scale always": lambda: changed((pool, "GAIN", -np.inf)),
-    "ridge paths: only the best point": lambda: changed((pool, "average_path", best_point)),
+    "paths: only the best point": lambda: changed((pool, "TRUST_PATH", 1e9)),
     "paths: no positive mean": lambda: changed((pool, "_positive_mean", lambda c, e: np.maximum(c, 0.0))),
     "paths: trust 1": lambda: changed((pool, "TRUST_PATH", 1.0)),
-    "paths: trust 10": lambda: changed((pool, "TRUST_PATH", 10.0)),
     "paths: least loss 0": lambda: changed((pool, "LEAST_LOSS", 1e-9)),
     "paths: 7 penalties": lambda: changed((pool, "PENALTIES", 10.0 ** np.linspace(-2.5, 3.5, 7))),
     "paths: 10 penalties": lambda: changed((pool, "PENALTIES", 10.0 ** np.linspace(-2.5, 3.5, 10))),
@@ -184,33 +165,22 @@ FITS: dict[str, Change] = {
 }
 #: Parts of the two explanations: the fitted noise model stays.
 EXPLANATIONS: dict[str, Change] = {
-    "overlap: mean .059": lambda: changed((explanations, "OVERLAP", 0.059)),
-    "overlap: mean .236": lambda: changed((explanations, "OVERLAP", 0.236)),
+    "overlap: half the mean": lambda: changed((explanations, "OVERLAP", 0.125)),
+    "overlap: twice the mean": lambda: changed((explanations, "OVERLAP", 0.5)),
     "errors of both kinds are not rarer": lambda: changed((explanations, "SCARCE", np.inf)),
-    "overlap never has the shape of errors": lambda: changed((explanations, "ALIKE", 1e-9)),
-    "overlap has the shape of errors: 1/2": lambda: changed((explanations, "ALIKE", 0.5)),
-    "shape: evidence of all rows": lambda: changed((explanations, "SHAPE_ROWS", np.inf)),
-    "shape: evidence of no row": lambda: changed((explanations, "SHAPE_ROWS", 0.0)),
-    "not sharper": lambda: changed((explanations, "SHARPER", 1.0)),
-    "nothing kept when errors are subtracted": lambda: changed((explanations, "KEPT", 1e-6)),
     "steepest 1": lambda: changed((explanations, "STEEPEST", 1.0001)),
     "steepest 4": lambda: changed((explanations, "STEEPEST", 4.0)),
-    "the overlap explanation alone": lambda: changed((explanations, "_shares", lambda *arguments: (0.0, 0.0))),
-    "both explanations, even": lambda: changed((explanations, "_shares", lambda *arguments: (0.5, 0.5))),
+    "the overlap explanation alone": lambda: changed((explanations, "boundary_share", lambda *arguments: 0.0)),
+    "both explanations, even": lambda: changed((explanations, "boundary_share", lambda *arguments: 0.5)),
 }
 #: Parts of the mixture: the base models stay.
 MIXTURE: dict[str, Change] = {
     "mixture: no steps of EM": lambda: changed((pool, "N_MIXTURE_STEPS", 0)),
     "mixture: 10 steps of EM": lambda: changed((pool, "N_MIXTURE_STEPS", 10)),
-    "mixture: EM from equal weights": lambda: changed((pool, "SHARPNESS", 0.0)),
-    "mixture: equal weights": lambda: changed((pool, "SHARPNESS", 0.0), (pool, "N_MIXTURE_STEPS", 0)),
     "mixture: small weights stay": lambda: changed((pool, "SMALL", 0.0)),
 }
 #: Parts of the noise model: the mixture stays.
 NOISE: dict[str, Change] = {
-    "no move to symmetric noise": lambda: changed((two_classes, "SYMMETRY", 0.0), (posterior, "SYMMETRY", 0.0)),
-    "half a move to symmetric noise": lambda: changed((two_classes, "SYMMETRY", 0.5), (posterior, "SYMMETRY", 0.5)),
-    "single labels by symmetric noise": lambda: changed((two_classes, "SYMMETRY", 1.0), (posterior, "SYMMETRY", 1.0)),
     "two classes: slope does not depend on the rate": lambda: changed(
         (two_classes, "SLOPE_MEAN", (0.3, 0.0)), (two_classes, "SLOPE_SPREAD", (1.2, 0.0))
     ),
@@ -220,7 +190,7 @@ NOISE: dict[str, Change] = {
     "two classes: slope log-normal(0, 1.5)": lambda: changed(
         (two_classes, "SLOPE_MEAN", (0.0, 0.0)), (two_classes, "SLOPE_SPREAD", (1.5, 0.0))
     ),
-    "two classes: odds 1, threshold 1/2": lambda: changed((two_classes, "ODDS", 1.0), (explanations, "ODDS", 1.0)),
+    "two classes: odds 2": lambda: changed((two_classes, "ODDS", 2.0), (explanations, "ODDS", 2.0)),
     "two classes: threshold 1": lambda: changed((two_classes, "THRESHOLD", 1.0), (explanations, "THRESHOLD", 1.0)),
     "two classes: equal rates 1/2": lambda: changed((two_classes, "EQUAL", 0.5)),
     "two classes: differences uniform": lambda: changed(
@@ -228,12 +198,8 @@ NOISE: dict[str, Change] = {
     ),
     "more classes: slope log-normal(1/2, 1)": lambda: changed((posterior, "SLOPE", (0.5, 1.0))),
     "more classes: slope log-normal(0, 1.5)": lambda: changed((posterior, "SLOPE", (0.0, 1.5))),
-    "more classes: rare classes are no exception": lambda: changed((posterior, "RARE", np.inf)),
-    "more classes: rare 1": lambda: changed((posterior, "RARE", 1.0)),
     "more classes: symmetric transitions": lambda: changed((posterior, "ROWS", 1e9)),
     "more classes: transitions of 10 labels": lambda: changed((posterior, "ROWS", 10.0)),
-    "more classes: one rate for transitions": lambda: changed((posterior, "QUANTILES", (0.5,))),
-    "more classes: one grid of rates": lambda: changed((posterior, "N_GRIDS", 1)),
 }
 
 
