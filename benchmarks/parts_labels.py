@@ -198,6 +198,7 @@ NOISE: dict[str, Change] = {
     ),
     "more classes: slope log-normal(1/2, 1)": lambda: changed((posterior, "SLOPE", (0.5, 1.0))),
     "more classes: slope log-normal(0, 1.5)": lambda: changed((posterior, "SLOPE", (0.0, 1.5))),
+    "more classes: no move to symmetric noise": lambda: changed((posterior, "SYMMETRY", 0.0)),
     "more classes: symmetric transitions": lambda: changed((posterior, "ROWS", 1e9)),
     "more classes: transitions of 10 labels": lambda: changed((posterior, "ROWS", 10.0)),
 }

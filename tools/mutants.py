@@ -110,6 +110,7 @@ HAND_WRITTEN = (
     ),
     ("noise/two_classes.py", "(0.7, -2.1)", "(0.7, 0.0)", "the slope does not depend on the noise"),
     ("noise/two_classes.py", "N_GRIDS, REACH = 3", "N_GRIDS, REACH = 1", "one grid alone"),
+    ("noise/posterior.py", "SYMMETRY = 0.8", "SYMMETRY = 0.7", "less symmetry for single labels"),
     ("noise/posterior.py", "ROWS = 30.0", "ROWS = 25.0", "prior of a row of T"),
     ("noise/explanations.py", "share = 0.5 if", "share = 0.3 if", "odds of explanations, many classes"),
     ("noise/explanations.py", "OVERLAP = 0.25", "OVERLAP = 0.3", "prior of overlap"),
