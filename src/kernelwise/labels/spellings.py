@@ -91,11 +91,8 @@ def missing_words(counts: Mapping[str, int], n_empty: int = 0) -> list[str]:
     if all(is_number(label) for label in others):
         return words
     smallest = min((count for count in others.values() if count > 1), default=0)
-
-    def is_class(count: int) -> bool:
-        return count >= 2 and (n_empty > 0 or count >= smallest or len(others) < 2)
-
-    return [word for word in words if not is_class(rows[spelling(word)])]
+    least = 2 if n_empty or len(others) < 2 else max(smallest, 2)
+    return [word for word in words if rows[spelling(word)] < least]
 
 
 def without_missing_words(cells: Sequence[str]) -> tuple[NDArray[Any], dict[str, int]]:

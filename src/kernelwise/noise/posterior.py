@@ -19,14 +19,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import logsumexp, softmax
 
 from ..scoring.logistic import StandardScores, class_offsets, fit_curve
 from .two_classes import FLOOR, interval_of
 
 Array = NDArray[np.float64]
-#: Rows whose probabilities are averaged over the settings at a time, so that they stay in the cache.
-ROWS_AT_ONCE = 512
 #: The rates that are tried first, and how many rates around the likely ones are tried then.
 RATES, N_CLOSER = np.array([0.003, 0.03, 0.07, 0.12, 0.18, 0.25, 0.32, 0.4, 0.48, 0.56, 0.64]), 7
 #: The posterior is interpolated at this many rates, and the next rates reach this many of its deviations.
@@ -34,8 +32,8 @@ N_FINE, REACH = 201, 3.5
 #: The prior of a row of T is worth this many labels. With 10 the error of the rate rises by .010, and with symmetric
 #: noise alone the audit area falls by .003 (docs/decisions/0013).
 ROWS = 30.0
-#: For single labels, transitions are moved by this share towards symmetric noise of the same rate: as a class that seems
-#: free of errors may have some near the boundary. Without this the audit area falls by .003 (docs/decisions/0013).
+#: For single labels, transitions are moved by this share towards symmetric noise of the same rate: a class that seems
+#: free of errors may have some near the boundary. Without this the audit area falls by .002 (docs/decisions/0013).
 SYMMETRY = 0.8
 #: Mean and standard deviation of the logarithm of the slope, as for true labels: ``python -m benchmarks.noise truth``.
 SLOPE = (0.57, 0.6)
@@ -104,8 +102,6 @@ class NoisePosterior:
         return (1 - SYMMETRY) * self.transitions + SYMMETRY * symmetric
 
     def _averaged(self, scores: Array, given: NDArray[np.intp] | None) -> Array:
-        if scores.shape[1] == 2:
-            return self._averaged_over_two(scores[:, 1] - scores[:, 0], given)
         total = np.zeros_like(scores, dtype=np.float64)
         for weight, slope, offset, transition in zip(
             self.weights, self.slopes, self.offsets, self._symmetrised, strict=True
@@ -116,19 +112,6 @@ class NoisePosterior:
                 true /= true.sum(axis=1, keepdims=True)
             total += weight * true
         return total
-
-    def _averaged_over_two(self, score: Array, given: NDArray[np.intp] | None) -> Array:
-        """Average over the settings of two classes: a label adds the logarithm of its odds to the log-odds."""
-        shifts = (self.offsets[:, 1] - self.offsets[:, 0])[None]
-        if given is not None:
-            chances = np.log(np.maximum(self._symmetrised, FLOOR))
-            shifts = shifts + (chances[:, 1] - chances[:, 0]).T
-        found = np.empty(len(score))
-        for start in range(0, len(score), ROWS_AT_ONCE):
-            rows = slice(start, start + ROWS_AT_ONCE)
-            shift = shifts if given is None else shifts[given[rows]]
-            found[rows] = expit(score[rows, None] * self.slopes + shift) @ self.weights
-        return np.column_stack([self.weights.sum() - found, found])
 
 
 def fit_many_classes(scores: Array, given: NDArray[np.intp], weight: Array) -> NoisePosterior:

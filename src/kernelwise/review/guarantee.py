@@ -12,6 +12,7 @@ its errors, and where few did, few. The draws that fell into the part are a rand
 known, and bound its errors given how many the draws are. The guarantee for a part spans both.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -160,18 +161,17 @@ def guaranteed_share(
         low, high, estimate = _at_all_times(checked, errors, n_rows, tail)
     else:
         low, high, estimate = _by_counts(checked, errors, domain, n_rows, tail)
-    seen = [value for row, value in errors.items() if domain[row]]
-    n_found, n_right = sum(value is True for value in seen), sum(value is False for value in seen)
-    low, high = max(low, n_found), min(high, n_domain - n_right)
+    seen = Counter(value for row, value in errors.items() if domain[row])
+    low, high = max(low, seen[True]), min(high, n_domain - seen[False])
     what = "labels are wrong" if predictions is None else "predictions are wrong"
     return Guarantee(
         low=0.0 if side == "upper" else min(low, high) / n_domain,
         high=1.0 if side == "lower" else max(low, high) / n_domain,
-        estimate=float(np.clip(estimate, n_found, n_domain - n_right)) / n_domain,
+        estimate=float(np.clip(estimate, seen[True], n_domain - seen[False])) / n_domain,
         n_rows=n_domain,
-        n_checked=len(seen),
-        n_found=n_found,
-        n_unclear=len(seen) - n_found - n_right,
+        n_checked=seen.total(),
+        n_found=seen[True],
+        n_unclear=seen[None],
         confidence=float(confidence),
         what=what.replace("labels", "pairs") if isinstance(labels, Pairs | PairAudit) else what,
     )

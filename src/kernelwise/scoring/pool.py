@@ -299,24 +299,31 @@ class _Fitting:
 
     def forest(self, found: list[View]) -> View | None:
         """Grow a forest; if that takes long, only where a small forest earns weight beside the base models so far."""
-        forest, (n, d) = ShrunkenForest(0.0), self.X.shape
-        if n * d * self.Y.shape[1] > CHEAP_FOREST and not self._earns_weight(found):
+        X, Y, weight, rng = self.X, self.Y, self.weight, self.random_state
+        if X.size * Y.shape[1] > CHEAP_FOREST and not self._earns_weight(found):
             return None
-        scores = forest.grow(self.X, self.Y, self.weight, self.random_state).out_of_bag()
-        mixture = average_path(iter(np.moveaxis(scores, 2, 0)), self.Y, self.weight, np.maximum(SHRINKAGES, 1.0))
-        return View(forest.name, scores @ mixture, forest.settle(mixture))
+        return grown_forest(0.0, X, Y, weight, rng)
 
     def _earns_weight(self, found: list[View]) -> bool:
         """Whether a small forest on some rows has weight beside the base models so far, and one that knows nothing."""
         rows = np.sort(self.random_state.permutation(self.X.shape[0])[:TRIAL_ROWS])
         weight, given, Y = self.weight[rows], self.given[rows], self.Y[rows]
-        scores = ShrunkenForest(0.0).grow(self.X[rows], Y, weight, self.random_state, TRIAL_TREES).out_of_bag()
-        trial = scores @ average_path(iter(np.moveaxis(scores, 2, 0)), Y, weight, np.maximum(SHRINKAGES, 1.0))
+        trial = grown_forest(0.0, self.X[rows], Y, weight, self.random_state, TRIAL_TREES).out_of_sample
         candidates = [view.out_of_sample[rows] for view in found] + [np.zeros_like(trial), trial]
         own = np.empty((len(rows), len(candidates)))
         for position, score in enumerate(map(columns_per_class, candidates)):
             own[:, position] = np.exp(fit_softmax(score, given, weight)(score)[np.arange(len(rows)), given])
         return bool(mixture_weights(own, weight)[-1] > TRIAL_WEIGHT)
+
+
+def grown_forest(
+    share: float, X: Array, Y: Array, weight: Array, random_state: np.random.RandomState, n_trees: int | None = None
+) -> View:
+    """Grow a forest that tries this share of the features at each split, averaged over its shrinkages."""
+    forest = ShrunkenForest(share).grow(X, Y, weight, random_state, n_trees)
+    scores = forest.out_of_bag()
+    mixture = average_path(iter(np.moveaxis(scores, 2, 0)), Y, weight, np.maximum(SHRINKAGES, 1.0))
+    return View(forest.name, scores @ mixture, forest.settle(mixture))
 
 
 def average_path(path: Iterator[Array], Y: Array, weight: Array, prior: Array) -> Array:
