@@ -44,6 +44,7 @@ BENCHMARKS = (
     "rare_classes",
     "label_speed",
     "label_scale",
+    "parts_labels",
     "run_times",
     "record_pairs",
     "checks",

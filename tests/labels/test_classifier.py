@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import roc_auc_score
 
 from kernelwise import NoisyLabelClassifier, RobustMKLClassifier, flip_labels
-from kernelwise.kernels.additive import Interactions, Laplace
+from kernelwise.kernels.specs import Laplace
 from kernelwise.scoring import pool
 from kernelwise.scoring.forest import SHRINKAGES, ShrunkenForest, node_values
 from kernelwise.scoring.kernel_scores import diverse_kernels
@@ -193,18 +193,10 @@ def test_bad_input_is_refused(X, y, options, message):
 
 def test_kernels_have_unit_diagonals_and_are_positive_semidefinite(rng):
     X = rng.normal(size=(30, 4))
-    for kernel in [Laplace(width=2.0), Interactions(order=1), Interactions(order=2)]:
+    for kernel in diverse_kernels(X):
         gram = kernel(X)
         np.testing.assert_allclose(gram.diagonal(), kernel.diagonal(X))
         assert np.linalg.eigvalsh(gram).min() > -1e-10
-    assert len(diverse_kernels(X[:, :1])) == len(diverse_kernels(X)) - 1
-
-
-def test_pairs_of_features_by_the_definition(rng):
-    x, z = rng.normal(size=(2, 1, 3))
-    g = np.exp(-0.5 * (x[0] - z[0]) ** 2)
-    expected = (g[0] * g[1] + g[0] * g[2] + g[1] * g[2]) / 3
-    assert Interactions(order=2)(x, z)[0, 0] == pytest.approx(expected)
 
 
 def test_shrinkage_by_a_walk_from_the_root(rng):

@@ -66,10 +66,10 @@ def test_every_figure_comes_from_one_posterior(setting):
 
 
 def test_the_range_is_over_the_explanations_and_its_width_decides(rng):
-    X, given = made(3, 450, 4, 4.0, 0.1)
+    X, given = made(3, 900, 4, 4.0, 0.1)
     clear = audit_labels(X, given, random_state=0)
     assert clear.diagnostic["reliable"]
-    assert clear.noise_interval[0] < np.mean(given != np.arange(450) % 3) < clear.noise_interval[1]
+    assert clear.noise_interval[0] < np.mean(given != np.arange(900) % 3) < clear.noise_interval[1]
     X, given = made(3, 240, 4, 0.5, 0.0)
     vague = audit_labels(X, given, random_state=0)
     assert not vague.diagnostic["reliable"]
@@ -106,7 +106,7 @@ def test_progress_is_told_from_the_first_view_to_the_last(rng):
     audit_labels(X, given, random_state=0, progress=lambda done, total: told.append((done, total)))
     done, totals = zip(*told, strict=True)
     assert list(done) == sorted(done)
-    assert done[-1] == totals[-1] > 5
+    assert done[-1] == totals[-1] >= 5
 
 
 def test_one_scale_for_all_columns_where_it_tells_more(rng):

@@ -16,11 +16,6 @@ def columns(score):
     return np.column_stack([np.zeros(len(score)), score])
 
 
-def sharpened(p):
-    power = boundary.SHARPER
-    return p**power / (p**power + (1 - p) ** power)
-
-
 def one_setting(slope=1.0, flip=0.1):
     transition = np.array([[1 - flip, flip], [flip, 1 - flip]])
     return NoisePosterior(
@@ -40,13 +35,11 @@ def test_every_quantity_follows_its_formula(rng):
     ratio = np.exp(noise.fading.log_evidence - overlap.log_evidence)
     errors = 48 * b * (0.5 - b) * np.exp(-0.1 / boundary.SCARCE) * ratio
     density = np.exp(-b / boundary.OVERLAP) / boundary.OVERLAP
-    alike, apart = boundary.ALIKE * density * ratio, (1 - boundary.ALIKE) * density
-    share, shape = np.array([errors, errors + alike]) / (errors + alike + apart)
+    share = errors / (errors + density)
     assert noise.boundary_share == pytest.approx(share)
-    assert noise.shape_share == pytest.approx(shape)
 
     T, g = (found[:, 1] for found in noise.fading.probabilities(score))
-    mixed = (1 - shape) * labels + shape * g
+    mixed = (1 - share) * labels + share * g
     wrong = np.minimum(mixed, 1 - mixed)
     q = weight @ wrong / weight.sum()
     assert noise.largest_rate == pytest.approx(q)
@@ -62,8 +55,7 @@ def test_every_quantity_follows_its_formula(rng):
         assert mean == pytest.approx(weight @ (1 - posterior[np.arange(50), given]) / weight.sum())
         assert noise.explanations[name] == pytest.approx((min(low, mean), max(high, mean)))
 
-    sharp = sharpened(T)
-    np.testing.assert_allclose(noise.true_probabilities(columns(score))[:, 1], (1 - shape) * p + shape * sharp)
+    np.testing.assert_allclose(noise.true_probabilities(columns(score))[:, 1], (1 - share) * p + share * T)
 
 
 def test_a_label_is_judged_by_bayes_under_both_explanations(rng):
@@ -71,10 +63,10 @@ def test_a_label_is_judged_by_bayes_under_both_explanations(rng):
     noise = explained(overlap, columns(np.linspace(-2, 2, 40)), np.repeat([0, 1], 20))
     score, given = columns(np.array([1.0])), np.array([0])
     T, g = (found[0, 1] for found in noise.fading.probabilities(score[:, 1]))
-    sharp = sharpened(T)
     right = max(g, 1 - g)  # of two classes, a label is wrong as often as it is not the more probable one
-    errors = sharp * (1 - right) / (sharp * (1 - right) + (1 - sharp) * right)
-    expected = (1 - noise.shape_share) * overlap.label_posterior(score, given)[0, 1] + noise.shape_share * errors
+    errors = T * (1 - right) / (T * (1 - right) + (1 - T) * right)
+    share = noise.boundary_share
+    expected = (1 - share) * overlap.label_posterior(score, given)[0, 1] + share * errors
     assert noise.label_posterior(score, given)[0, 1] == pytest.approx(expected)
 
 
@@ -127,18 +119,19 @@ def test_densities_of_both_explanations_integrate_to_one():
     b = np.linspace(0, 0.5, 20_001)
     errors, overlap = 48 * b * (0.5 - b), np.exp(-b / boundary.OVERLAP) / boundary.OVERLAP
     assert np.trapezoid(errors, b) == pytest.approx(1.0, abs=1e-6)
-    assert np.trapezoid(overlap, b) == pytest.approx(1.0, abs=0.02)  # overlap of more than one half has a little
+    assert np.trapezoid(overlap, b) == pytest.approx(1 - np.exp(-2))  # some is left for overlap of more than one half
+    assert np.trapezoid(b * errors, b) == pytest.approx(boundary.OVERLAP, abs=1e-6)
     share = np.array([_of_errors(value, 0.0) for value in b])
-    assert np.trapezoid(share * (errors + overlap) / 2, b) == pytest.approx(0.5, abs=1e-6)
+    assert np.trapezoid(share * (errors + overlap), b) == pytest.approx(1.0, abs=1e-6)
 
 
 def _of_errors(unexplained, rate):
-    """The probability of errors if both shapes are equally likely: overlap then has either shape."""
-    return boundary._shares(unexplained, rate, 0.0)[0]
+    """The probability of errors if both curves are equally likely."""
+    return boundary.boundary_share(unexplained, rate, 0.0)
 
 
 def test_errors_are_likelier_the_more_there_is_to_explain_and_the_fewer_elsewhere():
-    shares = [_of_errors(b, 0.0) for b in (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)]
+    shares = [_of_errors(b, 0.0) for b in (0.0, 0.05, 0.1, 0.2, 0.3, 0.35)]
     assert shares[0] == 0.0
     assert all(a < b for a, b in pairwise(shares))
     assert _of_errors(-0.1, 0.0) == _of_errors(0.6, 0.0) == 0.0
@@ -148,7 +141,7 @@ def test_errors_are_likelier_the_more_there_is_to_explain_and_the_fewer_elsewher
 
 def test_with_several_classes_nothing_tells_the_explanations_apart(rng):
     noise = explain_label_noise(rng.normal(size=(60, 3)), rng.integers(0, 3, 60))
-    assert noise.boundary_share == noise.shape_share == 0.5
+    assert noise.boundary_share == 0.5
 
 
 def test_the_interval_reaches_both_explanations(rng):

@@ -97,7 +97,7 @@ def test_the_posterior_of_a_label_follows_bayes_for_one_setting():
         np.ones(1), np.ones(1), np.zeros((1, 2)), np.array([[[0.9, 0.1], [0.4, 0.6]]]), np.full((1, 2), 0.5)
     )
     scores = np.array([[0.0, 1.0]])
-    p, share = expit(1.0), label_noise.SYMMETRY
+    p, share = expit(1.0), settings.SYMMETRY
     right, wrong = 0.6 + share * (0.75 - 0.6), 0.1 + share * (0.25 - 0.1)
     expected = right * p / (right * p + wrong * (1 - p))
     assert posterior.label_posterior(scores, np.array([1]))[0, 1] == pytest.approx(expected)

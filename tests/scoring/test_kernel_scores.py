@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from kernelwise.kernels import Gaussian, Linear
-from kernelwise.kernels.additive import Interactions, Laplace
+from kernelwise.kernels.specs import Gaussian, Laplace, Linear
 from kernelwise.scoring.kernel_scores import kernel_features
 
-KERNELS = [Linear(), Gaussian(width=1.5), Laplace(width=3.0), Interactions(order=1), Interactions(order=2)]
+KERNELS = [Linear(), Gaussian(width=1.5), Laplace(width=3.0)]
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.label)

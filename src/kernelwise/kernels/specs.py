@@ -138,6 +138,23 @@ class Gaussian(Kernel):
 
 
 @dataclass(frozen=True)
+class Laplace(Kernel):
+    """The Laplace kernel ``k(x, z) = exp(-||x - z||_1 / width)``: a product over features, with a kink at each."""
+
+    width: float = 1.0
+
+    @property
+    def label(self) -> str:
+        return f"laplace(width={self.width:g})"
+
+    def evaluate(self, S: Any, T: Any) -> NDArray[np.float64]:
+        return np.exp(cdist(S, T, "cityblock") / -self.width)
+
+    def diagonal(self, S: Any) -> NDArray[np.float64]:
+        return np.ones(S.shape[0])
+
+
+@dataclass(frozen=True)
 class Linear(Kernel):
     """The linear kernel ``k(x, z) = <x, z>``.
 

@@ -158,34 +158,46 @@ def audit_labels(
         raise ValueError("pred_probs is another name for probabilities; give one of them")
     probabilities = pred_probs if probabilities is None else probabilities
     model = NoisyLabelClassifier(sample_size=sample_size, random_state=random_state)
-    if is_dask(X) and (estimator is not None or probabilities is not None):
-        raise ValueError(
-            "X is a Dask collection, and estimator and probabilities are for rows in memory; leave them out, or give "
-            "X.compute()"
-        )
     if is_dask(X):
+        if estimator is not None or probabilities is not None:
+            raise ValueError(
+                "X is a Dask collection, and estimator and probabilities are for rows in memory; leave them out, or "
+                "give X.compute()"
+            )
         from .on_dask import audit_on_cluster
 
         return audit_on_cluster(model, X, y, checked=checked, progress=teller(progress, "learning from labels"))
     refuse_collections(model, X=X, y=y)
     index = row_index(X, y)
-    y = join_spellings(np.asarray(read_labels(y)), warn=True)[0]
+    labels = join_spellings(np.asarray(read_labels(y)), warn=True)[0]
     if estimator is not None and probabilities is not None:
         raise ValueError("give estimator or probabilities, not both: probabilities already are an estimator's answer")
     if estimator is None and probabilities is None:
-        learned, errors = without_typing_errors(y, checked)
+        learned, errors = without_typing_errors(labels, checked)
         for error, usual in errors.items():
             warnings.warn(f"label {error!r} of one row is taken for a typing error of {usual!r}", stacklevel=2)
-        audit = audit_by(model.fit(X, learned, checked=checked, progress=progress), y, checked)
-        return replace(audit, index=index)
-    labels = np.asarray(y)
+        audit = audit_by(model.fit(X, learned, checked=checked, progress=progress), labels, checked)
+    else:
+        audit = _audit_by_others(X, labels, estimator, probabilities, checked, random_state)
+    return replace(audit, index=index)
+
+
+def _audit_by_others(
+    X: Any,
+    labels: NDArray[Any],
+    estimator: Any,
+    probabilities: ArrayLike | None,
+    checked: Verdicts | None,
+    random_state: Any,
+) -> LabelAudit:
+    """Return the audit by the probabilities of the given labels that another model has out of sample."""
     if (missing := missing_labels(labels)).any():
         raise ValueError(
             f"y has no label in row {int(missing.argmax())}; with estimator or probabilities every row needs a label. "
             "Leave the row out"
         )
     classes, given = np.unique(labels, return_inverse=True)
-    warn_of_numbers(dict(zip(classes.tolist(), np.bincount(given).tolist(), strict=True)))
+    warn_of_numbers(dict(zip(classes.tolist(), np.bincount(given).tolist(), strict=True)), stacklevel=4)
     if len(classes) < 2:
         raise ValueError(f"an audit needs two classes or more, got one class: {classes}")
     known = found_labels(checked, labels)
@@ -202,12 +214,12 @@ def audit_labels(
         probabilities = _out_of_fold(clone(estimator), X, learned, classes, given, seed)
     scores = np.log(np.clip(_check_probabilities(probabilities, len(labels), classes), FLOOR, None))
     noise = explain_label_noise(scores, given)
-    belief, posterior = noise.true_probabilities(scores), noise.label_posterior(scores, given)
     guarantee = guarantee_of(checked, labels)
+    belief, posterior = noise.true_probabilities(scores), noise.label_posterior(scores, given)
     found, _ = calibrated(belief, posterior, given, truth, weights(checked, len(labels)), guarantee)
     rate = float(np.mean(1 - found[np.arange(len(labels)), given]))
     interval = range_of(noise, rate, guarantee)
-    audit = _audit(
+    return _audit(
         labels,
         found,
         checked,
@@ -217,7 +229,6 @@ def audit_labels(
         transition=transition_of(found, given, np.ones(len(labels))),
         diagnostic=diagnose(noise, rate, interval, scores, given, len(known), guarantee),
     )
-    return replace(audit, index=index)
 
 
 def without_typing_errors(y: NDArray[Any], checked: Verdicts | None = None) -> tuple[NDArray[Any], dict[str, str]]:

@@ -44,7 +44,7 @@ IMPORTANCE_ROWS = 100
 class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     r"""Classify when an unknown share of the labels is wrong; say how many, and which.
 
-    Kernels of many kinds, logistic regression and two forests score every training row out of sample. Their mixture
+    Two kernels, linear models and a forest score every training row out of sample. Their mixture
     ``s`` (:mod:`kernelwise.scoring.pool`) enters a noise model (:mod:`kernelwise.noise.posterior`),
 
     .. math:: P(\text{given} = j \mid s) = \sum_k T_{kj} \, P(\text{true} = k \mid s),
@@ -198,14 +198,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         X, y, weight, labelled = read_training(self, X, y, sample_weight, sample is not None and sample.lacks_cells)
         counted = labelled & (weight > 0)
         truths = found_labels(checked, y)
-        self.classes_ = np.unique(np.array([*y[counted].tolist(), *truths.values()]))
-        # A class that only verdicts have is known for the checked rows, and not learned: no label was given as it.
-        self._learned = np.flatnonzero(np.isin(self.classes_, y[counted]))
-        if len(self._learned) < 2:
-            raise ValueError(
-                "a classifier needs two classes or more among samples with a label and a weight, got "
-                f"{'none' if not len(self._learned) else f'one class: {self.classes_[self._learned]}'}"
-            )
+        self._find_classes(y[counted], list(truths.values()))
         truth = np.full(len(y), -1, dtype=np.intp)
         truth[list(truths)] = np.searchsorted(self.classes_, list(truths.values()))
         used = np.flatnonzero(counted & ((truth < 0) | np.isin(truth, self._learned)))
@@ -252,6 +245,17 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         self._audit(X, y, labelled, weight, used, belief, posterior, truth)
         n_learned = None if sample is None or sample.whole else float(counts.sum())
         return _Learned(scores, given, len(truths), guarantee, pool.disagreement(counts), n_learned)
+
+    def _find_classes(self, given: NDArray[Any], found: list[Any]) -> None:
+        """Set the classes among the given labels and those that people found."""
+        self.classes_ = np.unique(np.array([*given.tolist(), *found]))
+        # A class that only verdicts have is known for the checked rows, and not learned: no label was given as it.
+        self._learned = np.flatnonzero(np.isin(self.classes_, given))
+        if len(self._learned) < 2:
+            raise ValueError(
+                "a classifier needs two classes or more among samples with a label and a weight, got "
+                f"{'none' if not len(self._learned) else f'one class: {self.classes_[self._learned]}'}"
+            )
 
     def _conclude(self, learned: "_Learned") -> None:
         """Set the interval and the diagnostic, once the share of wrong labels among all rows is known."""

@@ -83,16 +83,16 @@ def missing_words(counts: Mapping[str, int], n_empty: int = 0) -> list[str]:
     ([], ['NA'])
     """
     words = [label for label in counts if is_word_for_missing(label)]
-    others = Counter[str]()
+    rows = Counter[str]()
     for label, count in counts.items():
-        others[spelling(label)] += count
-    rows = {word: others[spelling(word)] for word in words}
-    for word in words:
-        del others[spelling(word)]
-    if words and not all(is_number(label) for label in others):
-        smallest = min((count for count in others.values() if count > 1), default=0)
-        words = [word for word in words if rows[word] < 2 or not (n_empty or rows[word] >= smallest or len(others) < 2)]
-    return words
+        rows[spelling(label)] += count
+    missing = {spelling(word) for word in words}
+    others = {label: count for label, count in rows.items() if label not in missing}
+    if all(is_number(label) for label in others):
+        return words
+    smallest = min((count for count in others.values() if count > 1), default=0)
+    least = 2 if n_empty or len(others) < 2 else max(smallest, 2)
+    return [word for word in words if rows[spelling(word)] < least]
 
 
 def without_missing_words(cells: Sequence[str]) -> tuple[NDArray[Any], dict[str, int]]:

@@ -90,22 +90,26 @@ class MKLModel(ClassifierMixin, BaseEstimator):
             ]
             self.dual_coef_ = coefs[0] if single else coefs
         self.intercept_ = np.array([point.intercept for point in points])
+        self._scaler = training.scaler
+        self._unit = self._decision_unit(training, points)
+        self._function = KernelExpansion.from_parts(bank, [point.parts for point in points], self.intercept_)
+        self._keep_certificates(results)
+
+    def _keep_certificates(self, results: list[Result]) -> None:
+        """Store how far the solver came, and warn where it did not converge."""
         self.objective_ = float(sum(result.certificate.primal for result in results))
         self.dual_gap_ = float(sum(result.certificate.gap for result in results))
         self.relative_gap_ = max(result.certificate.relative_gap for result in results)
         self.n_iter_ = max(result.n_iter for result in results)
         self.converged_ = all(result.status == Status.CONVERGED for result in results)
         self.history_ = [result.history for result in results]
-        self._scaler = training.scaler
-        self._unit = self._decision_unit(training, points)
-        self._function = KernelExpansion.from_parts(bank, [point.parts for point in points], self.intercept_)
         if not self.converged_:
             warnings.warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} iterations at a duality gap of "
                 f"{self.dual_gap_:.3g}, which is {self.relative_gap_:.3g} of what the kernels gain over a constant; "
                 "raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     @staticmethod

@@ -15,9 +15,9 @@ errors             ``48 b (1/2 - b)`` on [0, 1/2]: a few errors hardly matter, a
 =================  =====================================================================================
 
 With even prior odds, the probability of errors follows by Bayes' rule, and beliefs in single labels are averaged with
-it. With two classes the shape of P(given | s) is evidence too. Errors have a curve of their own (below). Overlap has
-the curve of the noise model or, with probability :data:`ALIKE`, the curve of errors. With more classes nothing tells
-the two explanations apart: people confuse the classes that overlap. Each explanation then has probability one half.
+it. With two classes the shape of P(given | s) is evidence too, because errors have a curve of their own (below). With
+more classes nothing tells the two explanations apart: people confuse the classes that overlap. Each explanation then
+has probability one half.
 
 All figures come from the posterior of the single labels: the share of wrong labels is the mean of their chances to be
 wrong. What is *known* of this share is less: it lies between the smallest share under overlap and the largest share
@@ -39,7 +39,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, softmax
+from scipy.special import expit, logsumexp
 from scipy.stats import norm
 
 from .posterior import NoisePosterior, fit_many_classes
@@ -59,27 +59,19 @@ from .two_classes import (
 )
 
 Array = NDArray[np.float64]
-#: ``g`` lies between 1 / STEEPEST and STEEPEST.
+#: ``g`` lies between 1 / STEEPEST and STEEPEST. Without ``g`` the audit area near the boundary falls by .007, and wider
+#: bounds change nothing (docs/decisions/0013).
 STEEPEST = 2.0
 #: The logarithm of a slope at which a sigmoid is a step.
 LOG_STEEP = np.array(6.0)
 #: Points per axis of the grid.
 N_SHAPES, N_BOUNDARIES = 5, 41
 Posterior = NoisePosterior | TwoClassPosterior
-#: The mean of ``b`` on 69 sets with clean labels (benchmarks/noise).
-OVERLAP = 0.118
-#: The rate of other errors at which errors near the boundary become e times rarer.
+#: The mean of ``b`` if classes overlap: the same as the mean of its density under errors.
+OVERLAP = 0.25
+#: The rate of other errors at which errors near the boundary become e times rarer: without this, the error of the
+#: noise rate rises by .009 (docs/decisions/0013).
 SCARCE = 0.15
-#: The probability that overlap has the shape of errors: many labels make a shape clear, but the shape cannot
-#: identify the cause.
-ALIKE = 0.1
-#: Neither curve is exact, and many labels would decide for the one that is a little less wrong: the evidence of the
-#: shape counts as that of at most this many labels, as many as the sets had on which the priors were found.
-SHAPE_ROWS = 700.0
-#: If classes do not overlap, true probabilities are sharper than those of given labels: they are raised to this power.
-SHARPER = 1.25
-#: When errors are subtracted, every class keeps at least this share of its probability.
-KEPT = 0.02
 
 
 @dataclass(frozen=True)
@@ -161,8 +153,6 @@ class ExplainedNoise:
         The share of wrong labels if labels are wrong near the boundary.
     counting_error : float
         The standard error of ``largest_rate``.
-    shape_share : float
-        The probability that P(given | s) has the shape of errors near the boundary, whatever the reason.
     fading : FadingErrors or None
         The curves of errors near the boundary between two classes; None for more classes.
     means : pair of float or None
@@ -174,7 +164,6 @@ class ExplainedNoise:
     boundary_share: float
     largest_rate: float
     counting_error: float
-    shape_share: float
     fading: FadingErrors | None = None
     means: tuple[float, float] | None = None
 
@@ -200,11 +189,11 @@ class ExplainedNoise:
     def true_probabilities(self, scores: Array) -> Array:
         """Return P(true = k | scores) for samples whose label was not seen."""
         belief, _ = _if_errors(self.overlap, self.fading, scores)
-        return _mean(self.overlap.true_probabilities(scores), belief, self.shape_share)
+        return _mean(self.overlap.true_probabilities(scores), belief, self.boundary_share)
 
     def label_posterior(self, scores: Array, given: NDArray[np.intp]) -> Array:
         """Return P(true = k | scores, given label), where the scores come from models that did not see the label."""
-        return _mean(*self.label_posteriors(scores, given), self.shape_share)
+        return _mean(*self.label_posteriors(scores, given), self.boundary_share)
 
     def label_posteriors(self, scores: Array, given: NDArray[np.intp]) -> tuple[Array, Array]:
         """Return P(true = k | scores, given label) under each of the two shapes of P(given | s)."""
@@ -242,17 +231,14 @@ def explained(
     fading = fit_fading_errors(scores[:, 1] - scores[:, 0], given, weight) if scores.shape[1] == 2 else None
     own = overlap.true_probabilities(scores) @ overlap.transition
     unexplained = float(weight @ (1 - own.max(axis=1)) / weight.sum()) - overlap.noise_rate
-    n_rows = float(weight.sum())
     log_ratio = None if fading is None else fading.log_evidence - overlap.log_evidence
-    if log_ratio is not None:
-        log_ratio *= min(SHAPE_ROWS / n_rows, 1.0)
-    boundary_share, shape_share = _shares(unexplained, overlap.noise_rate, log_ratio)
+    share = 0.5 if log_ratio is None else boundary_share(unexplained, overlap.noise_rate, log_ratio)
     _, labels = _if_errors(overlap, fading, scores)
-    labels = _mean(own, labels, shape_share)  # an improbable curve has no influence on the rate
+    labels = _mean(own, labels, share)  # an improbable curve has no influence on the rate
     wrong, _ = _boundary_flips(labels)
     rate = float(weight @ wrong / weight.sum())
     error = float(np.sqrt(rate * (1 - rate) / weight.sum()))
-    noise = ExplainedNoise(overlap, boundary_share, rate, error, shape_share, fading)
+    noise = ExplainedNoise(overlap, share, rate, error, fading)
     first, second = (
         float(weight @ (1 - found[np.arange(len(given)), given]) / weight.sum())
         for found in noise.label_posteriors(scores, given)
@@ -260,20 +246,12 @@ def explained(
     return replace(noise, means=(first, second))
 
 
-def _shares(unexplained: float, rate: float, log_ratio: float | None) -> tuple[float, float]:
-    """Return the probability of errors near the boundary, and the probability of their shape.
-
-    ``unexplained`` is ``b``, ``rate`` is ``r``, and ``log_ratio`` is the log-likelihood ratio of the two shapes, or
-    None where errors have no curve.
-    """
-    if log_ratio is None:
-        return 0.5, 0.5
+def boundary_share(unexplained: float, rate: float, log_ratio: float) -> float:
+    """Return the probability of errors near the boundary, from ``b``, ``r`` and the log-evidence of their curve."""
     b = float(np.clip(unexplained, 0.0, 0.5))
     with np.errstate(divide="ignore"):
         errors, overlap = np.log(48 * b * (0.5 - b)) - rate / SCARCE, -b / OVERLAP - np.log(OVERLAP)
-    logs = [errors + log_ratio, overlap + np.log(ALIKE) + log_ratio, overlap + np.log(1 - ALIKE)]
-    shares = softmax(logs)
-    return float(shares[0]), float(shares[0] + shares[1])
+    return float(expit(errors - overlap + log_ratio))
 
 
 def _mean(first: Array, second: Array, share: float) -> Array:
@@ -281,7 +259,7 @@ def _mean(first: Array, second: Array, share: float) -> Array:
 
 
 def _if_errors(overlap: Posterior, fading: FadingErrors | None, scores: Array) -> tuple[Array, Array]:
-    """Return P(true | s), sharpened, and P(given | s) if classes do not overlap.
+    """Return P(true | s) and P(given | s) if classes do not overlap.
 
     For more than two classes, P(true | s) is P(given | s) after errors of one rate for all classes are subtracted.
     """
@@ -290,8 +268,8 @@ def _if_errors(overlap: Posterior, fading: FadingErrors | None, scores: Array) -
     else:
         labels = overlap.true_probabilities(scores) @ overlap.transition
         belief = labels - overlap.noise_rate / (labels.shape[1] - 1)
-    sharp = np.maximum(belief, KEPT * labels) ** SHARPER
-    return sharp / sharp.sum(axis=1, keepdims=True), labels
+    belief = np.maximum(belief, FLOOR)
+    return belief / belief.sum(axis=1, keepdims=True), labels
 
 
 def _boundary_flips(labels: Array) -> tuple[Array, Array]:

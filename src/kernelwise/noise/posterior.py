@@ -9,9 +9,9 @@ Two classes have a posterior of their own, :mod:`.two_classes`, with the same me
 How many labels are wrong is decided with noise of one rate ``e``: a wrong label is any other class, rare classes less
 often. That is one number for any number of classes, whose effect is a floor under the probability of every label, also
 where the scores are clear. For each ``e`` of a few, Newton's method finds ``(a, b)``; the logarithm of the posterior is
-interpolated between them, and the next few lie around the likely rates. Which classes are taken for which is decided
-afterwards: row ``k`` of ``T`` has a Dirichlet prior around the noise that was found, worth :data:`ROWS` labels, and
-expectation maximisation finds ``(a, b, T)``.
+interpolated between them, and a few more lie around the likely rates. Which classes are taken for which is decided
+afterwards, at the mean rate: row ``k`` of ``T`` has a Dirichlet prior around the noise that was found, worth
+:data:`ROWS` labels, and expectation maximisation finds ``(a, b, T)``.
 """
 
 from dataclasses import dataclass, replace
@@ -19,28 +19,26 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import logsumexp, softmax
 
 from ..scoring.logistic import StandardScores, class_offsets, fit_curve
-from .two_classes import FLOOR, SYMMETRY, interval_of
+from .two_classes import FLOOR, interval_of
 
 Array = NDArray[np.float64]
-#: Rows whose probabilities are averaged over the settings at a time, so that they stay in the cache.
-ROWS_AT_ONCE = 512
-#: The rates that are tried first, how many rates around the likely ones are tried then, and how often.
-RATES, N_CLOSER, N_GRIDS = np.array([0.003, 0.03, 0.07, 0.12, 0.18, 0.25, 0.32, 0.4, 0.48, 0.56, 0.64]), 7, 2
+#: The rates that are tried first, and how many rates around the likely ones are tried then.
+RATES, N_CLOSER = np.array([0.003, 0.03, 0.07, 0.12, 0.18, 0.25, 0.32, 0.4, 0.48, 0.56, 0.64]), 7
 #: The posterior is interpolated at this many rates, and the next rates reach this many of its deviations.
 N_FINE, REACH = 201, 3.5
-#: A class is rare if its share times this number is below the share of a class among equal classes.
-RARE = 4.0
-#: The prior of a row of T is worth this many labels.
+#: The prior of a row of T is worth this many labels. With 10 the error of the rate rises by .010, and with symmetric
+#: noise alone the audit area falls by .003 (docs/decisions/0013).
 ROWS = 30.0
-#: Mean and standard deviation of the logarithm of the slope: about the values for true labels on 23 data sets.
+#: For single labels, transitions are moved by this share towards symmetric noise of the same rate: a class that seems
+#: free of errors may have some near the boundary. Without this the audit area falls by .002 (docs/decisions/0013).
+SYMMETRY = 0.8
+#: Mean and standard deviation of the logarithm of the slope, as for true labels: ``python -m benchmarks.noise truth``.
 SLOPE = (0.57, 0.6)
 #: Expectation maximisation for T stops when no entry changes by more than this, or after this many rounds.
 CHANGE, N_ROUNDS = 1e-5, 60
-#: The transition matrix is found for the rates at these quantiles of the posterior.
-QUANTILES = (1 / 6, 1 / 2, 5 / 6)
 
 
 @dataclass(frozen=True)
@@ -48,9 +46,9 @@ class NoisePosterior:
     """Weighted parameter settings of the noise model: ``P(true = k | s) = softmax_k(slope * s_k + offset_k)`` each.
 
     Scores have one column per class. ``transitions[m, k, j]`` is the probability under setting ``m`` that a label ``k``
-    is given as ``j``; ``shares[m]`` are the class proportions under that setting. All settings have the same weight.
-    ``counting_error`` is the remaining standard error of the noise rate, ``log_evidence`` the logarithm of the mean
-    likelihood where it is known, and ``symmetric`` are evenly spaced rates of symmetric noise with their masses.
+    is given as ``j``; ``shares[m]`` are the class proportions under that setting. ``counting_error`` is the remaining
+    standard error of the noise rate, ``log_evidence`` the logarithm of the mean likelihood where it is known, and
+    ``symmetric`` are evenly spaced rates of symmetric noise with their masses.
     """
 
     weights: Array
@@ -93,11 +91,7 @@ class NoisePosterior:
         return self._averaged(scores, None)
 
     def label_posterior(self, scores: Array, given: NDArray[np.intp]) -> Array:
-        """Return P(true = k | scores, given label), where the scores come from models that did not see the given label.
-
-        Transitions are moved towards symmetric noise of the same rate (:data:`SYMMETRY`): a class that seems free of
-        errors may still have errors near the boundary.
-        """
+        """Return P(true = k | scores, given label), by scores of models that did not see the given label."""
         return self._averaged(scores, given)
 
     @property
@@ -108,8 +102,6 @@ class NoisePosterior:
         return (1 - SYMMETRY) * self.transitions + SYMMETRY * symmetric
 
     def _averaged(self, scores: Array, given: NDArray[np.intp] | None) -> Array:
-        if scores.shape[1] == 2:
-            return self._averaged_over_two(scores[:, 1] - scores[:, 0], given)
         total = np.zeros_like(scores, dtype=np.float64)
         for weight, slope, offset, transition in zip(
             self.weights, self.slopes, self.offsets, self._symmetrised, strict=True
@@ -121,27 +113,13 @@ class NoisePosterior:
             total += weight * true
         return total
 
-    def _averaged_over_two(self, score: Array, given: NDArray[np.intp] | None) -> Array:
-        """Average over the settings of two classes: a label adds the logarithm of its odds to the log-odds."""
-        shifts = (self.offsets[:, 1] - self.offsets[:, 0])[None]
-        if given is not None:
-            chances = np.log(np.maximum(self._symmetrised, FLOOR))
-            shifts = shifts + (chances[:, 1] - chances[:, 0]).T
-        found = np.empty(len(score))
-        for start in range(0, len(score), ROWS_AT_ONCE):
-            rows = slice(start, start + ROWS_AT_ONCE)
-            shift = shifts if given is None else shifts[given[rows]]
-            found[rows] = expit(score[rows, None] * self.slopes + shift) @ self.weights
-        return np.column_stack([self.weights.sum() - found, found])
-
 
 def fit_many_classes(scores: Array, given: NDArray[np.intp], weight: Array) -> NoisePosterior:
-    """Return the posterior over rates, each with its own slope, offsets and transition matrix."""
+    """Return the setting at the mean rate, with its own transition matrix, and the posterior over rates."""
     problem = _Mixture(scores, given, weight)
     rates, masses = problem.explored()
-    settings = [problem.with_confusions(rate) for rate in np.interp(QUANTILES, np.cumsum(masses), rates)]
-    slopes, offsets, transitions, shares = (np.stack(part) for part in zip(*settings, strict=True))
-    posterior = NoisePosterior(np.full(len(settings), 1 / len(settings)), slopes, offsets, transitions, shares)
+    slope, offsets, transition, shares = problem.with_confusions(float(masses @ rates))
+    posterior = NoisePosterior(np.ones(1), np.array([slope]), offsets[None], transition[None], shares[None])
     rate = posterior.noise_rate
     error = float(np.sqrt(rate * (1 - rate) / weight.sum()))
     return replace(posterior, counting_error=error, symmetric=(rates, masses))
@@ -153,26 +131,25 @@ class _Mixture:
     def __init__(self, scores: Array, given: NDArray[np.intp], weight: Array):
         self.standard = StandardScores(scores, weight)
         self.given, self.weight, self.n_classes = given, weight, scores.shape[1]
-        # A wrong label is any other class, but a rare class no more often than it is given at all.
-        sizes = np.bincount(given, weight, self.n_classes) / weight.sum()
-        self.destinations = np.minimum(RARE * self.n_classes * sizes, 1.0)
+        # A wrong label is any other class, but a class that is rarer than the mean only as often as it is given.
+        self.destinations = np.minimum(np.bincount(given, weight, self.n_classes) / weight.sum() * self.n_classes, 1.0)
         self.prior = class_offsets(given, weight, self.n_classes)
         self.point = np.concatenate([[SLOPE[0]], self.prior])  # each fit starts from the fit before
 
     def explored(self) -> tuple[Array, Array]:
         """Return evenly spaced rates around the likely ones, and their posterior masses."""
-        tried = RATES
-        for remaining in range(N_GRIDS, -1, -1):
-            curve = PchipInterpolator(tried, [self.log_likelihood(rate) for rate in tried])
-            rates = np.linspace(tried[0], tried[-1], N_FINE)
-            logs = curve(rates)
-            masses = np.exp(logs - logsumexp(logs))
-            mean = float(masses @ rates)
-            spread = float(np.sqrt(masses @ (rates - mean) ** 2))
-            if remaining:
-                reach = REACH * max(spread, float(np.diff(tried).max()) / REACH)
-                tried = np.linspace(max(mean - reach, RATES[0]), min(mean + reach, RATES[-1]), N_CLOSER)
-        return rates, masses
+        rates, masses = self._masses(RATES)
+        mean = float(masses @ rates)
+        spread = float(np.sqrt(masses @ (rates - mean) ** 2))
+        reach = max(REACH * spread, float(np.diff(RATES).max()))
+        return self._masses(np.linspace(max(mean - reach, RATES[0]), min(mean + reach, RATES[-1]), N_CLOSER))
+
+    def _masses(self, tried: Array) -> tuple[Array, Array]:
+        """Return evenly spaced rates between those that are tried, and their posterior masses."""
+        curve = PchipInterpolator(tried, [self.log_likelihood(rate) for rate in tried])
+        rates = np.linspace(tried[0], tried[-1], N_FINE)
+        logs = curve(rates)
+        return rates, np.exp(logs - logsumexp(logs))
 
     def noise(self, rate: float) -> Array:
         """Return the transitions of noise of this rate."""

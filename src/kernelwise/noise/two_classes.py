@@ -33,15 +33,16 @@ from scipy.special import expit, logit, logsumexp
 from scipy.stats import norm
 
 Array = NDArray[np.float64]
-#: For single labels, transitions are moved by this share towards symmetric noise of the same rate.
-SYMMETRY = 0.8
 #: Probabilities of labels have this lower bound, so that one label never outweighs more than a few others.
 FLOOR = 1e-4
-#: Mean and standard deviation of the logarithm of the slope: the value without noise, and its change per unit of rate.
+#: Mean and standard deviation of the logarithm of the slope: the value without noise, and its change per unit of rate;
+#: the line through what ``python -m benchmarks.noise truth`` prints.
 SLOPE_MEAN, SLOPE_SPREAD = (0.7, -2.1), (1.05, 0.7)
-#: Standard deviation of the log-odds of the classes for useless scores, and of the offset for perfect scores.
-ODDS, THRESHOLD = 1.2, 0.5
-#: Prior weight of equal flip rates, and the scale of the difference of unequal rates.
+#: Standard deviation of the log-odds of the classes for useless scores, and of the offset for perfect scores: one unit,
+#: and half a spread; with a whole spread fewer ranges hold the truth (docs/decisions/0013).
+ODDS, THRESHOLD = 1.0, 0.5
+#: Prior weight of equal flip rates, and the scale of the difference of unequal rates. Less weight is better at unequal
+#: rates and worse near the boundary, by as much (docs/decisions/0013).
 EQUAL, DIFFERENCE = 0.75, 0.2
 #: The nodes are ``sinh(t)`` for these ``t``: .04 spreads apart in the middle, and up to 74 spreads away from it.
 NODES = np.sinh(np.arange(-120, 121) / 24)
@@ -135,11 +136,7 @@ class TwoClassPosterior:
         return _both(np.interp(scores[:, 1] - scores[:, 0], self.scores, self.belief))
 
     def label_posterior(self, scores: Array, given: NDArray[np.intp]) -> Array:
-        """Return P(true = k | scores, given label), where the scores come from models that did not see the given label.
-
-        Flip rates are moved towards symmetric noise of the same rate (:data:`SYMMETRY`): a class that seems free of
-        errors may still have errors near the boundary.
-        """
+        """Return P(true = k | scores, given label), by scores of models that did not see the given label."""
         score = scores[:, 1] - scores[:, 0]
         logits = [np.interp(score, self.scores, curve) for curve in self.by_label]
         return _both(np.where(given == 1, logits[1], logits[0]))
@@ -166,9 +163,9 @@ def fit_two_classes(score: Array, given: NDArray[np.intp], weight: Array) -> Two
     true, mass = expit(odds), counts.sum(axis=0) / counts.sum()
     positive = true @ mass
     rates = flips[:, 0] * (1 - positive) + flips[:, 1] * positive
-    mixed = np.clip((1 - SYMMETRY) * flips + SYMMETRY * rates[:, None], FLOOR, 1 - FLOOR)
+    wrong = np.clip(flips, FLOOR, 1 - FLOOR)
     # The evidence of a label 0 or 1 for the true label 1.
-    shifts = np.log(np.stack([mixed[:, 1] / (1 - mixed[:, 0]), (1 - mixed[:, 1]) / mixed[:, 0]]))
+    shifts = np.log(np.stack([wrong[:, 1] / (1 - wrong[:, 0]), (1 - wrong[:, 1]) / wrong[:, 0]]))
     found = [expit(odds + shift[:, None]) for shift in shifts]
     sizes = np.maximum(counts.sum(axis=1), np.finfo(float).tiny)
     right = np.column_stack([(1 - found[0]) @ counts[0] / sizes[0], found[1] @ counts[1] / sizes[1]])

@@ -39,8 +39,6 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from ..rows import compute, map_rows, persist, reduce_rows
 from .result import Certificate, HistoryRow, SolverResult, Status
 
-__all__ = ["BoundedPoint", "SeparableProblem", "kkt_residual", "minimize_bounded"]
-
 Array = NDArray[np.float64]
 
 #: Up to this many free variables of a dense A the Hessian is factored.

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
-__all__ = ["Certificate", "HistoryRow", "SolverResult", "Status"]
-
 Point = TypeVar("Point")
 
 #: A start that is within this share of the lower bound is optimal: an interior point without anything to gain comes as

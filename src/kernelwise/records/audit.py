@@ -40,9 +40,8 @@ from ..review.audit import Interval
 from ..review.checked_pairs import CheckedPairs
 from ..review.diagnosis import WEAK_SCORES, WIDE_RANGE, diagnose
 from ..samples import balanced_folds
-from ..scoring.forest import SHRINKAGES, ShrunkenForest
 from ..scoring.logistic import logistic_path
-from ..scoring.pool import ScorePool, View, average_path, weigh
+from ..scoring.pool import ScorePool, View, grown_forest, weigh
 from ..statements import PairNoise, Pairs
 from ..statements.graph import key_pairs, pair_keys
 from ..statements.verdicts import Verdicts
@@ -211,10 +210,7 @@ def _scores(Z: Array, votes: Array, rng: np.random.RandomState, tell: Tell) -> A
     views = [View("logistic", *logistic_path(X, given, 2, weight, fold, mean_loss))]
     tell(2, N_STEPS)
     for step, share in enumerate((0.0, 1.0), start=3):
-        forest = ShrunkenForest(share).grow(X, Y, weight, rng)
-        path = forest.out_of_bag()
-        mixture = average_path(iter(np.moveaxis(path, 2, 0)), Y, weight, np.maximum(SHRINKAGES, 1.0))
-        views.append(View(forest.name, path @ mixture, forest.settle(mixture)))
+        views.append(grown_forest(share, X, Y, weight, rng))
         tell(step, N_STEPS)
     pool: ScorePool = weigh(views, given, weight)
     scores = np.empty((len(Z), 2))

@@ -57,7 +57,7 @@ def explain_repeated_answers(scores: Array, votes: Array, rng: np.random.RandomS
     log_odds = logit(np.clip(prior[:, 1], FLOOR, 1 - FLOOR)) + np.log(mean[1] / mean[0]) @ votes
     against = float(np.where(prior[:, 1] >= 0.5, votes[0], votes[1]).sum() / votes.sum())
     error = float(np.sqrt(against * (1 - against) / votes.sum()))
-    return ExplainedNoise(posterior, 0.0, against, error, shape_share=0.0), log_odds
+    return ExplainedNoise(posterior, 0.0, against, error), log_odds
 
 
 def fit_repeated_answers(scores: Array, votes: Array, rng: np.random.RandomState) -> NoisePosterior:

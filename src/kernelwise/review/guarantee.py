@@ -12,6 +12,7 @@ its errors, and where few did, few. The draws that fell into the part are a rand
 known, and bound its errors given how many the draws are. The guarantee for a part spans both.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -78,10 +79,8 @@ class Guarantee:
     @property
     def remaining(self) -> tuple[float, float]:
         """Bounds for the share of errors that are left after the errors that were found are corrected."""
-        left = [
-            max(count - self.n_found, 0) / self.n_rows for count in (self.low * self.n_rows, self.high * self.n_rows)
-        ]
-        return left[0], left[1]
+        low, high = (max(share * self.n_rows - self.n_found, 0) / self.n_rows for share in (self.low, self.high))
+        return low, high
 
     def __str__(self) -> str:
         low, high = self.counts
@@ -159,26 +158,32 @@ def guaranteed_share(
     tail = (1 - confidence) / (2 if side == "both" else 1)
     n_rows, n_domain = int(counted.sum()), int(domain.sum())
     if always:
-        lowest, highest = (drawn_rounds(checked, errors, n_rows, unclear=unclear) for unclear in (False, True))
-        low, high = (n_rows * bound for bound in bounds_at_all_times(lowest, highest, n_rows, tail))
-        estimate = _estimate(drawn_batches(checked, errors, n_rows, unclear=False))
+        low, high, estimate = _at_all_times(checked, errors, n_rows, tail)
     else:
         low, high, estimate = _by_counts(checked, errors, domain, n_rows, tail)
-    seen = [value for row, value in errors.items() if domain[row]]
-    n_found, n_right = sum(value is True for value in seen), sum(value is False for value in seen)
-    low, high = max(low, n_found), min(high, n_domain - n_right)
+    seen = Counter(value for row, value in errors.items() if domain[row])
+    low, high = max(low, seen[True]), min(high, n_domain - seen[False])
     what = "labels are wrong" if predictions is None else "predictions are wrong"
     return Guarantee(
         low=0.0 if side == "upper" else min(low, high) / n_domain,
         high=1.0 if side == "lower" else max(low, high) / n_domain,
-        estimate=float(np.clip(estimate, n_found, n_domain - n_right)) / n_domain,
+        estimate=float(np.clip(estimate, seen[True], n_domain - seen[False])) / n_domain,
         n_rows=n_domain,
-        n_checked=len(seen),
-        n_found=n_found,
-        n_unclear=len(seen) - n_found - n_right,
+        n_checked=seen.total(),
+        n_found=seen[True],
+        n_unclear=seen[None],
         confidence=float(confidence),
         what=what.replace("labels", "pairs") if isinstance(labels, Pairs | PairAudit) else what,
     )
+
+
+def _at_all_times(
+    checked: Verdicts, errors: Mapping[int, bool | None], n_rows: int, tail: float
+) -> tuple[float, float, float]:
+    """Bounds for the number of errors that hold after every check at once, and an estimate."""
+    lowest, highest = (drawn_rounds(checked, errors, n_rows, unclear=unclear) for unclear in (False, True))
+    low, high = bounds_at_all_times(lowest, highest, n_rows, tail)
+    return n_rows * low, n_rows * high, _estimate(drawn_batches(checked, errors, n_rows, unclear=False))
 
 
 def _by_counts(
@@ -275,11 +280,7 @@ def _mask(among: ArrayLike | None, n_rows: int) -> Mask:
         if chosen.shape != (n_rows,):
             raise ValueError(f"among must hold one truth value for each of {n_rows} rows, got shape {chosen.shape}")
         return chosen
-    if (
-        chosen.dtype.kind not in "iu"
-        or chosen.ndim != 1
-        or (chosen.size and not 0 <= chosen.min() <= chosen.max() < n_rows)
-    ):
+    if chosen.dtype.kind not in "iu" or chosen.ndim != 1 or (chosen < 0).any() or (chosen >= n_rows).any():
         raise ValueError(f"among must be a mask, or positions of rows between 0 and {n_rows - 1}")
     mask = np.zeros(n_rows, dtype=bool)
     mask[chosen] = True

@@ -1,21 +1,12 @@
 r"""Kernels as models: which kernels, their features, the ridge regression on them, and its scores.
 
-No kernel is right for every table. The Gaussian kernel fits smooth functions of all features, the Laplace kernel fits
-steps parallel to the axes, the additive kernel fits effects of single features, and the pairwise kernel fits products
-of two features. Each kernel is cheap to fit, and leave-one-out scores say which kernels to trust.
+No kernel is right for every table. The Gaussian kernel fits smooth functions of all features, and the Laplace kernel
+fits steps parallel to the axes. Each kernel is cheap to fit, and leave-one-out scores say which kernels to trust.
 
 With landmarks ``p_1 .. p_m`` and ``K = k(p, p) + nugget = L L^T``, the features are :math:`\phi(x) = L^{-1} k(p, x)`,
 so that :math:`\phi(x) \cdot \phi(z)` is the kernel, or near it. The nugget makes the features continuous: landmarks may
 be equal, or nearly so. A function of the features is a sum over landmarks, :math:`f(x) = \sum_p c_p k(x, p) + b`, and
 is kept as this sum.
-
-The kernels of single features and of pairs of features become sums over the terms of a Fourier series: with
-:math:`g(u, v) = \exp(-(u - v)^2 / 2) = \sum_m a_m \cos(h_m (u - v))`,
-
-.. math:: \sum_p c_p \sum_j g(x_j, p_j) = \sum_{j, m} a_m [ C_{jm} \cos(h_m x_j) + S_{jm} \sin(h_m x_j) ],
-
-which does not depend on the number of landmarks. The series is one for all rows, so that the score of a row does not
-depend on the rows that are scored with it.
 
 Ridge regression with a free intercept minimises, with sample weights ``w`` and targets ``y``,
 
@@ -41,20 +32,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cholesky, eigh, solve_triangular
 from scipy.spatial.distance import pdist
 
-from ..kernels import Gaussian, Kernel, Linear
-from ..kernels.additive import Interactions, Laplace, gaussian_series
-from ..kernels.specs import squared_distances
+from ..kernels.specs import Gaussian, Kernel, Laplace, Linear, squared_distances
 from ..samples import ALIKE, LARGEST, power_of_two
 
 Array = NDArray[np.float64]
 #: The number of rows from which the median distance between samples is computed.
 MEDIAN_ROWS = 500
-#: Widths of the Gaussian and the Laplace kernels in units of the median distance.
-GAUSSIAN_WIDTHS, LAPLACE_WIDTHS = (0.3, 0.6, 1.2), (0.4, 1.0)
-#: The width of the one Gaussian kernel for sparse text, whose samples are nearly all equally far from each other.
-TEXT_WIDTH = 0.5
-#: Beyond this many columns, distances hardly differ, so that narrow kernels and kernels of single columns are left out.
-MANY_COLUMNS = 100
+#: Widths in units of the median distance. All distances between sparse texts are nearly equal to the median.
+GAUSSIAN_WIDTH, TEXT_WIDTH, LAPLACE_WIDTH = 0.6, 0.5, 1.0
 Scorer = Callable[[Any], Array]
 #: Standardised features are cut off here, so that one extreme value does not dominate a distance.
 CUT = 4.0
@@ -62,8 +47,6 @@ CUT = 4.0
 NUGGET = 1e-7
 #: Squared singular values below this fraction of the largest are rounding.
 ROUNDING = 1e-13
-#: A kernel with unit mean diagonal is known to about this much, where it is summed over a series.
-UNSEEN = 1e-6
 #: The same as ``ROUNDING`` for a matrix in single precision.
 SINGLE_ROUNDING = 1e-6
 #: Columns whose spreads differ by less than this factor share a scale whatever is done.
@@ -71,24 +54,13 @@ SAME_SPREAD = 1.1
 
 
 def diverse_kernels(X: Any) -> list[Kernel]:
-    """Return the kernels for standardised features: all kinds for dense data, linear and Gaussian for sparse data."""
+    """Return the kernels beside the linear one: Gaussian, and for dense standardised features also Laplace."""
     few = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], MEDIAN_ROWS)).astype(np.intp)]
-    kernels: list[Kernel] = [Linear()]
     euclidean = _middle(np.sqrt(squared_distances(few, few))[np.triu_indices(few.shape[0], 1)])
-    wide = X.shape[1] > MANY_COLUMNS
-    kernels += [Gaussian(width=_rounded(factor * euclidean)) for factor in GAUSSIAN_WIDTHS[int(wide) :]]
     if sp.issparse(X):
-        return kernels
+        return [Gaussian(width=_rounded(TEXT_WIDTH * euclidean))]
     manhattan = _middle(pdist(few, "cityblock"))
-    kernels += [Laplace(width=_rounded(factor * manhattan)) for factor in LAPLACE_WIDTHS[int(wide) :]]
-    return kernels if wide else kernels + [Interactions(order=order) for order in (1, 2) if order <= X.shape[1]]
-
-
-def text_kernel(X: Any) -> Gaussian:
-    """Return the one Gaussian kernel for sparse samples whose kernel matrix is decomposed whole."""
-    few = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], MEDIAN_ROWS)).astype(np.intp)]
-    distance = _middle(np.sqrt(squared_distances(few, few))[np.triu_indices(few.shape[0], 1)])
-    return Gaussian(width=_rounded(TEXT_WIDTH * distance))
+    return [Gaussian(width=_rounded(GAUSSIAN_WIDTH * euclidean)), Laplace(width=_rounded(LAPLACE_WIDTH * manhattan))]
 
 
 def _middle(distances: Array) -> float:
@@ -142,8 +114,6 @@ def sum_over_landmarks(kernel: Kernel, landmarks: Any, coef: Array, constant: Ar
     """Return the function ``sum_p coef_p k(x, p) + constant`` of rows, in the form that is quickest for many rows."""
     if isinstance(kernel, Linear):
         return LinearScorer(np.asarray(landmarks.T @ coef), constant)
-    if isinstance(kernel, Interactions):
-        return _additive(kernel, landmarks, coef, constant)
     return ExpandedScorer(kernel, landmarks, coef, constant)
 
 
@@ -169,63 +139,6 @@ class ExpandedScorer:
 
     def __call__(self, X: Any) -> Array:
         return self.kernel.evaluate(self.kernel.select(X), self.landmarks) @ self.coef + self.constant
-
-
-@dataclass(frozen=True)
-class Waves:
-    """``a_m^(1/2) cos(h_m x_j)`` and ``a_m^(1/2) sin(h_m x_j)`` of every number of a row, as one row."""
-
-    step: float
-    roots: Array
-
-    @classmethod
-    def of(cls, largest: float, width: float) -> "Waves":
-        """Return the waves of a Gaussian of this width for numbers up to this size."""
-        frequencies, shares = gaussian_series(2 * largest / width)
-        return cls(float(frequencies[1]) / width, np.sqrt(shares))
-
-    def __call__(self, X: Array) -> Array:
-        turn = np.exp(1j * self.step * X)
-        powers = np.empty((len(self.roots), *X.shape), dtype=np.complex128)
-        powers[0] = 1.0
-        for m in range(1, len(self.roots)):  # cos and sin of multiples of an angle
-            np.multiply(powers[m - 1], turn, out=powers[m])
-        scaled = powers * self.roots[:, None, None]
-        return np.concatenate([scaled.real, scaled.imag[1:]]).transpose(1, 0, 2).reshape(len(X), -1)
-
-
-@dataclass(frozen=True)
-class SingleScorer:
-    """A sum of functions of single features."""
-
-    waves: Waves
-    coef: Array
-    constant: Array
-
-    def __call__(self, X: Any) -> Array:
-        return self.waves(X) @ self.coef + self.constant
-
-
-@dataclass(frozen=True)
-class PairScorer:
-    """``sum_p coef_p (sum_j g(x_j, p_j))^2`` and a sum of functions of single features."""
-
-    waves: Waves
-    landmarks: Array
-    coef: Array
-    single: SingleScorer
-
-    def __call__(self, X: Any) -> Array:
-        return (self.waves(X) @ self.landmarks) ** 2 @ self.coef + self.single(X)
-
-
-def _additive(kernel: Interactions, landmarks: Array, coef: Array, constant: Array) -> Scorer:
-    """Return the quick form of a kernel of single features or of pairs; samples are cut off at CUT before."""
-    d, waves = landmarks.shape[1], Waves.of(CUT, 1.0)
-    if kernel.order == 1:
-        return SingleScorer(waves, waves(landmarks).T @ coef / d, constant)
-    narrow, coef = Waves.of(CUT, float(np.sqrt(0.5))), coef / (d * (d - 1))
-    return PairScorer(waves, waves(landmarks).T, coef, SingleScorer(narrow, -(narrow(landmarks).T @ coef), constant))
 
 
 @dataclass(frozen=True)
@@ -279,10 +192,9 @@ class RidgeSystem:
     def dual(self, penalty: float) -> Array:
         """Return ``alpha`` (n_samples, n_outputs) with ``f(x) = sum_i alpha_i k(x, x_i)`` but for a constant.
 
-        The columns of ``alpha`` sum to zero, so that constants in the kernel do not matter. Directions in which the
-        kernel is smaller than :data:`UNSEEN` fade out: they add nothing to ``f`` but the rounding of the kernel.
+        The columns of ``alpha`` sum to zero, so that constants in the kernel do not matter.
         """
-        gain = self._shrink(penalty) / (self.singular**2 + UNSEEN)
+        gain = 1 / (self.singular**2 + penalty)
         return np.sqrt(self.weight)[:, None] * (self.left @ (gain[:, None] * self._projected))
 
     @property

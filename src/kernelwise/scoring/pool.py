@@ -15,9 +15,9 @@ Every base model then gets a curve ``P_v(given | s)`` (:mod:`kernelwise.scoring.
 
     P(given | x) = sum_v w_v P_v(given | x).
 
-The weights start at ``exp(-sharpness * loss_v)`` and are improved by a few steps of expectation maximisation of the
-likelihood of the mixture, which asks of each base model what it adds to the others. A base model that is a little
-better than another does not take its place, and no base model alone decides.
+The weights start equal and are improved by some steps of expectation maximisation of the likelihood of the mixture,
+which asks of each base model what it adds to the others. A base model that is a little better than another does not
+take its place, and no base model alone decides.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,11 +29,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from ..kernels import Gaussian, Kernel, Linear
+from ..kernels.specs import Kernel, Linear
 from ..progress import Tell, silent
 from ..samples import balanced_folds
 from .forest import SHRINKAGES, ShrunkenForest
-from .kernel_scores import MANY_COLUMNS, RidgeSystem, diverse_kernels, kernel_features, sum_over_landmarks, text_kernel
+from .kernel_scores import RidgeSystem, diverse_kernels, kernel_features, sum_over_landmarks
 from .logistic import N_FOLDS, SoftmaxCurve, fit_softmax, logistic_path
 
 Array = NDArray[np.float64]
@@ -48,14 +48,15 @@ SMALL = 1e-3
 #: Differences of loss along a path are relative to the least loss, but at least to this loss, so that points which are
 #: all nearly perfect get similar weights.
 LEAST_LOSS = 0.25
-#: Before the mixture is fitted: the weight of the log-loss of a base model per sample, and its cap.
-SHARPNESS, SHARPEST = 0.2, 20.0
 #: Steps of expectation maximisation for the weights of the base models.
 N_MIXTURE_STEPS = 100
 #: Probabilities have this lower bound when base models are weighed: one label never decides.
 FLOOR = 1e-4
-#: The common scale of all columns is used if a linear base model gains this much log-likelihood by it.
+#: The common scale of all columns is used if linear ridge regression gains this much log-likelihood by it: its sign
+#: alone would often be chance.
 GAIN = 2.0
+#: Beyond this many columns fewer landmarks are drawn.
+MANY_COLUMNS = 100
 #: Up to ``EXACT`` samples all are landmarks of a kernel; up to ``MANY`` samples ``RANK_SOME`` are drawn as landmarks,
 #: and of more samples ``RANK_MANY``, or ``RANK_WIDE`` where there are many columns: more landmarks gain nothing there,
 #: and there are often many classes, which take time.
@@ -174,12 +175,11 @@ def mixture_weights(probabilities: Array, weight: Array) -> Array:
     True
     """
     own = np.maximum(probabilities, FLOOR)
-    gain = weight @ np.log(own) / weight.sum()
-    weights = np.exp(min(SHARPNESS * weight.sum(), SHARPEST) * (gain - gain.max()))
+    weights = np.full(own.shape[1], 1 / own.shape[1])
     for _ in range(N_MIXTURE_STEPS):
-        weights = weights / weights.sum()
         weights = weight @ (own * weights / (own @ weights)[:, None])
-    return weights / weights.sum()
+        weights = weights / weights.sum()
+    return weights
 
 
 def columns_per_class(scores: Array) -> Array:
@@ -204,8 +204,7 @@ class _Fitting:
 
     def sparse_views(self) -> Iterator[tuple[int, View | None]]:
         """Yield every base model of sparse samples, with the number of all base models."""
-        n = self.X.shape[0]
-        kernels = diverse_kernels(self.X) if n > EXACT_GAUSSIAN else [text_kernel(self.X), Linear()]
+        kernels = [*diverse_kernels(self.X), Linear()]
         total = 1 + len(kernels)
         yield total, self.logistic("logistic", None)
         for kernel in kernels:
@@ -213,26 +212,19 @@ class _Fitting:
 
     def dense_views(self, common: Array | None) -> Iterator[tuple[int, View | None]]:
         """Yield every base model of dense samples, or None for one that is not worth fitting, with their number."""
-        kernels = diverse_kernels(self.X)
-        shares = (0.0, 1.0) if self.X.shape[1] > 2 else (1.0,)
-        total = 1 + len(kernels) + len(shares)
+        linear, found = self.kernel(Linear(), None), [self.logistic("logistic", None)]
+        shared = None if common is None else self.kernel(Linear(), common)
         columns: Array | None = None
-        found = [self.kernel(Linear(), None), self.logistic("logistic", None)]
-        yield total, found[0]
-        yield total, found[1]
-        if common is not None:
-            shared = [self.kernel(Linear(), common), self.logistic("logistic, one scale", common)]
-            gains = [self.loss(own) - self.loss(other) for own, other in zip(found, shared, strict=True)]
-            if max(gains) > GAIN / self.weight.sum():
-                columns, total, found = common, total + 2, found + shared
-                yield total, shared[0]
-                yield total, shared[1]
-        gaussian = [kernel for kernel in diverse_kernels(self.scaled(columns)) if isinstance(kernel, Gaussian)]
-        for kernel in [*gaussian, *(kernel for kernel in kernels if not isinstance(kernel, Gaussian | Linear))]:
-            found.append(self.kernel(kernel, columns if isinstance(kernel, Gaussian) else None))
+        if shared is not None and self.loss(linear) - self.loss(shared) > GAIN / self.weight.sum():
+            columns, found = common, [*found, shared, self.logistic("logistic, one scale", common)]
+        gaussian, laplace = diverse_kernels(self.scaled(columns))[0], diverse_kernels(self.X)[1]
+        total = 1 + len(found) + 3
+        found = [linear, *found]
+        yield from ((total, view) for view in found)
+        for kernel, scale in ((gaussian, columns), (laplace, None)):
+            found.append(self.kernel(kernel, scale))
             yield total, found[-1]
-        for share in shares:
-            yield total, self.forest(share, found)
+        yield total, self.forest(found)
 
     def scaled(self, columns: Array | None) -> Any:
         return self.X if columns is None else self.X * columns
@@ -254,33 +246,42 @@ class _Fitting:
     def kernel(self, kernel: Kernel, columns: Array | None) -> View:
         """Fit a kernel: with all samples as landmarks, with the columns themselves as features, or with landmarks."""
         X, (n, d), linear = self.scaled(columns), self.X.shape, isinstance(kernel, Linear)
-        if sp.issparse(X):
-            rank = n if n <= (EXACT_LINEAR if linear else EXACT_GAUSSIAN) else RANK_SOME if n <= MANY else RANK_WIDE
-        else:
-            rank = n if n <= EXACT else RANK_SOME if n <= MANY else RANK_WIDE if d > MANY_COLUMNS else RANK_MANY
-        outputs = self.Y.shape[1]
+        rank = self._rank(linear)
         if rank == n and (d >= n or not linear or sp.issparse(X)):
-            gram = kernel.evaluate(X, X)
-            size = float(gram.trace() / n - gram.mean()) or 1.0  # the mean of the diagonal of the centred kernel
-            system = RidgeSystem.of_gram(gram / size, self.Y, self.weight, single=n > EXACT_LINEAR)
-            mixture, scores = self.path(system)
-            coef = (
-                sum((multiple * system.dual(penalty) for multiple, penalty in mixture), np.zeros((n, outputs))) / size
-            )
-            scorer = sum_over_landmarks(kernel, X, coef, -(self.weight @ gram / self.weight.sum()) @ coef)
+            scores, scorer = self._exact(kernel, X)
         else:
             landmarks = X[np.sort(self.random_state.choice(n, rank, replace=False))]
             features = kernel_features(kernel, X, landmarks)
             system = RidgeSystem.decompose(features.rows, self.Y, self.weight)
             mixture, scores = self.path(system)
-            beta = sum(
-                (multiple * system.coefficients(penalty)[0] for multiple, penalty in mixture),
-                np.zeros((features.rows.shape[1], outputs)),
-            )
+            beta = np.zeros((features.rows.shape[1], self.Y.shape[1]))
+            for multiple, penalty in mixture:
+                beta += multiple * system.coefficients(penalty)[0]
             scorer = features.scorer(beta, -system.feature_mean @ beta)
         if columns is None:
             return View(kernel.label, scores, scorer)
         return View(f"{kernel.label}, one scale", scores, ScaledScorer(columns, scorer))
+
+    def _rank(self, linear: bool) -> int:
+        """Return the number of landmarks of a kernel."""
+        n, d = self.X.shape
+        exact = EXACT if not sp.issparse(self.X) else EXACT_LINEAR if linear else EXACT_GAUSSIAN
+        if n <= exact:
+            return n
+        if n <= MANY:
+            return RANK_SOME
+        return RANK_WIDE if d > MANY_COLUMNS else RANK_MANY
+
+    def _exact(self, kernel: Kernel, X: Any) -> tuple[Array, Scorer]:
+        """Return the scores out of sample, and a function that scores new rows, with all samples as landmarks."""
+        gram = kernel.evaluate(X, X)
+        size = float(gram.trace() / len(gram) - gram.mean()) or 1.0  # the mean of the diagonal of the centred kernel
+        system = RidgeSystem.of_gram(gram / size, self.Y, self.weight, single=len(gram) > EXACT_LINEAR)
+        mixture, scores = self.path(system)
+        coef = np.zeros_like(self.Y)
+        for multiple, penalty in mixture:
+            coef += multiple * system.dual(penalty) / size
+        return scores, sum_over_landmarks(kernel, X, coef, -(self.weight @ gram / self.weight.sum()) @ coef)
 
     def path(self, system: RidgeSystem) -> tuple[list[tuple[float, float]], Array]:
         """Return the multiple of every penalty that counts, and the sum of these multiples of leave-one-out scores."""
@@ -296,26 +297,33 @@ class _Fitting:
             scores += multiple * (system.leave_one_out(penalty) - others)
         return mixture, scores
 
-    def forest(self, share: float, found: list[View]) -> View | None:
+    def forest(self, found: list[View]) -> View | None:
         """Grow a forest; if that takes long, only where a small forest earns weight beside the base models so far."""
-        forest, (n, d) = ShrunkenForest(share), self.X.shape
-        if n * d * self.Y.shape[1] > CHEAP_FOREST and not self._earns_weight(share, found):
+        X, Y, weight, rng = self.X, self.Y, self.weight, self.random_state
+        if X.size * Y.shape[1] > CHEAP_FOREST and not self._earns_weight(found):
             return None
-        scores = forest.grow(self.X, self.Y, self.weight, self.random_state).out_of_bag()
-        mixture = average_path(iter(np.moveaxis(scores, 2, 0)), self.Y, self.weight, np.maximum(SHRINKAGES, 1.0))
-        return View(forest.name, scores @ mixture, forest.settle(mixture))
+        return grown_forest(0.0, X, Y, weight, rng)
 
-    def _earns_weight(self, share: float, found: list[View]) -> bool:
+    def _earns_weight(self, found: list[View]) -> bool:
         """Whether a small forest on some rows has weight beside the base models so far, and one that knows nothing."""
         rows = np.sort(self.random_state.permutation(self.X.shape[0])[:TRIAL_ROWS])
         weight, given, Y = self.weight[rows], self.given[rows], self.Y[rows]
-        scores = ShrunkenForest(share).grow(self.X[rows], Y, weight, self.random_state, TRIAL_TREES).out_of_bag()
-        trial = scores @ average_path(iter(np.moveaxis(scores, 2, 0)), Y, weight, np.maximum(SHRINKAGES, 1.0))
+        trial = grown_forest(0.0, self.X[rows], Y, weight, self.random_state, TRIAL_TREES).out_of_sample
         candidates = [view.out_of_sample[rows] for view in found] + [np.zeros_like(trial), trial]
         own = np.empty((len(rows), len(candidates)))
         for position, score in enumerate(map(columns_per_class, candidates)):
             own[:, position] = np.exp(fit_softmax(score, given, weight)(score)[np.arange(len(rows)), given])
         return bool(mixture_weights(own, weight)[-1] > TRIAL_WEIGHT)
+
+
+def grown_forest(
+    share: float, X: Array, Y: Array, weight: Array, random_state: np.random.RandomState, n_trees: int | None = None
+) -> View:
+    """Grow a forest that tries this share of the features at each split, averaged over its shrinkages."""
+    forest = ShrunkenForest(share).grow(X, Y, weight, random_state, n_trees)
+    scores = forest.out_of_bag()
+    mixture = average_path(iter(np.moveaxis(scores, 2, 0)), Y, weight, np.maximum(SHRINKAGES, 1.0))
+    return View(forest.name, scores @ mixture, forest.settle(mixture))
 
 
 def average_path(path: Iterator[Array], Y: Array, weight: Array, prior: Array) -> Array:

@@ -16,8 +16,6 @@ from ..checks import check_count
 from .block_lanczos import block_lanczos, finds_larger
 from .tall_arrays import with_signs
 
-__all__ = ["GramFactor", "top_eigenpairs"]
-
 FloatArray = NDArray[np.float64]
 RandomState: TypeAlias = int | np.random.RandomState | None
 
@@ -133,6 +131,7 @@ def top_eigenpairs(
 
 
 def as_symmetric_operator(affinity: Any) -> LinearOperator:
+    """Return a similarity as an operator, after a check that it is symmetric where that can be seen."""
     if isinstance(affinity, GramFactor):
         return affinity.as_operator()
     matrix: Any = affinity if isinstance(affinity, LinearOperator) else as_float(affinity)

@@ -15,8 +15,6 @@ from ..rows import map_rows
 from ..ties import stirred
 from .eigenpairs import FloatArray, RandomState, as_float, as_symmetric_operator, top_eigenpairs
 
-__all__ = ["SpectralBasis", "assign_clusters", "spectral_basis", "spectral_embedding"]
-
 #: Eigenvalues and row sums below this fraction of the largest are rounding.
 ROUNDING = 1e-10
 #: Rounds of means and nearest means after k-means; each round lowers the objective, and a few rounds are enough.
