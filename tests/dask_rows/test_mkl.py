@@ -200,7 +200,10 @@ BAD = [
     (lambda X, y, w: (da.where(X > 3, np.nan, X), y, w), "NaN"),
     (lambda X, y, w: (X, da.full_like(y, "yes"), w), "two classes"),
     (lambda X, y, w: (X[:0], y[:0], None), "no rows"),
-    (lambda X, y, w: (X.map_blocks(lambda block: np.full(block.shape, "tall"), dtype="U4"), y, w), "numbers"),
+    (
+        lambda X, y, w: (X.map_blocks(lambda block: np.full(block.shape, "tall"), dtype="U4"), y, w),
+        "could not convert string to float",
+    ),
 ]
 
 

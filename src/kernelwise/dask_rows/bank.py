@@ -108,10 +108,7 @@ class BlockBank(FactorLayout):
 
     def values(self, blocks: dict[int, Array]) -> BlockArray:
         """Return ``sum_j F_j w_j`` for some kernels."""
-        if self.kept is None:
-            return self.X.map_rows(_function_values, self.shared_maps, blocks=blocks)
-        weight = np.concatenate([np.zeros(0), *blocks.values()])
-        return self.kept.map_rows(_combination, self.coordinates(list(blocks)), weight)
+        return self.factors(list(blocks)) @ np.concatenate([np.zeros(0), *blocks.values()])
 
 
 def pieces(X: Any) -> list[slice]:
@@ -140,14 +137,6 @@ def projection(X: Any, maps: Maps, v: Array) -> Array:
     return np.concatenate(parts)
 
 
-def _function_values(X: Any, maps: Maps, *, blocks: dict[int, Array]) -> Array:
-    values = np.zeros(X.shape[0])
-    for part in pieces(X):
-        for j, w in blocks.items():
-            values[part] += maps[j].values(X[part], w)
-    return values
-
-
 def _largest_norm(block: Array, *, ends: NDArray[np.intp]) -> float:
     squares = [np.einsum("ij,ij->i", part, part) for part in np.split(block, ends[1:-1], axis=1)]
     return max(float(norms.max(initial=0.0)) for norms in squares)
@@ -155,13 +144,6 @@ def _largest_norm(block: Array, *, ends: NDArray[np.intp]) -> float:
 
 def _columns(block: Array, index: NDArray[np.intp]) -> Array:
     return block.T[index].T
-
-
-def _combination(block: Array, index: NDArray[np.intp], weight: Array) -> Array:
-    values = np.zeros(len(block))
-    for k, w in zip(index, weight, strict=True):
-        values += w * block[:, k]
-    return values
 
 
 def room_for_factors(X: BlockArray) -> float:
