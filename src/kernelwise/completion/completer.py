@@ -21,6 +21,7 @@ from ..rows import for_users, in_memory, is_dask
 from ..statements import Pairs
 from ..statements.resolve import resolve_pairs
 from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_new, read_similarity, refuse_distances
+from .core import KnownBlock, known_block, sample_product
 from .core_fit import METHODS, CoreFitter, FittedCore, is_contradictory, warn_of_doubtful_core
 from .held_out import (
     MOST_COORDINATES,
@@ -32,7 +33,6 @@ from .held_out import (
     classes_predict_better,
     fit_classes,
 )
-from .known_block import KnownBlock, known_block, sample_product
 from .on_dask import fit_on_cluster, pair_products
 
 __all__ = ["PairCompleter"]

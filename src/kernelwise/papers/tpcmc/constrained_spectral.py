@@ -13,8 +13,7 @@ from sklearn.utils import Tags, check_random_state
 
 from ...checks import check_choice, check_count
 from ...completion.basis import is_operator, n_samples_of, refuse_distances, symmetric_part
-from ...completion.core import MANY_KNOWN
-from ...completion.known_block import ENTRIES_AT_ONCE, known_block, sample_product
+from ...completion.core import ENTRIES_AT_ONCE, MANY_KNOWN, known_block, sample_product
 from ...kernels import build_bank, resolve_kernels
 from ...kernels.precomputed import is_precomputed
 from ...samples import read_samples
