@@ -24,7 +24,7 @@ from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import is_count
+from ..checks import check_choice, is_count
 from ..dask_rows.prediction import on_blocks
 from ..rows import for_users, in_memory, is_dask, map_rows, reduce_rows
 from ..samples import check_magnitude, read_samples
@@ -334,21 +334,10 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         depths = list(given) if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else [given]
         if not depths or len(set(depths)) < len(depths) or not all(is_count(depth, 0) for depth in depths):
             raise ValueError(f"depth must be an integer of at least 0 or several different ones, got {self.depth!r}")
-        if isinstance(self.depth_weights, str):
-            if self.depth_weights != "learned":
-                raise ValueError(f'depth_weights must be numbers, "learned" or None, got {self.depth_weights!r}')
-        elif self.depth_weights is not None:
-            weights = np.atleast_1d(self.depth_weights).tolist()
-            valid = all(isinstance(weight, int | float) and 0 <= weight < np.inf for weight in weights)
-            if len(weights) != len(depths) or not valid or not any(weights):
-                raise ValueError(
-                    f"depth_weights must be a non-negative number for each of the {len(depths)} depths, not all zero,"
-                    f" got {self.depth_weights!r}"
-                )
+        _check_depth_weights(self.depth_weights, len(depths))
         if not isinstance(self.tfidf, bool | np.bool_) and self.tfidf != "auto":
             raise ValueError(f'tfidf must be "auto", True or False, got {self.tfidf!r}')
-        if self.normalization not in ("symmetric", "mean"):
-            raise ValueError(f'normalization must be "symmetric" or "mean", got {self.normalization!r}')
+        check_choice("normalization", self.normalization, ("symmetric", "mean"))
         if self.n_components is not None and not is_count(self.n_components, 1):
             raise ValueError(f"n_components must be an integer of at least 1 or None, got {self.n_components!r}")
 
@@ -362,6 +351,20 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _check_depth_weights(weights: Any, n_depths: int) -> None:
+    if weights is None or (isinstance(weights, str) and weights == "learned"):
+        return
+    if isinstance(weights, str):
+        raise ValueError(f'depth_weights must be numbers, "learned" or None, got {weights!r}')
+    numbers = np.atleast_1d(weights).tolist()
+    valid = all(isinstance(number, int | float) and 0 <= number < np.inf for number in numbers)
+    if len(numbers) != n_depths or not valid or not any(numbers):
+        raise ValueError(
+            f"depth_weights must be a non-negative number for each of the {n_depths} depths, not all zero, got "
+            f"{weights!r}"
+        )
 
 
 def read_links(pairs: Pairs | None, n_samples: int) -> Any:
