@@ -12,17 +12,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from kernelwise import PairKernelLearner, PairNoise, Pairs, audit_pairs
 from kernelwise.datasets import load_citeseer, load_cora
 from kernelwise.pairs.audit.by_links import add_context, soft_logistic
-from kernelwise.pairs.audit.hidden_classes import (
-    ClassFit,
-    PairGraph,
-    Rates,
-    fit_classes,
-    fits_of_fewer,
-    likely_fits,
-    send,
-    with_labels,
-)
+from kernelwise.pairs.audit.hidden_classes import ClassFit, PairGraph, Rates, fit_classes, fits_of_fewer, likely_fits
 from kernelwise.pairs.audit.views import class_view, pair_factors
+from kernelwise.pairs.classes.evidence import with_labels
+from kernelwise.pairs.classes.features import NoFeatures
 
 
 def blobs(rng, n=150, k=3, spread=0.5):
@@ -202,9 +195,7 @@ def test_messages_on_a_tree_give_exact_chances(rng):
     graph = PairGraph(Pairs(rows, cols, labels, n_samples=5))
     prior = np.log(rng.dirichlet(np.ones(3), size=5))
     rates = [Rates(0.7, 0.2), Rates(0.3, 0.8)]
-    messages = np.full((8, 3), 1 / 3)
-    for _ in range(10):
-        messages, _ = send(graph, prior, graph.odds(rates), messages)
+    _, messages = graph.distinct.propagate(prior, np.full((8, 3), 1 / 3), graph.odds(rates), 60)
     apart = graph.distinct.apart(messages)
     same = with_labels(apart, graph.odds(rates))
 
@@ -231,7 +222,7 @@ def test_rates_are_pairs_per_possible_pair():
     pairs = Pairs(*np.transpose(within + across), [1] * 6 + [-1] * 6, n_samples=6)
     graph = PairGraph(pairs)
     same = (pairs.true_labels(y) > 0).astype(float)
-    by_pair = np.zeros(graph.n_pairs)
+    by_pair = np.zeros(graph.distinct.n_pairs)
     by_pair[graph.index] = same
     positive, negative = graph.fit_rates(by_pair, np.eye(2)[y])
     # Of 36 / 2 possible pairs, counted as n^2 / 2, half are within; half a pair is added everywhere.
@@ -244,7 +235,7 @@ def test_the_number_of_classes_is_found(rng):
     pairs = noisy_pairs(y, 2400, 0.1)
     graph = PairGraph(pairs)
     fits = [
-        fit_classes(graph, pairs.labels, y % k if k < 4 else (y + 4 * (np.arange(120) % 8 > 3)) % k, None, rng)
+        fit_classes(graph, pairs.labels, y % k if k < 4 else (y + 4 * (np.arange(120) % 8 > 3)) % k, NoFeatures())
         for k in (2, 4)
     ]
     assert [fit.n_classes for fit in likely_fits(fits)] == [4]

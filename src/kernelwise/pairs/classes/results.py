@@ -25,6 +25,7 @@ from .search import N_SHORT, NO_GAIN, ClassFit, ClassSearch, Found, merged
 Array = NDArray[np.float64]
 Interval = tuple[float, float]
 
+
 #: The largest number of classes that is tried; a class needs this many samples in the mean.
 MOST_CLASSES, LEAST_MEMBERS = 60, 6
 #: The search ends when this many larger numbers in turn tell the labels worse than the best number.
@@ -82,7 +83,7 @@ def improved_by_merging(
     return [by_count[count] for count in sorted(by_count)]
 
 
-def likely_fits(fits: list[ClassFit], margin: float = MARGIN) -> list[ClassFit]:
+def likely_fits(fits: list[Any], margin: float = MARGIN) -> list[Any]:
     """The fits that tell the labels as well as the best fit up to a margin in standard errors, fewest classes first."""
     best = fits[first_best([fit.log_chance.sum() for fit in fits])]
     losses = [best.log_chance - fit.log_chance for fit in fits]

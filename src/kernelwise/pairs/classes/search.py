@@ -232,7 +232,7 @@ class ClassSearch:
         told = fit.told
         for _ in range(n_rounds):
             before, told = belief, self.features.tell(sharpened(belief), told)
-            belief, messages = evidence.propagate(told.prior, messages, rates, N_STEPS)
+            belief, messages = evidence.propagate(told.prior, messages, evidence.odds(rates), N_STEPS)
             rates = evidence.fit_rates(evidence.same(evidence.apart(messages), rates))
             if np.abs(belief - before).mean() < CONVERGED:
                 break
@@ -288,7 +288,7 @@ def corrected_by_pairs(evidence: PairEvidence, recipe: Recipe, belief: Array, ra
     """What features tell stays as it is; the pairs correct single samples, and the rates follow."""
     messages = belief[evidence.sources]
     for _ in range(N_FROZEN):
-        belief, messages = evidence.propagate(told.prior, messages, rates, N_STEPS)
+        belief, messages = evidence.propagate(told.prior, messages, evidence.odds(rates), N_STEPS)
         rates = evidence.fit_rates(evidence.same(evidence.apart(messages), rates))
     return ClassFit(evidence, recipe, belief, messages, rates, told)
 
