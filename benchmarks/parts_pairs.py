@@ -1,8 +1,8 @@
-"""What every part of ``NoisyPairClustering`` earns: the answers without one clustering of the features, one start or one
-score at a time. Nine sets of ``noisy_pairs_clusters``, and seven that were not used before, of at most 400 rows.
+"""What every part of ``NoisyPairClustering`` earns: the answers without one clustering of the features, start or score.
 
-All candidates of a task are computed once: a short run, a long run and runs without held-out pairs for every recipe.
-Leaving out a part then only changes which of them are chosen among, so that every figure belongs to the same draws.
+The nine sets of ``noisy_pairs_clusters``, and seven that were not used before, of at most 400 rows each. All candidates
+of a task are computed once: a short run, a long run and runs without held-out pairs for every recipe. Leaving out a
+part then only changes which of them are chosen among, so that every figure belongs to the same draws.
 """
 
 import tempfile
