@@ -133,11 +133,6 @@ HAND_WRITTEN = (
 #: File, line of code, change -> why nothing can notice.
 EQUIVALENT = {
     (
-        "pairs/audit/views.py",
-        "if pairs.n_samples <= 4 * GRAPH_RANK:",
-        "4 -> 5",
-    ): "from this number of samples on, the same eigenvectors are found by iteration",
-    (
         "scoring/kernel_scores.py",
         "kept = squares > ROUNDING * max(squares.max(initial=0.0), np.finfo(float).tiny)",
         "squares.max(initial=0.0) -> squares.min(initial=0.0)",

@@ -45,7 +45,8 @@ Array = NDArray[np.float64]
 
 Columns = Callable[[Any], Array]
 
-#: Non-negative dense data with at most this fraction of non-zero entries is treated as words.
+#: Non-negative dense data with at most this fraction of non-zero entries is treated as words. The limit is lower than
+#: that of LinkSmoother, whose rows are documents: tables of yes and no are half zero, and are no words.
 DENSEST_WORDS = 0.2
 #: The number of coordinates of words, and of eigenvectors of a similarity.
 N_COORDINATES = 200
