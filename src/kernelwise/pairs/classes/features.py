@@ -219,6 +219,8 @@ def default_kernels(X: Array) -> list[Kernel]:
 
 Clusters = NDArray[np.intp]
 
+#: Weights of the pairs beside the features in the eigenvectors of both together.
+PAIR_WEIGHTS = {"features and pairs": 1.0, "pairs, some features": 3.0}
 #: The core is fitted in this many leading coordinates of the features, to at most this many pairs, with these
 #: penalties relative to the largest eigenvalue of the normal equations.
 CORE_DIM, CORE_PAIRS = 25, 50_000
@@ -235,11 +237,11 @@ def starting_clusters(
     """The clusters of one start; ``columns`` are the samples themselves, ``principal`` their leading coordinates."""
     rng = np.random.RandomState(seed)
     if name == "pairs":
-        return k_means(joint_embedding(None, evidence, n_classes, rng), n_classes, 5, rng)
+        return k_means(joint_embedding(None, evidence, 1.0, n_classes, rng), n_classes, 5, rng)
     assert columns is not None  # the other starts are those of features
     assert principal is not None
-    if name == "features and pairs":
-        return k_means(joint_embedding(principal, evidence, n_classes, rng), n_classes, 5, rng)
+    if name in PAIR_WEIGHTS:
+        return k_means(joint_embedding(principal, evidence, PAIR_WEIGHTS[name], n_classes, rng), n_classes, 5, rng)
     if name == "core":
         return k_means(core_embedding(principal[:, :CORE_DIM], evidence, n_classes, rng), n_classes, 5, rng)
     points = columns if name == "k-means" else principal[:, : 2 * n_classes + 8]
@@ -253,13 +255,13 @@ def centred_labels(evidence: PairEvidence) -> Array:
 
 
 def joint_embedding(
-    principal: Array | None, evidence: PairEvidence, n_classes: int, rng: np.random.RandomState
+    principal: Array | None, evidence: PairEvidence, weight: float, n_classes: int, rng: np.random.RandomState
 ) -> Array:
-    """The leading eigenvectors of the matrix of centred labels, plus the kernel of the features if these are given."""
+    """The leading eigenvectors of the weighted matrix of centred labels plus the kernel of the features, if given."""
     n = evidence.n_samples
     ends = np.concatenate([evidence.rows, evidence.cols]), np.concatenate([evidence.cols, evidence.rows])
     degree = max(1.0, 2.0 * evidence.n_pairs / n)
-    W = sp.csr_array((np.tile(centred_labels(evidence) / np.sqrt(degree), 2), ends), shape=(n, n))
+    W = sp.csr_array((np.tile(weight * centred_labels(evidence) / np.sqrt(degree), 2), ends), shape=(n, n))
     if principal is None:
         product: Any = W.__matmul__
     else:

@@ -64,7 +64,13 @@ class Recipe(NamedTuple):
 #: Clusters of the features, which no pair has shaped: no way to cluster is good for all data, so the pairs choose one.
 ALONE = tuple(Recipe(start, frozen=True) for start in ("kernel k-means", "k-means", "self-taught"))
 #: What each start earns is measured in ``benchmarks/parts_pairs.py``.
-RECIPES = (Recipe("kernel k-means"), Recipe("features and pairs"), Recipe("pairs"), Recipe("core", trusting=True))
+RECIPES = (
+    Recipe("kernel k-means"),
+    Recipe("features and pairs"),
+    Recipe("pairs, some features", trusting=True),
+    Recipe("pairs", trusting=True),
+    Recipe("core", trusting=True),
+)
 WITHOUT_FEATURES = (Recipe("pairs"), Recipe("pairs", trusting=True))
 #: A problem is large if its messages have more entries than this. Then held-out runs have fewer rounds and folds.
 LARGE, LARGE_HELD, LARGE_FOLDS = 1_000_000, 5, 2
