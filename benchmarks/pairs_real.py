@@ -13,11 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
+from sklearn.preprocessing import normalize
 
 from kernelwise import LinkedClustering, LinkSmoother, Pairs
 from kernelwise.datasets import load_citeseer, load_cora
 from kernelwise.links.candidates import CANDIDATES, Embedding, two_stage_k_means
 from kernelwise.links.choice import take_steps
+from kernelwise.links.walks import walk_factors
 from kernelwise.metrics import normalized_mutual_info
 
 from .measure import record
@@ -100,13 +102,14 @@ def usual(graph: Graph, seed: int) -> dict[str, float]:
 
 
 def each_candidate(graph: Graph, seed: int) -> dict[str, float]:
-    """NMI of each candidate, from all features and all links."""
+    """NMI of links alone and of each candidate, from all features and all links."""
     k, rng = len(np.unique(graph.y)), np.random.RandomState(seed)
     links = graph.pairs.to_sparse()
     links.data /= links.data.mean()
-    steps, labels = take_steps(features_of(graph, seed), links), {}
+    steps, walks = take_steps(features_of(graph, seed), links), walk_factors(links, rng)
+    labels = {"links alone": KMeans(k, n_init=10, random_state=seed).fit(normalize(walks)).labels_}
     for candidate in CANDIDATES:
-        rows = Embedding.fit(candidate, steps, max(40, k + 1)).place(steps)
+        rows = Embedding.fit(candidate, steps, walks, max(40, k + 1)).place(steps, walks)
         labels[f"candidate {candidate.name}"] = two_stage_k_means(rows, k, n_leading=k + 1, n_init=10, rng=rng).labels_
     return {name: normalized_mutual_info(graph.y, found) for name, found in labels.items()}
 

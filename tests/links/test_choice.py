@@ -10,6 +10,7 @@ from sklearn.base import clone
 from kernelwise import LinkedClustering, Pairs
 from kernelwise.links.candidates import CANDIDATES, Embedding
 from kernelwise.links.choice import FeatureBits, Links, bits_of_links, take_steps, upper_links
+from kernelwise.links.walks import WINDOW, _drawn_ends, walk_factors
 from kernelwise.metrics import normalized_mutual_info
 
 CHANCE = 1 / 3
@@ -252,17 +253,47 @@ def test_an_embedding_keeps_the_leading_part_of_its_rows(helpful, candidate):
     X, _, pairs = helpful
     A = dense_weights(pairs)
     P = (A + np.eye(len(A))) / (A.sum(axis=1, keepdims=True) + 1)
-    left, lengths, right = np.linalg.svd(np.linalg.matrix_power(P, candidate.depth) @ X, full_matrices=False)
-    rows = (left[:, :4] * lengths[:4]) @ right[:4]
-    if candidate.unit_rows:
-        rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    U, values, _ = np.linalg.svd(rows, full_matrices=False)
-    steps = take_steps(X, pairs.to_sparse())
-    embedding = Embedding.fit(candidate, steps, 4)
-    placed = embedding.place(steps)
+    steps, walks = take_steps(X, pairs.to_sparse()), np.random.default_rng(0).normal(size=(len(X), 3))
+    parts = [np.linalg.matrix_power(P, depth) @ X for depth in candidate.depths]
+    if candidate.scaling == "centred":
+        parts = [part - part.mean(axis=0) for part in parts]
+    for index, part in enumerate(parts):
+        left, lengths, right = np.linalg.svd(part, full_matrices=False)
+        parts[index] = (left[:, :4] * lengths[:4]) @ right[:4]
+    if candidate.walks:
+        parts.append(walks)
+    if candidate.scaling != "none":
+        parts = [part / np.linalg.norm(part, axis=1, keepdims=True) for part in parts]
+    U, values, _ = np.linalg.svd(np.hstack(parts), full_matrices=False)
+    embedding = Embedding.fit(candidate, steps, walks, 4)
+    placed = embedding.place(steps, walks)
     best = U[:, :4] * values[:4]
     np.testing.assert_allclose(placed @ placed.T, best @ best.T, atol=1e-8)
     np.testing.assert_allclose(embedding.singular_values, values[:4])
+
+
+def test_drawn_walks_have_the_frequencies_of_the_formula():
+    weights = sp.csr_array([[0.0, 3.0, 0.0, 0.0], [3.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    rng = np.random.RandomState(0)
+    draws = [_drawn_ends(weights, rng) for _ in range(2000)]
+    counts = np.zeros((4, 4))
+    for first, last in draws:
+        np.add.at(counts, (first, last), 1.0)
+    degrees = weights.sum(axis=1)
+    step = weights.toarray()[:3, :3] / degrees[:3, None]
+    mean_power = sum(np.linalg.matrix_power(step, length) for length in range(1, WINDOW + 1)) / WINDOW
+    expected = degrees[:3, None] / degrees.sum() * mean_power
+    np.testing.assert_allclose(counts[:3, :3] / counts.sum(), expected, atol=0.005)
+    assert not counts[3].any()
+    assert not counts[:, 3].any()
+    assert not walk_factors(weights, rng)[3].any()
+
+
+def test_factors_of_walks_tell_components_apart():
+    two = sp.block_diag([np.ones((10, 10)) - np.eye(10)] * 2, format="csr")
+    factors = walk_factors(two, np.random.RandomState(0))
+    similar = factors @ factors.T
+    assert similar[:10, :10].min() > np.abs(similar[:10, 10:]).max() + 0.1
 
 
 def test_bits_of_features_lie_between_nothing_and_the_entropy(rng):

@@ -39,6 +39,7 @@ from ..scoring.kernel_scores import RidgeSystem
 from ..ties import NEARLY, first_best
 from .candidates import CANDIDATES, DEEPEST, Candidate, Embedding, two_stage_k_means
 from .smoothing import LinkSmoother, normalised_adjacency
+from .walks import walk_factors
 from .words import dense
 
 Array = NDArray[np.float64]
@@ -161,8 +162,9 @@ def gather_evidence(smoother: LinkSmoother, X: Any, links: Any, how: Clustering,
     for index, one in enumerate(_rounds(smoother, X, links, sample, how.embedding_dim, rng)):
         feature_bits = FeatureBits(one.unseen)
         steps = take_steps(one.seen, one.kept)
+        walks = walk_factors(one.kept, rng) if links.nnz else None
         for place, candidate in enumerate(offered, start=1):
-            labels = _find_clusters(candidate, steps, sample, how).labels
+            labels = _find_clusters(candidate, steps, walks, sample, how).labels
             of_samples[candidate.name].append(feature_bits(labels[sample]))
             of_links[candidate.name].append(bits_of_links(labels, n_clusters, one.counted, one.left_out))
             tell(index * len(offered) + place, n_rounds * len(offered))
@@ -172,6 +174,7 @@ def gather_evidence(smoother: LinkSmoother, X: Any, links: Any, how: Clustering,
 def best_clusters(
     finalists: Sequence[Candidate],
     steps: Sequence[Array],
+    walks: Array | None,
     links: Any,
     how: Clustering,
     tell: Tell,
@@ -185,7 +188,7 @@ def best_clusters(
     best, totals = None, dict.fromkeys((candidate.name for candidate in finalists), -np.inf)
     tries = [one for one in finalists for _ in range(N_TRIES)]
     for done, candidate in enumerate(tries, start=1):
-        found = _find_clusters(candidate, steps, sample, how)
+        found = _find_clusters(candidate, steps, walks, sample, how)
         linked = bits_of_links(found.labels, n_clusters, counted, judged)
         bits = float(feature_bits(found.labels[sample]).mean() + (linked.mean() if len(linked) else 0.0))
         best = found if best is None or bits > max(totals.values()) else best
@@ -274,20 +277,21 @@ class Half(NamedTuple):
 def _find_clusters(
     candidate: Candidate,
     steps: Sequence[Array],
+    walks: Array | None,
     sample: NDArray[np.intp],
     how: Clustering,
 ) -> Clusters:
     """Clusters of all documents by a candidate: k-means on the sample, and the nearest centre for the others."""
-    few = [rows[sample] for rows in steps]
-    embedding = Embedding.fit(candidate, few, how.embedding_dim)
-    rows = embedding.place(few)
+    few_steps, few_walks = [rows[sample] for rows in steps], None if walks is None else walks[sample]
+    embedding = Embedding.fit(candidate, few_steps, few_walks, how.embedding_dim)
+    rows = embedding.place(few_steps, few_walks)
     with warnings.catch_warnings():
         # A candidate may make many documents equal; then it has fewer clusters, and its bits say so.
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = two_stage_k_means(rows, how.n_clusters, n_leading=how.n_clusters + 1, n_init=how.n_init, rng=how.rng)
     labels = found.labels_
     if len(sample) < len(steps[0]):
-        labels = pairwise_distances_argmin(embedding.place(steps), found.cluster_centers_)
+        labels = pairwise_distances_argmin(embedding.place(steps, walks), found.cluster_centers_)
     return Clusters(candidate, embedding, found.cluster_centers_, labels.astype(np.intp))
 
 

@@ -27,6 +27,7 @@ from .candidates import two_stage_k_means as two_stage_k_means
 from .choice import MANY_ROWS, Clustering, best_clusters, diagnose, finalists_like, gather_evidence
 from .on_dask import fit_clusters_on_cluster
 from .smoothing import LinkSmoother, read_links
+from .walks import walk_factors
 from .words import each_row
 
 __all__ = ["LinkedClustering"]
@@ -45,9 +46,9 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
     Links may be wrong, may join unlike documents, or may follow something else than the features. By default the
     method decides without labels:
 
-    1. Candidates place the documents in different ways: by their features alone, or by features averaged over links in
-       1 or 3 steps. Rows are as they are or of unit length. Averages are plain means, so the length of a row does not
-       depend on the number of links.
+    1. Candidates place the documents in different ways: by their features alone, by features averaged over links in 1
+       or 3 steps, by all depths side by side, and by random walks beside the features. Rows are as they are or of unit
+       length. Averages are plain means, so the length of a row does not depend on the number of links.
     2. Each candidate finds clusters from half of the columns and four fifths of the links. The other columns and links
        judge these clusters: how many bits do the columns tell of the cluster of a sample, and how many bits does one
        end of a link tell of the other end? Links are used only if links that were left out tell of the clusters, and
@@ -236,7 +237,8 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         best, self.diagnostic_ = diagnose(evidence)
         finalists = finalists_like(best, evidence)
         steps = list(islice(self.smoother_._steps(), DEEPEST + 1))
-        chosen, all_data = best_clusters(finalists, steps, links, how, part(tell, JUDGING, 1.0))
+        walks = walk_factors(links, rng) if any(one.walks for one in finalists) else None
+        chosen, all_data = best_clusters(finalists, steps, walks, links, how, part(tell, JUDGING, 1.0))
         self.chosen_, self.links_help_ = chosen.candidate.name, chosen.candidate.uses_links
         if self.chosen_ != best and f'"{best}"' in self.diagnostic_["reason"]:
             self.diagnostic_["reason"] += (
@@ -247,8 +249,9 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
             name: {"features": one.features, "links": one.links, "all_data": all_data.get(name, np.nan)}
             for name, one in evidence.items()
         }
+        self._walks = walks if chosen.candidate.walks else None
         self._placing = chosen.embedding
-        self.embedding_ = self._placing.place(steps)
+        self.embedding_ = self._placing.place(steps, self._walks)
         self.singular_values_ = np.linalg.norm(self.embedding_, axis=0)
         return KMeans(self.n_clusters, init=chosen.centres, n_init=1, random_state=0).fit(self.embedding_)
 
@@ -290,9 +293,9 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         X : array, sparse matrix or DataFrame of shape (n_new, n_features)
         links : array or sparse matrix of shape (n_new, n_samples), optional
             Weights of links to the documents of ``fit``, in the unit of the weights of ``fit``. A candidate that
-            averages features lets a new document take the same steps. Without links, or if the chosen candidate uses
-            none, a document is assigned by its features alone, so a document of ``fit`` may get another cluster than in
-            ``labels_``.
+            averages features lets a new document take the same steps; with walks, a new document gets the mean of the
+            factors of its neighbours. Without links, or if the chosen candidate uses none, a document is assigned by
+            its features alone, so a document of ``fit`` may get another cluster than in ``labels_``.
 
         Returns
         -------
@@ -310,7 +313,15 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         if links is not None:
             links = self.smoother_._check_new_links(links, X.shape[0]) / self._link_unit
         steps = list(islice(self.smoother_._new_steps(X / self._feature_unit, links), DEEPEST + 1))
-        return self._placing.place(steps)
+        return self._placing.place(steps, self._new_walks(links, X.shape[0]))
+
+    def _new_walks(self, links: Any, n_new: int) -> Array | None:
+        """Factors of walks of new documents: the mean over their neighbours, and zero without neighbours."""
+        if self._walks is None:
+            return None
+        if links is None:
+            return np.zeros((n_new, self._walks.shape[1]))
+        return np.asarray(links @ self._walks) / np.maximum(links.sum(axis=1), np.finfo(float).tiny)[:, None]
 
     def _scaled(self, rows: Array) -> Array:
         unit = self.row_normalize and not isinstance(self.row_normalize, str)
