@@ -62,10 +62,9 @@ class Recipe(NamedTuple):
 
 
 #: Clusters of the features, which no pair has shaped: no way to cluster is good for all data, so the pairs choose one.
-ALONE = tuple(Recipe(start, frozen=True) for start in ("kernel k-means", "k-means", "self-taught"))
+ALONE = tuple(Recipe(start, frozen=True) for start in ("kernel k-means", "self-taught"))
 #: What each start earns is measured in ``benchmarks/parts_pairs.py``.
 RECIPES = (
-    Recipe("kernel k-means"),
     Recipe("features and pairs"),
     Recipe("pairs, some features", trusting=True),
     Recipe("pairs", trusting=True),
