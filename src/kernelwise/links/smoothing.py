@@ -95,7 +95,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     Notes
     -----
-    ``fit_transform(X, pairs=pairs)`` smooths the documents. ``transform(X)`` treats all rows as new documents, even if
+    ``fit_transform(X, links=links)`` smooths the documents. ``transform(X)`` treats all rows as new documents, even if
     they were part of ``fit``, and new documents without given links are not smoothed.
 
     References
@@ -111,7 +111,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     >>> import numpy as np
     >>> from kernelwise import LinkSmoother, Pairs
     >>> links = Pairs.from_graph([(0, 1), (1, 2)], n_samples=4, negatives=None)
-    >>> LinkSmoother(depth=1).fit_transform(np.eye(4) + 1, pairs=links).round(2)
+    >>> LinkSmoother(depth=1).fit_transform(np.eye(4) + 1, links=links).round(2)
     array([[1.41, 1.32, 0.91, 0.91],
            [1.56, 1.48, 1.56, 1.15],
            [0.91, 1.32, 1.41, 0.91],
@@ -139,7 +139,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.n_components = n_components
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, links: Pairs | None = None, pairs: Pairs | None = None) -> Self:
         """Learn the weights of words, the projection and the links.
 
         Parameters
@@ -147,9 +147,11 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
         y : ignored
             Classes are not links.
-        pairs : Pairs, optional
+        links : Pairs, optional
             The positive pairs are the links; the weights of repeated links are added. Negative pairs are used only to
-            learn weights of depths. Without pairs no document has a link.
+            learn weights of depths. Without links nothing is smoothed.
+        pairs : Pairs, optional
+            The name of ``links`` in version 0.1.
 
         Returns
         -------
@@ -157,7 +159,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
         Notes
         -----
-        On a Dask cluster, ``X`` is a Dask array (of NumPy or SciPy sparse blocks) or DataFrame, and ``pairs`` a Dask
+        On a Dask cluster, ``X`` is a Dask array (of NumPy or SciPy sparse blocks) or DataFrame, and ``links`` a Dask
         DataFrame with the columns ``row`` and ``col``, and perhaps ``label`` (+1 for links) and ``weight``; or a Dask
         array of the symmetric adjacency matrix in blocks of whole rows, which should be sparse if the matrix is large.
         Rows go from block to block along links only, the projection is found by a randomised decomposition over the
@@ -166,6 +168,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         documents without links only.
         """
         self._check_options()
+        pairs = links_under_one_name(links, pairs)
         if is_dask(X) or is_dask(pairs):
             return fit_smoother_on_cluster(self, X, pairs)
         X = read_samples(self, X)
@@ -188,19 +191,19 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._n_features_out = rows.shape[1] * len(self._depths)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, *, links: Pairs | None = None, pairs: Pairs | None = None) -> Array:
         """Smooth the documents over their links.
 
         Parameters
         ----------
-        X, y, pairs
+        X, y, links, pairs
             As in :meth:`fit`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features_out); a Dask array where X is one
         """
-        return for_users(self.fit(X, y, pairs=pairs)._smoothed())
+        return for_users(self.fit(X, y, links=links, pairs=pairs)._smoothed())
 
     @on_blocks(lambda model: (model._n_features_out,))
     def transform(self, X: Any, *, links: Any = None) -> Array:
@@ -365,6 +368,13 @@ def _check_depth_weights(weights: Any, n_depths: int) -> None:
             f"depth_weights must be a non-negative number for each of the {n_depths} depths, not all zero, got "
             f"{weights!r}"
         )
+
+
+def links_under_one_name(links: Any, pairs: Any) -> Any:
+    """The links of ``fit``, which were called pairs in version 0.1."""
+    if links is not None and pairs is not None:
+        raise TypeError("links and pairs are two names of one argument; give links alone")
+    return pairs if links is None else links
 
 
 def read_links(pairs: Pairs | None, n_samples: int) -> Any:
