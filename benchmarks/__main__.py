@@ -40,6 +40,7 @@ BENCHMARKS = (
     "pair_audit",
     "noisy_pairs_clusters",
     "noisy_pairs_scale",
+    "parts_pairs",
     "pairs_real",
     "rare_classes",
     "label_speed",

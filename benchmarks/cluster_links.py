@@ -66,7 +66,7 @@ def fit(n: int, words: bool) -> dict[str, float]:
         )
         before = client.run(cpu_seconds)
         start, own = perf_counter(), process_time()
-        model = LinkedClustering(N_CLASSES, depth=3, random_state=0).fit(da.concatenate(blocks), pairs=links)
+        model = LinkedClustering(N_CLASSES, depth=3, random_state=0).fit(da.concatenate(blocks), links=links)
         labels = model.labels_.compute()
         seconds, own = perf_counter() - start, process_time() - own
         after = client.run(cpu_seconds)

@@ -49,7 +49,7 @@ def on_citations(name: str, data: Any, *, at_least: float) -> list[dict[str, Any
 def agreement(data: Any, **setting: Any) -> float:
     """Return the mean NMI with the classes over five seeds."""
     models = (LinkedClustering(len(data.target_names), random_state=seed, **setting) for seed in range(5))
-    scores = [normalized_mutual_info(data.target, model.fit(data.data, pairs=links(data)).labels_) for model in models]
+    scores = [normalized_mutual_info(data.target, model.fit(data.data, links=links(data)).labels_) for model in models]
     return float(np.mean(scores))
 
 
@@ -58,7 +58,7 @@ def agreement_by_first_stage(data: Any) -> dict[int, float]:
     k = len(data.target_names)
     scores: dict[int, list[float]] = {more: [] for more in (-1, 0, 1, 2, 4, 8)}
     for seed in range(5):
-        embedding = LinkedClustering(k, depth=3, random_state=seed).fit(data.data, pairs=links(data)).embedding_
+        embedding = LinkedClustering(k, depth=3, random_state=seed).fit(data.data, links=links(data)).embedding_
         for more, found in scores.items():
             rng = np.random.RandomState(seed)
             labels = two_stage_k_means(embedding, k, n_leading=k + more, n_init=10, rng=rng).labels_
@@ -73,7 +73,7 @@ def agreement_of_new(data: Any) -> tuple[float, float]:
         order = np.random.default_rng(seed).permutation(len(data.target))
         new, old = np.split(order, [len(order) // 5])
         model = LinkedClustering(len(data.target_names), random_state=seed)
-        model.fit(data.data[old], pairs=pairs.restrict(old))
+        model.fit(data.data[old], links=pairs.restrict(old))
         given = (None, pairs.to_sparse()[new][:, old])
         predicted = (model.predict(data.data[new], links=cited) for cited in given)
         scores.append([normalized_mutual_info(data.target[new], labels) for labels in predicted])

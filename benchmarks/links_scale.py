@@ -47,7 +47,7 @@ def documents(n: int, *, words: bool, links_per_document: int = LINKS_PER_DOCUME
 
 def fit(X: Any, pairs: Pairs, y: Any) -> dict[str, Any]:
     """Return the NMI with the classes and what was chosen."""
-    model = LinkedClustering(N_CLASSES, random_state=0).fit(X, pairs=pairs)
+    model = LinkedClustering(N_CLASSES, random_state=0).fit(X, links=pairs)
     return {"nmi": normalized_mutual_info(y, model.labels_), "chosen": model.chosen_}
 
 

@@ -94,8 +94,8 @@ def usual(graph: Graph, seed: int) -> dict[str, float]:
     """NMI of the choice, of the old default and of features alone."""
     k = len(np.unique(graph.y))
     labels = {
-        OURS: LinkedClustering(k, random_state=seed).fit(graph.X, pairs=graph.pairs).labels_,
-        OLD: LinkedClustering(k, depth=3, random_state=seed).fit(graph.X, pairs=graph.pairs).labels_,
+        OURS: LinkedClustering(k, random_state=seed).fit(graph.X, links=graph.pairs).labels_,
+        OLD: LinkedClustering(k, depth=3, random_state=seed).fit(graph.X, links=graph.pairs).labels_,
         FEATURES: KMeans(k, n_init=10, random_state=seed).fit(features_of(graph, seed)).labels_,
     }
     return {name: normalized_mutual_info(graph.y, found) for name, found in labels.items()}

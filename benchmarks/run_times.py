@@ -74,7 +74,7 @@ def pair_clustering(n: int) -> Callable[[], Any]:
 
 def linked_clustering(n: int) -> Callable[[], Any]:
     X, links, _ = documents(n, words=True)
-    return lambda: LinkedClustering(N_CLASSES, random_state=0).fit(X, pairs=links)
+    return lambda: LinkedClustering(N_CLASSES, random_state=0).fit(X, links=links)
 
 
 def pair_completer(n: int) -> Callable[[], Any]:

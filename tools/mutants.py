@@ -117,19 +117,12 @@ HAND_WRITTEN = (
     ("noise/explanations.py", "* self.counting_error", "* 0.0", "the rate is taken as exact"),
     ("noise/explanations.py", "STEEPEST = 2.0", "STEEPEST = 1.5", "prior of the shape of errors"),
     ("scoring/pool.py", "_positive_mean(agreement", "(lambda c, e: c)(agreement", "correlations at their word"),
-    ("pairs/audit/by_links.py", "starts = [factors, smoothed", "starts = [smoothed", "start by factors left out"),
-    ("pairs/audit/hidden_classes.py", "logs = prior + graph.gather", "logs = graph.gather", "features left out"),
-    ("pairs/audit/hidden_classes.py", "MARGIN = 1.5", "MARGIN = 0.0", "only the best number of classes"),
-    ("pairs/audit/views.py", "FACTOR_ROUNDS = 4, 3.0, 6", "FACTOR_ROUNDS = 4, 3.0, 5", "one round of factors left out"),
+    ("pairs/audit/by_classes.py", "MARGIN = 1.5", "MARGIN = 0.0", "only the best number of classes"),
+    ("pairs/audit/hidden_classes.py", "prior = told.prior + ", "prior = ", "features of links left out"),
 )
 
 #: File, line of code, change -> why nothing can notice.
 EQUIVALENT = {
-    (
-        "pairs/audit/views.py",
-        "if pairs.n_samples <= 4 * GRAPH_RANK:",
-        "4 -> 5",
-    ): "from this number of samples on, the same eigenvectors are found by iteration",
     (
         "scoring/kernel_scores.py",
         "kept = squares > ROUNDING * max(squares.max(initial=0.0), np.finfo(float).tiny)",
@@ -203,7 +196,7 @@ EQUIVALENT = {
     ): "keeps a division finite where a kind of pairs is missing",
     (
         "pairs/audit/hidden_classes.py",
-        "tell(step + 1, n_steps)",
+        "tell(sum(rounds[:done]) + step + 1, sum(rounds))",
         "step + 1 -> step",
     ): "the display of the progress",
 }

@@ -41,6 +41,6 @@ plt.show()
 # The topics can be found from words and links, although some links are wrong. The figure shows two of forty coordinates
 # of the embedding.
 
-model = LinkedClustering(n_clusters=7, random_state=0).fit(papers.data, pairs=citations)
+model = LinkedClustering(n_clusters=7, random_state=0).fit(papers.data, links=citations)
 EmbeddingDisplay.from_estimator(model, labels=papers.target_names[papers.target])
 plt.show()

@@ -16,8 +16,10 @@ from sklearn.preprocessing import StandardScaler, normalize
 from kernelwise import PairCompleter, Pairs
 from kernelwise.completion.core import (
     CoreProblem,
+    KnownBlock,
     fit_core,
     fit_core_to_noise,
+    known_block,
     labelled_basis,
     reconstruct_core,
     refit_core,
@@ -25,7 +27,6 @@ from kernelwise.completion.core import (
 )
 from kernelwise.completion.core_fit import complete_block, is_contradictory
 from kernelwise.completion.held_out import Calibration
-from kernelwise.completion.known_block import KnownBlock, known_block
 from kernelwise.datasets import load_citeseer, load_splice, make_block_similarity
 from kernelwise.kernels import Gaussian
 from kernelwise.spectral import GramFactor

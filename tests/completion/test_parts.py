@@ -5,9 +5,15 @@ import scipy.sparse as sp
 
 from kernelwise import Pairs
 from kernelwise.completion.basis import is_operator
-from kernelwise.completion.core import CoreProblem, fit_core, labelled_basis, reconstruct_core, symmetric_root
+from kernelwise.completion.core import (
+    CoreProblem,
+    fit_core,
+    known_block,
+    labelled_basis,
+    reconstruct_core,
+    symmetric_root,
+)
 from kernelwise.completion.core_fit import complete_block, refined_rows, unshrunk_factors
-from kernelwise.completion.known_block import known_block
 from kernelwise.completion.matrix.complete import complete_matrix
 from kernelwise.completion.matrix.observed import proven_eigenvalue_bound, proven_singular_value_bound
 from kernelwise.spectral.eigenpairs import GramFactor

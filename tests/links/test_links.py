@@ -278,6 +278,18 @@ def test_documents_in_another_order_get_the_same_clusters(planted, rng, depth, a
     assert clustering_accuracy(labels[order], model.labels_) >= agreement
 
 
+def test_links_may_be_called_pairs_as_in_the_first_version(planted):
+    X, _, pairs = planted
+    first, second = (LinkSmoother(random_state=0).fit_transform(X, **{name: pairs}) for name in ("links", "pairs"))
+    np.testing.assert_array_equal(first, second)
+    first, second = (
+        LinkedClustering(3, depth=3, random_state=0).fit(X, **{name: pairs}) for name in ("links", "pairs")
+    )
+    np.testing.assert_array_equal(first.labels_, second.labels_)
+    with pytest.raises(TypeError, match="two names of one argument"):
+        LinkSmoother().fit(X, links=pairs, pairs=pairs)
+
+
 def test_the_seed_determines_the_result_and_inputs_stay(planted):
     X, _, pairs = planted
     before = X.copy()

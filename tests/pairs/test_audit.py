@@ -12,17 +12,11 @@ from sklearn.metrics.pairwise import rbf_kernel
 from kernelwise import PairKernelLearner, PairNoise, Pairs, audit_pairs
 from kernelwise.datasets import load_citeseer, load_cora
 from kernelwise.pairs.audit.by_links import add_context, soft_logistic
-from kernelwise.pairs.audit.hidden_classes import (
-    ClassFit,
-    PairGraph,
-    Rates,
-    fit_classes,
-    fits_of_fewer,
-    likely_fits,
-    send,
-    with_labels,
-)
-from kernelwise.pairs.audit.views import class_view, pair_factors
+from kernelwise.pairs.audit.hidden_classes import PairGraph, Rates, fit_classes
+from kernelwise.pairs.audit.views import class_view
+from kernelwise.pairs.classes.evidence import with_labels
+from kernelwise.pairs.classes.features import NoFeatures
+from kernelwise.pairs.classes.results import likely_fits
 
 
 def blobs(rng, n=150, k=3, spread=0.5):
@@ -202,9 +196,7 @@ def test_messages_on_a_tree_give_exact_chances(rng):
     graph = PairGraph(Pairs(rows, cols, labels, n_samples=5))
     prior = np.log(rng.dirichlet(np.ones(3), size=5))
     rates = [Rates(0.7, 0.2), Rates(0.3, 0.8)]
-    messages = np.full((8, 3), 1 / 3)
-    for _ in range(10):
-        messages, _ = send(graph, prior, graph.odds(rates), messages)
+    _, messages = graph.distinct.propagate(prior, np.full((8, 3), 1 / 3), graph.odds(rates), 60)
     apart = graph.distinct.apart(messages)
     same = with_labels(apart, graph.odds(rates))
 
@@ -231,7 +223,7 @@ def test_rates_are_pairs_per_possible_pair():
     pairs = Pairs(*np.transpose(within + across), [1] * 6 + [-1] * 6, n_samples=6)
     graph = PairGraph(pairs)
     same = (pairs.true_labels(y) > 0).astype(float)
-    by_pair = np.zeros(graph.n_pairs)
+    by_pair = np.zeros(graph.distinct.n_pairs)
     by_pair[graph.index] = same
     positive, negative = graph.fit_rates(by_pair, np.eye(2)[y])
     # Of 36 / 2 possible pairs, counted as n^2 / 2, half are within; half a pair is added everywhere.
@@ -244,20 +236,10 @@ def test_the_number_of_classes_is_found(rng):
     pairs = noisy_pairs(y, 2400, 0.1)
     graph = PairGraph(pairs)
     fits = [
-        fit_classes(graph, pairs.labels, y % k if k < 4 else (y + 4 * (np.arange(120) % 8 > 3)) % k, None, rng)
+        fit_classes(graph, pairs.labels, y % k if k < 4 else (y + 4 * (np.arange(120) % 8 > 3)) % k, NoFeatures())
         for k in (2, 4)
     ]
     assert [fit.n_classes for fit in likely_fits(fits)] == [4]
-
-
-def test_fewer_classes_are_each_told_by_their_best_fit():
-    def fit(n_classes, chance):
-        return ClassFit(n_classes, np.zeros(4), np.zeros(4), np.log(np.full(4, chance)), np.zeros((4, n_classes)))
-
-    fits = [fit(4, 0.7), fit(2, 0.5), fit(2, 0.6), fit(3, 0.4), fit(8, 0.9)]
-    fewer = fits_of_fewer(fits, 4)
-    assert [each.n_classes for each in fewer] == [2, 3, 4]
-    np.testing.assert_allclose([np.exp(each.log_chance[0]) for each in fewer], [0.6, 0.4, 0.7])
 
 
 def test_no_link_vouches_for_itself_among_clusters(rng):
@@ -276,17 +258,6 @@ def test_repetitions_of_a_pair_share_a_fold(rng):
     pairs = Pairs([0, 1, 2, 0], [1, 0, 3, 1], [1, 1, -1, -1], n_samples=4)
     fold_of = link_folds(pairs, 5, np.random.RandomState(0))
     assert fold_of[0] == fold_of[1] == fold_of[3] != fold_of[2]
-
-
-def test_factors_that_explain_the_pairs_stay_where_they_are():
-    """With v = e every error is zero and so is the pull: e is the minimum, and its rounds do not leave it."""
-    start = np.array([1.0, 1.0, -1.0, -1.0, 1.0, -1.0])[:, None]
-    rows, cols = [0, 2, 1, 3, 0, 4], [1, 3, 2, 4, 4, 5]
-    labels = (start[rows] * start[cols])[:, 0]
-    labels[4] = 1.0
-    pairs = Pairs(rows, cols, labels.astype(int), n_samples=6)
-    assert pairs.labels.mean() == 0
-    np.testing.assert_allclose(pair_factors(start, pairs), start, atol=1e-12)
 
 
 def test_context_by_hand():

@@ -15,7 +15,7 @@ from kernelwise.kernels import Gaussian
 from kernelwise.metrics import clustering_accuracy
 from kernelwise.pairs.classes.evidence import PairEvidence, Rates, informative, with_both_kinds
 from kernelwise.pairs.classes.features import ClassFeatures, StandardColumns, WordColumns, fit_columns
-from kernelwise.pairs.classes.results import RECIPES, fits_by_count, improved_by_merging, likely_fits
+from kernelwise.pairs.classes.results import fits_by_count, improved_by_merging, likely_fits
 from kernelwise.pairs.classes.search import ClassFit, ClassSearch, Recipe, merged
 
 
@@ -47,7 +47,7 @@ def test_beliefs_and_evidence_are_exact_where_pairs_form_a_chain(rng):
         right = np.where(same, label > 0, label < 0)
         logs += weight * np.log(np.where(right, 1 - wrong, wrong))
     exact = np.exp(logs - logsumexp(logs))
-    belief, messages = evidence.propagate(prior, np.full((8, n_classes), 1 / 3), rates, 200)
+    belief, messages = evidence.propagate(prior, np.full((8, n_classes), 1 / 3), evidence.odds(rates), 200)
     for i in range(n_samples):
         shares = [exact[classes[:, i] == k].sum() for k in range(n_classes)]
         np.testing.assert_allclose(belief[i], shares, atol=1e-9)
@@ -111,7 +111,8 @@ def test_messages_in_single_precision_tell_the_same(rng, monkeypatch):
 def _beliefs(pairs, prior, many_pairs, monkeypatch):
     monkeypatch.setattr("kernelwise.pairs.classes.evidence.MANY_PAIRS", many_pairs)
     evidence, _ = PairEvidence.of_pairs(pairs)
-    return evidence.propagate(prior, np.exp(prior)[evidence.sources], Rates(0.2, 0.2), 10)[0]
+    odds = evidence.odds(Rates(0.2, 0.2))
+    return evidence.propagate(prior, np.exp(prior)[evidence.sources], odds, 10)[0]
 
 
 def test_merging_never_makes_a_fit_worse(wine):
@@ -119,10 +120,7 @@ def test_merging_never_makes_a_fit_worse(wine):
     columns = StandardScaler().fit_transform(X)
     features = ClassFeatures.of_kernels(columns, None, np.random.RandomState(0))
     evidence, _ = PairEvidence.of_pairs(flipped(y, 3, 0.2))
-    runs = [
-        max(ClassSearch(columns, features, evidence, count, 0).short_runs(RECIPES), key=ClassFit.bold)
-        for count in (2, 4)
-    ]
+    runs = [max(ClassSearch(columns, features, evidence, count, 0).short_runs(), key=ClassFit.bold) for count in (2, 4)]
     better = {fit.belief.shape[1]: fit for fit in improved_by_merging(runs, columns, features, 0)}
     assert sorted(better) == [2, 3, 4]  # every number between, too
     assert all(better[run.belief.shape[1]].bold() >= run.bold() for run in runs)

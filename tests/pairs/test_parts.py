@@ -6,7 +6,6 @@ import pytest
 from kernelwise import PairNoise, Pairs
 from kernelwise.kernels.attributes import AttributeBank
 from kernelwise.optim.bounded_newton import minimize_bounded
-from kernelwise.pairs.audit.by_links import fitting_share
 from kernelwise.pairs.classes.evidence import PairEvidence, Rates, informative, row_softmax, with_both_kinds
 from kernelwise.pairs.classes.features import ClassFeatures
 from kernelwise.pairs.classes.from_sample import rows_to_learn_from
@@ -21,11 +20,6 @@ from kernelwise.pairs.statistics import (
     true_class_means,
     true_statistic,
 )
-
-
-def test_fitting_share() -> None:
-    assert round(fitting_share(10_000, links=True), 2) == 0.49
-    assert round(fitting_share(100_000, links=True), 2) == 0.8
 
 
 def test_pairevidence() -> None:

@@ -21,6 +21,7 @@ from ..rows import for_users, in_memory, is_dask
 from ..statements import Pairs
 from ..statements.resolve import resolve_pairs
 from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_new, read_similarity, refuse_distances
+from .core import KnownBlock, known_block, sample_product
 from .core_fit import METHODS, CoreFitter, FittedCore, is_contradictory, warn_of_doubtful_core
 from .held_out import (
     MOST_COORDINATES,
@@ -32,7 +33,6 @@ from .held_out import (
     classes_predict_better,
     fit_classes,
 )
-from .known_block import KnownBlock, known_block, sample_product
 from .on_dask import fit_on_cluster, pair_products
 
 __all__ = ["PairCompleter"]
@@ -257,7 +257,12 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tell(1, N_STEPS)
         labelled = basis.rows(block.index)
         classes = self._fit_classes(basis, labelled, known, rng) if self.noise_rate == "auto" else None
-        self.noise_rate_ = self._noise(classes)
+        if classes is None:
+            self.noise_rate_ = 0.0 if self.noise_rate is None else float(self.noise_rate)
+        else:
+            self.audit_ = audit_by_classes(classes)
+            wrong = np.average(1.0 - self.audit_.quality, weights=self.audit_.pairs.weights)
+            self.noise_rate_ = min(float(wrong), MOST_NOISE)
         exact = self.method != "direct" and not (self.penalty or self.noise_rate_)
         if exact and is_contradictory(block):  # said before the work, which can take long for such pairs
             warnings.warn(
@@ -280,7 +285,10 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if classes is not None and in_memory(basis.vectors):
             core_factor = partial(fitter.factor, chosen.vectors, random_state=rng)
             if classes_predict_better(classes, known, core_factor, rng):
-                self._answer_by_classes(classes, basis.leading(MOST_COORDINATES))
+                self.class_model_, self._class_basis = classes, basis.leading(MOST_COORDINATES)
+                self.factor_ = classes.probabilities_
+                self._n_features_out = self.factor_.shape[1]
+                self.calibration_ = Calibration(np.array([0.0, 1.0]), np.array([0.0, 1.0]))  # scores are probabilities
         warn_of_doubtful_core(core, self.coherence_)
         if self.calibration_ is None:
             scores = sample_product(core.labelled_rows, core.labelled_rows, block.rows, block.cols)
@@ -361,20 +369,6 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if not in_memory(rows):  # samples without known pairs change nothing but the number of samples
             rows, known = labelled, known.restrict(np.unique(np.concatenate([known.rows, known.cols])))
         return fit_classes((rows * basis.scales)[:, :MOST_COORDINATES], known, rng)
-
-    def _noise(self, classes: NoisyPairClustering | None) -> float:
-        """The share of wrong pairs among the known pairs: as given, or as the model of classes expects."""
-        if classes is None:
-            return 0.0 if self.noise_rate is None else float(self.noise_rate)
-        self.audit_ = audit_by_classes(classes)
-        wrong = np.average(1.0 - self.audit_.quality, weights=self.audit_.pairs.weights)
-        return min(float(wrong), MOST_NOISE)
-
-    def _answer_by_classes(self, classes: NoisyPairClustering, basis: ExtendedBasis) -> None:
-        self.class_model_, self._class_basis = classes, basis
-        self.factor_ = classes.probabilities_
-        self._n_features_out = self.factor_.shape[1]
-        self.calibration_ = Calibration(np.array([0.0, 1.0]), np.array([0.0, 1.0]))  # scores are probabilities
 
     def _keep(self, basis: ExtendedBasis, block: KnownBlock, completion: Any, core: FittedCore) -> None:
         self.core_, self.factor_ = core.root @ core.root.T, core.factor(basis.vectors, block.index)

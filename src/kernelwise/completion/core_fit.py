@@ -58,15 +58,18 @@ from ..ties import NEARLY, first_best
 from .core import (
     NOISE_MULTIPLE,
     CoreProblem,
+    KnownBlock,
     fit_core,
     fit_core_to_noise,
+    flip_variance,
+    known_block,
     labelled_basis,
     labelled_for_recovery,
     reconstruct_core,
     refit_core,
+    sample_product,
     symmetric_root,
 )
-from .known_block import KnownBlock, flip_variance, known_block, sample_product
 from .matrix.complete import Completion, complete_matrix
 
 Array = NDArray[np.float64]

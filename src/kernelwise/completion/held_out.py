@@ -34,8 +34,8 @@ from ..review import PairAudit
 from ..statements import Pairs
 from ..statements.graph import pair_keys
 from ..ties import first_best
+from .core import KnownBlock, sample_product
 from .core_fit import CoreFitter
-from .known_block import KnownBlock, sample_product
 
 Array = NDArray[np.float64]
 

@@ -30,8 +30,8 @@ from ..spectral.filtered import filtered_eigenpairs
 from ..spectral.tall_arrays import triangle, with_signs
 from ..statements.resolve import resolve_pairs
 from .basis import ExtendedBasis, Similarity, n_samples_of
+from .core import known_block, sample_product
 from .held_out import candidates
-from .known_block import known_block, sample_product
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -38,9 +38,8 @@ from ..spectral.embedding import unit_rows
 from ..statements import Pairs
 from .basis import leading_basis, read_similarity, refuse_distances
 from .completer import PairCompleter
-from .core import labelled_for_recovery
+from .core import labelled_for_recovery, sample_product
 from .core_fit import CoreFitter
-from .known_block import sample_product
 
 __all__ = ["LabellingPlan", "plan_labelling"]
 

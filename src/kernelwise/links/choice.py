@@ -24,7 +24,7 @@ clusters, and a smoothing over random links would make linked documents alike an
 """
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -338,42 +338,44 @@ def bits_of_links(labels: Labels, n_clusters: int, kept: Links, left_out: Links)
     return bits * weights / weights.mean() if len(weights) else bits
 
 
-def best_of(evidence: dict[str, Evidence], names: Iterable[str]) -> str:
+def best_of(evidence: dict[str, Evidence], names: Sequence[str]) -> str:
     """The name with the most bits; the first one of equals."""
-    known = list(names)
-    return known[first_best([evidence[name].total for name in known])]
+    return names[first_best([evidence[name].total for name in names])]
 
 
 def diagnose(evidence: dict[str, Evidence], candidates: Sequence[Candidate] = CANDIDATES) -> tuple[str, dict[str, Any]]:
     """Return the name of the chosen candidate and the diagnostic: is the choice clear, and why it was made."""
-    alone = best_of(evidence, [one.name for one in candidates if one.name in evidence and not one.uses_links])
-    linked_names = [one.name for one in candidates if one.name in evidence and one.uses_links]
+    uses_links = {one.name: one.uses_links for one in candidates}
+    alone = best_of(evidence, [name for name in evidence if not uses_links[name]])
+    linked_names = [name for name in evidence if uses_links[name]]
     if not linked_names:
         return alone, {"reliable": False, "reason": "There are no links, so the clusters come from the features alone."}
     supported = [name for name in linked_names if evidence[name].links_tell]
     linked = best_of(evidence, supported or linked_names)
     margin = evidence[linked].total - evidence[alone].total
     error = evidence[linked].standard_error(evidence[alone])
-    clear = abs(margin) > 2.0 * error + NEARLY
-    chosen = linked if clear and margin > 0 and supported else alone
+    least = 2.0 * error + NEARLY
+    unclear = bool(supported) and abs(margin) <= least
+    chosen = linked if supported and margin > least else alone
+    nothing = evidence[chosen].total <= 2.0 * evidence[chosen].standard_error() + NEARLY
     measured = (
         f'Clusters with links ("{linked}") predict held-out data with {evidence[linked].total:.2f} bits, and clusters '
         f'of the features alone ("{alone}") with {evidence[alone].total:.2f} bits'
     )
     if not supported:
         measured = f"Clusters do not predict held-out links. {measured}"
-    nothing = evidence[chosen].total <= 2.0 * evidence[chosen].standard_error() + NEARLY
-    if nothing:
-        reason = f"Neither features nor links show clusters. {measured}, which is no more than chance."
-    elif not clear and supported:
-        reason = f"The links make no clear difference, so they are not used. {measured}; the difference may be chance."
-    elif chosen == linked:
-        reason = f"The links help. {measured}."
-    else:
-        reason = f"The links do not help, so they are not used. {measured}."
     return chosen, {
-        "reliable": bool((clear or not supported) and not nothing),
-        "reason": reason,
+        "reliable": not (unclear or nothing),
+        "reason": _reason(measured, nothing=nothing, unclear=unclear, helps=chosen == linked),
         "margin_bits": float(margin),
         "margin_standard_error": error,
     }
+
+
+def _reason(measured: str, *, nothing: bool, unclear: bool, helps: bool) -> str:
+    """Why links are used or not, in words."""
+    if nothing:
+        return f"Neither features nor links show clusters. {measured}, which is no more than chance."
+    if unclear:
+        return f"The links make no clear difference, so they are not used. {measured}; the difference may be chance."
+    return f"The links help. {measured}." if helps else f"The links do not help, so they are not used. {measured}."

@@ -26,7 +26,7 @@ from .candidates import leading_directions as leading_directions
 from .candidates import two_stage_k_means as two_stage_k_means
 from .choice import MANY_ROWS, Clustering, best_clusters, diagnose, finalists_like, gather_evidence
 from .on_dask import fit_clusters_on_cluster
-from .smoothing import LinkSmoother, read_links
+from .smoothing import LinkSmoother, links_under_one_name, read_links
 from .walks import walk_factors
 from .words import each_row
 
@@ -124,7 +124,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
     >>> from kernelwise.metrics import normalized_mutual_info
     >>> cora = load_cora()
     >>> links = Pairs.from_graph(cora.edges, n_samples=len(cora.target), negatives=None)
-    >>> model = LinkedClustering(n_clusters=7, random_state=0).fit(cora.data, pairs=links)
+    >>> model = LinkedClustering(n_clusters=7, random_state=0).fit(cora.data, links=links)
     >>> bool(normalized_mutual_info(cora.target, model.labels_) > 0.5)
     True
     >>> model.links_help_
@@ -157,17 +157,27 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         self.n_init = n_init
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None, progress: Progress = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        links: Pairs | None = None,
+        pairs: Pairs | None = None,
+        progress: Progress = None,
+    ) -> Self:
         """Cluster the documents.
 
         Parameters
         ----------
         X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
         y : ignored
-        pairs : Pairs, optional
+        links : Pairs, optional
             The positive pairs are the links, as from ``Pairs.from_graph(edges, negatives=None)``; the weights of
             repeated links are added, and only ratios of weights matter to the choice. Negative pairs are used only to
-            learn weights of depths. Without pairs, documents are clustered by their features alone.
+            learn weights of depths. Without links, documents are clustered by their features alone.
+        pairs : Pairs, optional
+            The name of ``links`` in version 0.1.
         progress : bool or callable, optional
             True prints how much is done, and the time that is left, on the standard error after 10 seconds. A function
             is called with the number of steps that are done, and the number of all steps. On a Dask cluster, and if
@@ -179,7 +189,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
 
         Notes
         -----
-        On a Dask cluster, ``X`` and ``pairs`` are as in :meth:`LinkSmoother.fit`. Nothing is chosen there:
+        On a Dask cluster, ``X`` and ``links`` are as in :meth:`LinkSmoother.fit`. Nothing is chosen there:
         ``depth="auto"`` means three steps with the symmetric normalisation, which a warning says. ``labels_`` and
         ``embedding_`` are then Dask arrays whose blocks stay on the workers; ``compute()`` them, or delete them, before
         the model is saved. The starts of k-means are tried on 20,000 rows, and Lloyd's iterations use sums over
@@ -190,6 +200,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         if not isinstance(self.row_normalize, bool | np.bool_) and self.row_normalize != "auto":
             raise ValueError(f'row_normalize must be "auto", True or False, got {self.row_normalize!r}')
         chooses = self._auto_depth and isinstance(self.row_normalize, str) and self.depth_weights is None
+        pairs = links_under_one_name(links, pairs)
         if is_dask(X) or is_dask(pairs):
             if chooses:
                 warnings.warn(

@@ -24,7 +24,7 @@ from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import is_count
+from ..checks import check_choice, is_count
 from ..dask_rows.prediction import on_blocks
 from ..rows import for_users, in_memory, is_dask, map_rows, reduce_rows
 from ..samples import check_magnitude, read_samples
@@ -95,7 +95,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     Notes
     -----
-    ``fit_transform(X, pairs=pairs)`` smooths the documents. ``transform(X)`` treats all rows as new documents, even if
+    ``fit_transform(X, links=links)`` smooths the documents. ``transform(X)`` treats all rows as new documents, even if
     they were part of ``fit``, and new documents without given links are not smoothed.
 
     References
@@ -111,7 +111,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     >>> import numpy as np
     >>> from kernelwise import LinkSmoother, Pairs
     >>> links = Pairs.from_graph([(0, 1), (1, 2)], n_samples=4, negatives=None)
-    >>> LinkSmoother(depth=1).fit_transform(np.eye(4) + 1, pairs=links).round(2)
+    >>> LinkSmoother(depth=1).fit_transform(np.eye(4) + 1, links=links).round(2)
     array([[1.41, 1.32, 0.91, 0.91],
            [1.56, 1.48, 1.56, 1.15],
            [0.91, 1.32, 1.41, 0.91],
@@ -139,7 +139,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.n_components = n_components
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, links: Pairs | None = None, pairs: Pairs | None = None) -> Self:
         """Learn the weights of words, the projection and the links.
 
         Parameters
@@ -147,9 +147,11 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
         y : ignored
             Classes are not links.
-        pairs : Pairs, optional
+        links : Pairs, optional
             The positive pairs are the links; the weights of repeated links are added. Negative pairs are used only to
-            learn weights of depths. Without pairs no document has a link.
+            learn weights of depths. Without links nothing is smoothed.
+        pairs : Pairs, optional
+            The name of ``links`` in version 0.1.
 
         Returns
         -------
@@ -157,7 +159,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
         Notes
         -----
-        On a Dask cluster, ``X`` is a Dask array (of NumPy or SciPy sparse blocks) or DataFrame, and ``pairs`` a Dask
+        On a Dask cluster, ``X`` is a Dask array (of NumPy or SciPy sparse blocks) or DataFrame, and ``links`` a Dask
         DataFrame with the columns ``row`` and ``col``, and perhaps ``label`` (+1 for links) and ``weight``; or a Dask
         array of the symmetric adjacency matrix in blocks of whole rows, which should be sparse if the matrix is large.
         Rows go from block to block along links only, the projection is found by a randomised decomposition over the
@@ -166,6 +168,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         documents without links only.
         """
         self._check_options()
+        pairs = links_under_one_name(links, pairs)
         if is_dask(X) or is_dask(pairs):
             return fit_smoother_on_cluster(self, X, pairs)
         X = read_samples(self, X)
@@ -188,19 +191,19 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._n_features_out = rows.shape[1] * len(self._depths)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, *, links: Pairs | None = None, pairs: Pairs | None = None) -> Array:
         """Smooth the documents over their links.
 
         Parameters
         ----------
-        X, y, pairs
+        X, y, links, pairs
             As in :meth:`fit`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features_out); a Dask array where X is one
         """
-        return for_users(self.fit(X, y, pairs=pairs)._smoothed())
+        return for_users(self.fit(X, y, links=links, pairs=pairs)._smoothed())
 
     @on_blocks(lambda model: (model._n_features_out,))
     def transform(self, X: Any, *, links: Any = None) -> Array:
@@ -334,21 +337,10 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         depths = list(given) if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else [given]
         if not depths or len(set(depths)) < len(depths) or not all(is_count(depth, 0) for depth in depths):
             raise ValueError(f"depth must be an integer of at least 0 or several different ones, got {self.depth!r}")
-        if isinstance(self.depth_weights, str):
-            if self.depth_weights != "learned":
-                raise ValueError(f'depth_weights must be numbers, "learned" or None, got {self.depth_weights!r}')
-        elif self.depth_weights is not None:
-            weights = np.atleast_1d(self.depth_weights).tolist()
-            valid = all(isinstance(weight, int | float) and 0 <= weight < np.inf for weight in weights)
-            if len(weights) != len(depths) or not valid or not any(weights):
-                raise ValueError(
-                    f"depth_weights must be a non-negative number for each of the {len(depths)} depths, not all zero,"
-                    f" got {self.depth_weights!r}"
-                )
+        _check_depth_weights(self.depth_weights, len(depths))
         if not isinstance(self.tfidf, bool | np.bool_) and self.tfidf != "auto":
             raise ValueError(f'tfidf must be "auto", True or False, got {self.tfidf!r}')
-        if self.normalization not in ("symmetric", "mean"):
-            raise ValueError(f'normalization must be "symmetric" or "mean", got {self.normalization!r}')
+        check_choice("normalization", self.normalization, ("symmetric", "mean"))
         if self.n_components is not None and not is_count(self.n_components, 1):
             raise ValueError(f"n_components must be an integer of at least 1 or None, got {self.n_components!r}")
 
@@ -362,6 +354,27 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _check_depth_weights(weights: Any, n_depths: int) -> None:
+    if weights is None or (isinstance(weights, str) and weights == "learned"):
+        return
+    if isinstance(weights, str):
+        raise ValueError(f'depth_weights must be numbers, "learned" or None, got {weights!r}')
+    numbers = np.atleast_1d(weights).tolist()
+    valid = all(isinstance(number, int | float) and 0 <= number < np.inf for number in numbers)
+    if len(numbers) != n_depths or not valid or not any(numbers):
+        raise ValueError(
+            f"depth_weights must be a non-negative number for each of the {n_depths} depths, not all zero, got "
+            f"{weights!r}"
+        )
+
+
+def links_under_one_name(links: Any, pairs: Any) -> Any:
+    """The links of ``fit``, which were called pairs in version 0.1."""
+    if links is not None and pairs is not None:
+        raise TypeError("links and pairs are two names of one argument; give links alone")
+    return pairs if links is None else links
 
 
 def read_links(pairs: Pairs | None, n_samples: int) -> Any:

@@ -284,13 +284,8 @@ class PairKernelLearner(CombinedKernelTransformer):
 
     def _check_options(self) -> None:
         """Refuse options that cannot work, before any data is touched."""
-        if self.alpha is not None and not (is_number(self.alpha) and 0 < self.alpha < np.inf):
+        if self.alpha is not None and not _is_between(self.alpha, 0, np.inf):
             raise ValueError(f"alpha must be a positive number, or None for 0.01 / n_pairs, got {self.alpha!r}")
-        if self.noise is not None and self.noise != "auto" and not isinstance(self.noise, PairNoise):
-            raise TypeError(
-                'noise must be None, "auto" or a kernelwise.PairNoise, such as PairNoise.estimate(pairs, true_labels, '
-                f"index) from a few checked pairs, got {self.noise!r}"
-            )
         check_choice("correction", self.correction, CORRECTIONS)
         off = self.feasible is None or self.feasible is False
         if not off and not (is_number(self.feasible) and 0 < self.feasible <= 1):
@@ -299,11 +294,16 @@ class PairKernelLearner(CombinedKernelTransformer):
             raise ValueError(f'fit_intercept must be True, False or "auto", got {self.fit_intercept!r}')
         if not isinstance(self.standardize, bool | np.bool_):
             raise ValueError(f"standardize must be True or False, got {self.standardize!r}")
-        if not (is_number(self.tol) and 0 < self.tol < 1):
+        if not _is_between(self.tol, 0, 1):
             raise ValueError(f"tol must lie between 0 and 1, got {self.tol!r}")
         check_count("max_iter", self.max_iter)
         if isinstance(self.noise, PairNoise) and self.correction != "none":
             self._check_noise(self.noise)
+        elif not isinstance(self.noise, PairNoise | None) and self.noise != "auto":
+            raise TypeError(
+                'noise must be None, "auto" or a kernelwise.PairNoise, such as PairNoise.estimate(pairs, true_labels, '
+                f"index) from a few checked pairs, got {self.noise!r}"
+            )
 
     def _check_noise(self, noise: PairNoise) -> None:
         check_informative(noise)
@@ -353,6 +353,10 @@ class PairKernelLearner(CombinedKernelTransformer):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True  # unless pairs are given, of which scikit-learn knows nothing
         return tags
+
+
+def _is_between(value: Any, low: float, high: float) -> bool:
+    return is_number(value) and low < value < high
 
 
 def _log_row(row: HistoryRow) -> None:

@@ -127,20 +127,23 @@ def read_records(records: Any) -> Any:
             f"records must have rows and columns, or be a list of strings, got an array of shape {cells.shape} and "
             f"dtype {cells.dtype}"
         )
-    if not isinstance(records, np.ndarray) and cells.ndim == 2:  # a list of lists keeps numbers beside strings
-        cells = np.array(records, dtype=object)
     if cells.ndim == 1:
-        others = [cell for cell in records if not isinstance(cell, str) and not is_missing(cell)]
-        if others:
-            raise TypeError(
-                f"records must hold strings, or rows of one length, got {type(others[0]).__name__} among the cells; "
-                "give a data frame, or rows of cells"
-            )
-        words = np.array([cell if isinstance(cell, str) else None for cell in records], dtype=object)
-        return Table.of("records", [Column("text", "text", words)])
-    if is_table(cells):
-        return as_table(cells)
-    return _checked(cells)
+        return _one_text_each(records)
+    if not isinstance(records, np.ndarray):  # a list of lists keeps numbers beside strings
+        cells = np.array(records, dtype=object)
+    return as_table(cells) if is_table(cells) else _checked(cells)
+
+
+def _one_text_each(records: Any) -> Table:
+    """Return a table with one column of text."""
+    others = [cell for cell in records if not isinstance(cell, str) and not is_missing(cell)]
+    if others:
+        raise TypeError(
+            f"records must hold strings, or rows of one length, got {type(others[0]).__name__} among the cells; "
+            "give a data frame, or rows of cells"
+        )
+    words = np.array([cell if isinstance(cell, str) else None for cell in records], dtype=object)
+    return Table.of("records", [Column("text", "text", words)])
 
 
 def _checked(matrix: Any) -> Any:

@@ -11,7 +11,7 @@ from ...checks import check_count, check_positive, check_vector
 from ...memory import require
 from ...optim import Certificate, HistoryRow, Status
 from ...samples import check_magnitude
-from ..known_block import sample_product
+from ..core import sample_product
 from .factors import refit, solve_by_factors
 from .observed import ObservedEntries
 from .problem import CompletionProblem

@@ -30,7 +30,7 @@ from scipy.linalg.lapack import dpotrf
 from scipy.sparse.linalg import ArpackError, LinearOperator
 
 from ...spectral.eigenpairs import repeatable_eigsh
-from ..known_block import sample_product
+from ..core import sample_product
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]

@@ -22,12 +22,12 @@ from ...progress import Tell, part
 from ...spectral import spectral_basis
 from ...statements import Pairs
 from ...statements.graph import pair_keys
-from ...ties import most_probable
-from ..classes.features import ClassFeatures, StandardColumns, mostly_zero
-from ..classes.results import WIDE_INTERVAL
-from .by_classes import REMEDY, Judgement, precisions
-from .hidden_classes import ClassFit, PairGraph, best_fit, fit_classes, fits_of_fewer, likely_fits, scaled_features
-from .views import CORE_DIM, ClassView, class_view, core_embedding, nearest_clusters, pair_factors, smoothed_embedding
+from ...ties import first_best, most_probable
+from ..classes.features import ClassFeatures, StandardColumns, k_means, mostly_zero, starting_clusters
+from ..classes.results import ENOUGH, WIDE_INTERVAL, likely_fits
+from .by_classes import MARGIN, REMEDY, Judgement, precisions
+from .hidden_classes import ClassFit, PairGraph, fit_classes
+from .views import ClassView, class_view, smoothed_embedding
 
 Array = NDArray[np.float64]
 
@@ -41,11 +41,8 @@ LARGEST_DEVIATION = 4.0
 CLASS_COUNTS = (2, 3, 4, 5, 6, 8, 10, 14)
 #: Why little is known of links, in the words that users read.
 OTHER_REASONS = "The pairs are links, and links are also made for other reasons than a common class."
-#: For the progress: the share of the time of fitting before the first model of classes, and the share of the time after
-#: the fits in which clusters are found for every fold.
-EMBEDDED, VIEWED = 0.05, 0.6
-#: For the progress: the share of the time in which these models are fitted if the pairs are then judged by classes.
-FITTED_BEFORE_CLASSES = 0.25
+#: For the progress: the share of the time after the fits in which clusters are found for every fold.
+VIEWED = 0.6
 #: Links follow more than classes if similarity improves the prediction of the labels by at least this fraction of the
 #: improvement by classes, and the log-likelihood by at least this much, which is beyond chance.
 FOLLOWS_MORE, BEYOND_CHANCE = 0.05, 5.0
@@ -61,19 +58,25 @@ LINKED, DRAWN = 1.5, 0.5
 
 
 def judge_links(
-    rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], fits: list[ClassFit], rng: np.random.RandomState, tell: Tell
+    rows: Array,
+    features: ClassFeatures,
+    pairs: Pairs,
+    fold_of: NDArray[np.intp],
+    fits: list[ClassFit],
+    rng: np.random.RandomState,
+    tell: Tell,
 ) -> Judgement:
     """Judge links by clusters of smoothed features; the model of classes says how many links are wrong."""
-    likely = likely_fits(fits)
+    likely = likely_fits(fits, MARGIN)
     by_classes = _judge_by_hidden_classes(likely, pairs)
     # If the largest number of classes that was tried is likely, larger numbers might be likely too.
-    found = max(fit.n_classes for fit in likely) < max(fit.n_classes for fit in fits)
+    found = likely[-1].n_classes < fits[-1].n_classes
     classes = class_view(rows, pairs, fold_of, rng, part(tell, 0.0, VIEWED))
     by_clusters = _judge_by_clusters(classes, pairs, likely[0], found)
-    by_fewer = _judge_by_hidden_classes(fits_of_fewer(fits, likely[0].n_classes), pairs)
+    by_fewer = _judge_by_hidden_classes([fit for fit in fits if fit.n_classes <= likely[0].n_classes], pairs)
     judged = by_clusters, by_classes, by_fewer
     low, high = np.min([each.low for each in judged], axis=0), np.max([each.high for each in judged], axis=0)
-    told = _told_by_features(rows, likely[0].classes, rng)
+    told = _told_by_features(features, likely[0].classes)
     tell(1, 1)
     wrong = 1.0 - precisions(by_clusters.same, pairs)[0]
     if told >= LEAST_TOLD and wrong <= MOST_WRONG:
@@ -96,44 +99,35 @@ def judge_links(
     return by_clusters._replace(low=tuple(low), high=tuple(high), diagnostic=diagnostic | {"told_by_features": told})
 
 
-def _told_by_features(rows: Array, classes: Array, rng: np.random.RandomState) -> float:
+def _told_by_features(features: ClassFeatures, classes: Array) -> float:
     """The share of the information in classes that features tell, each sample left out."""
     shares = classes.mean(axis=0)
     entropy = -float(shares @ np.log(np.maximum(shares, 1e-12)))
-    told = ClassFeatures.of_kernels(rows, None, rng).tell(classes).prior - np.log(np.maximum(shares, 1e-12))
+    told = features.tell(classes).prior - np.log(np.maximum(shares, 1e-12))
     return float(np.mean((classes * told).sum(axis=1)) / max(entropy, 1e-12))
 
 
 def link_fits(
-    rows: Array,
-    pairs: Pairs,
-    fold_of: NDArray[np.intp],
-    rng: np.random.RandomState,
-    tell: Tell,
+    rows: Array, features: ClassFeatures, pairs: Pairs, rng: np.random.RandomState, tell: Tell
 ) -> list[ClassFit]:
-    """Models with several numbers of classes, each from several clusterings."""
-    graph = PairGraph(pairs)
-    features = scaled_features(rows @ leading_directions(rows, CORE_DIM)[1])
-    factors = pair_factors(core_embedding(rows, pairs, fold_of), pairs)
-    starts = [factors, smoothed_embedding(rows, pairs)]
+    """The best model of every number of classes, from clusters of smoothed features and of features and pairs."""
+    graph, smoothed, seed = PairGraph(pairs), smoothed_embedding(rows, pairs), int(rng.randint(2**31))
     fits: list[ClassFit] = []
-    ends = np.linspace(EMBEDDED, 1.0, len(starts) * len(CLASS_COUNTS) + 1)
-    part(tell, 0.0, EMBEDDED)(1, 1)
     for count in CLASS_COUNTS:
-        clusters = [nearest_clusters(start[:, : 2 * count], count, rng) for start in starts]
-        for start in clusters:
-            one_fit = part(tell, *ends[len(fits) : len(fits) + 2].tolist())
-            fits.append(fit_classes(graph, pairs.labels, start, features, rng, one_fit))
-        # Stop when three numbers of classes above the best number predict the labels worse.
-        best = best_fit(fits).n_classes
-        if 6 * count > pairs.n_samples or len({fit.n_classes for fit in fits if fit.n_classes > best}) > 2:
+        starts = (
+            k_means(smoothed[:, : 2 * count], count, 1, rng),
+            starting_clusters("features and pairs", rows, features.principal, graph.distinct, count, seed),
+        )
+        ends = (np.arange(3) / 2 + len(fits)) / len(CLASS_COUNTS)
+        both = [
+            fit_classes(graph, pairs.labels, clusters, features, part(tell, *ends[k : k + 2].tolist()))
+            for k, clusters in enumerate(starts)
+        ]
+        fits.append(both[first_best([fit.log_chance.mean() for fit in both])])
+        best = first_best([fit.log_chance.mean() for fit in fits])
+        if 6 * count > pairs.n_samples or len(fits) - 1 - best >= ENOUGH:
             break
     return fits
-
-
-def fitting_share(n_pairs: int, links: bool) -> float:
-    """For the progress: the share of the time of an audit in which :func:`link_fits` works, larger for many links."""
-    return 1.0 / (1.16 + 9_000 / n_pairs) if links else FITTED_BEFORE_CLASSES
 
 
 def are_links(fit: ClassFit, rows: Array, hubs: Array, pairs: Pairs) -> bool:

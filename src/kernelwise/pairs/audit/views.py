@@ -19,8 +19,7 @@ from ...links.clustering import leading_directions
 from ...links.smoothing import normalised_adjacency
 from ...progress import Tell, silent
 from ...statements import Pairs
-from ...ties import first_best, most_probable, stirred
-from ..classes.features import symmetric_core, symmetric_products
+from ...ties import most_probable, stirred
 
 Array = NDArray[np.float64]
 
@@ -36,11 +35,6 @@ TEMPERATURE = 0.25
 SHARE_POWER = -0.25
 #: k-means is fitted to at most this many rows.
 MAX_FITTED = 5000
-#: The core is fitted in this many leading coordinates of the features, with penalties relative to the number of pairs.
-CORE_DIM = 30
-CORE_PENALTIES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
-#: Rank of the factors, the strength of the pull towards the embedding, and the number of rounds.
-FACTOR_RANK, FACTOR_PULL, FACTOR_ROUNDS = 4, 3.0, 6
 
 
 class Fold(NamedTuple):
@@ -87,46 +81,6 @@ def class_view(
     return ClassView(score, joined)
 
 
-def core_embedding(rows: Array, pairs: Pairs, fold_of: NDArray[np.intp]) -> Array:
-    r"""Factors of :math:`Z M Z^\top`, with :math:`z_i^\top M z_j` fitted to the labels, by the best out-of-fold
-    penalty.
-    """
-    Z = rows @ leading_directions(rows, CORE_DIM)[1]
-    Z = Z / np.sqrt(max(float((Z**2).sum(axis=1).mean()), 1e-300))
-    folds, labels = list(split_folds(pairs, fold_of)), pairs.labels - pairs.labels.mean()
-    designs = ((fold, symmetric_products(Z[fold.rows], Z[fold.cols])) for fold in folds)
-    normal = [(F.T @ F, F.T @ labels[fold.judged]) for fold, F in designs]
-    gram, moment = np.sum([part[0] for part in normal], axis=0), np.sum([part[1] for part in normal], axis=0)
-    errors = np.zeros(len(CORE_PENALTIES))
-    for fold, (own_gram, own_moment) in zip(folds, normal, strict=True):
-        cores = _ridge(gram - own_gram, moment - own_moment, len(pairs))
-        predicted = symmetric_products(Z[fold.rows], Z[fold.cols]) @ cores
-        errors += ((predicted - labels[fold.judged][:, None]) ** 2).sum(axis=0)
-    return _embedding(Z, _ridge(gram, moment, len(pairs))[:, first_best(-errors)])
-
-
-def pair_factors(start: Array, pairs: Pairs) -> Array:
-    r"""Factors v that minimise squared errors plus a pull towards an embedding e.
-
-    .. math:: \sum_{(i, j)} (y_{ij} - \bar y - v_i^\top v_j)^2 + \lambda \sum_i \|v_i - e_i\|^2
-
-    Each round solves the least squares problem of every row, given all other rows, and takes half of the step.
-    """
-    n_samples, rank = start.shape
-    ends, others = np.concatenate([pairs.rows, pairs.cols]), np.concatenate([pairs.cols, pairs.rows])
-    labels = np.tile(pairs.labels - pairs.labels.mean(), 2)
-    gather = sp.csr_array((np.ones(len(ends)), (ends, np.arange(len(ends)))), shape=(n_samples, len(ends)))
-    V = start
-    for _ in range(FACTOR_ROUNDS):
-        near = V[others]
-        squares = gather @ (near[:, :, None] * near[:, None, :]).reshape(len(ends), -1)
-        normal = squares.reshape(n_samples, rank, rank) + FACTOR_PULL * np.eye(rank)
-        target = gather @ (near * labels[:, None]) + FACTOR_PULL * start
-        # All rows move at once, and whole steps could oscillate.
-        V = 0.5 * (V + np.linalg.solve(normal, target[:, :, None])[:, :, 0])
-    return V
-
-
 def smoothed_embedding(rows: Array, pairs: Pairs) -> Array:
     """Leading directions of the features after two steps over the positive pairs, most important first."""
     adjacency, _ = normalised_adjacency(_links(pairs))
@@ -169,28 +123,7 @@ def _memberships(smoothed: Array, rng: np.random.RandomState) -> Iterator[tuple[
         yield count, members / members.sum(axis=1, keepdims=True)
 
 
-def nearest_clusters(points: Array, count: int, rng: np.random.RandomState) -> NDArray[np.intp]:
-    """Hard clusters by k-means."""
-    fitted = rng.permutation(len(points))[:MAX_FITTED]
-    centers = _centers(points[fitted], count, rng)
-    return np.asarray((2.0 * points @ centers.T - (centers**2).sum(axis=1)).argmax(axis=1))
-
-
 def _centers(points: Array, count: int, rng: np.random.RandomState) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters: some coincide
         return KMeans(count, n_init=1, random_state=rng).fit(stirred(points)).cluster_centers_
-
-
-def _embedding(Z: Array, core: Array) -> Array:
-    """Factors of the leading positive part of Z M Z', with centred rows of Z."""
-    values, vectors = np.linalg.eigh(symmetric_core(core, Z.shape[1]))
-    leading = slice(-FACTOR_RANK, None)
-    return (Z - Z.mean(axis=0)) @ (vectors[:, leading] * np.sqrt(np.maximum(values[leading], 0.0)))
-
-
-def _ridge(gram: Array, moment: Array, n_pairs: int) -> Array:
-    """Solutions for all penalties, as columns."""
-    values, vectors = np.linalg.eigh(gram)
-    damped = np.maximum(values, 0.0)[:, None] + n_pairs * np.array(CORE_PENALTIES)
-    return vectors @ ((vectors.T @ moment)[:, None] / damped)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 
 from ...checks import check_choice, check_count
-from ...progress import Progress, part, teller
+from ...progress import Progress, Tell, part, teller
 from ...records.audit import audit_record_pairs
 from ...records.recognition import looks_like_records
 from ...review import PairAudit
@@ -19,10 +19,10 @@ from ...statements.resolve import resolve_pairs
 from ...statements.verdicts import Verdicts
 from ...ties import NEARLY
 from ..classes.evidence import with_both_kinds
-from ..classes.results import WIDE_INTERVAL
-from .by_classes import Judgement, judge_by_classes, precisions
-from .by_links import are_links, fitting_share, judge_links, link_fits, link_folds, link_rows
-from .hidden_classes import likely_fits
+from ..classes.features import ClassFeatures
+from ..classes.results import WIDE_INTERVAL, likely_fits
+from .by_classes import MARGIN, Judgement, judge_by_classes, precisions
+from .by_links import are_links, judge_links, link_fits, link_folds, link_rows
 from .views import activity
 
 __all__ = ["audit_pairs"]
@@ -32,6 +32,8 @@ Array = NDArray[np.float64]
 #: The least number of pairs.
 LEAST_PAIRS = 10
 KINDS = ("auto", "classes", "links", "records")
+#: For the progress: the share of the time in which models of links are fitted, also if the pairs turn out as classes.
+FITTED, FITTED_BEFORE_CLASSES = 0.5, 0.25
 
 
 def audit_pairs(
@@ -136,17 +138,31 @@ def audit_pairs(
     found = CheckedPairs.of(checked, given, index[: len(given)], len(keys))
     samples = None if X is None else _read(X, metric)
 
+    judged = _judged(samples, learned, kind, metric, n_folds, found.truth, rng, tell)
+    return _summary(judged, given, learned, index, found)
+
+
+def _judged(
+    samples: Any,
+    pairs: Pairs,
+    kind: str,
+    metric: str,
+    n_folds: int,
+    truth: NDArray[np.int64],
+    rng: np.random.RandomState,
+    tell: Tell,
+) -> Judgement:
+    """Judge pairs as classes or as links; "auto" finds out which of the two they are by models of links."""
     if kind == "classes" or samples is None:
-        judged = judge_by_classes(samples, metric, learned, rng, found.truth, tell)
-        return _summary(judged, given, learned, index, found)
-    rows, fold_of = link_rows(samples, metric, rng), link_folds(learned, n_folds, rng)
-    fitted = fitting_share(len(learned), links=kind == "links" or bool((given.labels > 0).all()))
-    fits = link_fits(rows, learned, fold_of, rng, part(tell, 0.0, fitted))
+        return judge_by_classes(samples, metric, pairs, rng, truth, tell)
+    rows, fold_of = link_rows(samples, metric, rng), link_folds(pairs, n_folds, rng)
+    fitted = FITTED if kind == "links" else FITTED_BEFORE_CLASSES
+    features = ClassFeatures.of_kernels(rows, None, rng)
+    fits = link_fits(rows, features, pairs, rng, part(tell, 0.0, fitted))
     rest = part(tell, fitted, 1.0)
-    if kind == "auto" and not are_links(likely_fits(fits)[0], rows, activity(learned, fold_of), learned):
-        judged = judge_by_classes(samples, metric, learned, rng, found.truth, rest)
-        return _summary(judged, given, learned, index, found)
-    return _summary(judge_links(rows, learned, fold_of, fits, rng, rest), given, learned, index, found)
+    if kind == "auto" and not are_links(likely_fits(fits, MARGIN)[0], rows, activity(pairs, fold_of), pairs):
+        return judge_by_classes(samples, metric, pairs, rng, truth, rest)
+    return judge_links(rows, features, pairs, fold_of, fits, rng, rest)
 
 
 def _summary(

@@ -121,9 +121,9 @@ class PairEvidence:
         between = self.plus * np.log(rates.joined) + self.minus * np.log(1.0 - rates.joined)
         return between + np.log1p((self.odds(rates) - 1.0) * same)
 
-    def propagate(self, prior: Array, messages: Array, rates: Rates, n_steps: int) -> tuple[Array, Array]:
-        """Take damped steps of messages; return the beliefs and the messages."""
-        excess = np.tile(self.odds(rates) - 1.0, 2)[:, None].astype(self.dtype)
+    def propagate(self, prior: Array, messages: Array, odds: Array, n_steps: int) -> tuple[Array, Array]:
+        """Take damped steps of messages, given the ``odds`` of every distinct pair; return beliefs and messages."""
+        excess = np.tile(odds - 1.0, 2)[:, None].astype(self.dtype)
         half = self.n_pairs
         messages = messages.astype(self.dtype, copy=False)
         for _ in range(n_steps):
@@ -146,9 +146,7 @@ class PairEvidence:
 
     def same(self, apart: Array, rates: Rates) -> Array:
         """Pr(one class) of every distinct pair, with its own labels; a checked pair is certain."""
-        odds = self.odds(rates)
-        chance = odds * apart / (odds * apart + 1.0 - apart)
-        return np.where(self.verdicts == 0, chance, self.verdicts > 0)
+        return np.where(self.verdicts == 0, with_labels(apart, self.odds(rates)), self.verdicts > 0)
 
     def fit_rates(self, same: Array) -> Rates:
         """The rates, given the chance of every distinct pair to share a class."""
@@ -164,6 +162,11 @@ class PairEvidence:
         logs = prior + self.gather @ np.log1p(np.tile(excess, 2)[:, None] * messages)
         between = self.plus * np.log(rates.joined) + self.minus * np.log(1.0 - rates.joined)
         return float(between.sum() + logsumexp(logs, axis=1).sum() - np.log1p(excess * apart).sum())
+
+
+def with_labels(apart: Array, odds: Array) -> Array:
+    """Pr(one class) with the labels of the pair, which are ``odds`` times likelier within a class."""
+    return odds * apart / (odds * apart + 1.0 - apart)
 
 
 def with_both_kinds(pairs: Pairs, rng: np.random.RandomState) -> Pairs:

@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 from scipy.special import log_softmax, softmax
 from sklearn.cluster import KMeans
-from sklearn.neighbors import kneighbors_graph
 from sklearn.preprocessing import StandardScaler
 
 from ...kernels import FactorBank, Gaussian, Kernel, Linear
@@ -37,7 +36,7 @@ from ...kernels.specs import squared_distances
 from ...links.smoothing import LinkSmoother
 from ...samples import power_of_two
 from ...scoring.kernel_scores import RidgeSystem
-from ...spectral import spectral_basis, spectral_embedding
+from ...spectral import spectral_basis
 from ...spectral.eigenpairs import repeatable_eigsh
 from ...ties import differ, first_best, stirred
 from .evidence import PairEvidence
@@ -46,7 +45,8 @@ Array = NDArray[np.float64]
 
 Columns = Callable[[Any], Array]
 
-#: Non-negative dense data with at most this fraction of non-zero entries is treated as words.
+#: Non-negative dense data with at most this fraction of non-zero entries is treated as words. The limit is lower than
+#: that of LinkSmoother, whose rows are documents: tables of yes and no are half zero, and are no words.
 DENSEST_WORDS = 0.2
 #: The number of coordinates of words, and of eigenvectors of a similarity.
 N_COORDINATES = 200
@@ -219,8 +219,8 @@ def default_kernels(X: Array) -> list[Kernel]:
 
 Clusters = NDArray[np.intp]
 
-#: Weights of the pairs beside the features in the eigenvectors of both together; the last start needs no features.
-PAIR_WEIGHTS = {"features, some pairs": 0.3, "features and pairs": 1.0, "pairs, some features": 3.0, "pairs": 30.0}
+#: Weights of the pairs beside the features in the eigenvectors of both together.
+PAIR_WEIGHTS = {"features and pairs": 1.0, "pairs, some features": 3.0}
 #: The core is fitted in this many leading coordinates of the features, to at most this many pairs, with these
 #: penalties relative to the largest eigenvalue of the normal equations.
 CORE_DIM, CORE_PAIRS = 25, 50_000
@@ -228,9 +228,7 @@ CORE_PENALTIES = 10.0 ** np.arange(-5, 1)
 #: k-means is fitted to at most this many samples.
 MAX_FITTED = 20_000
 #: Starts that do not look at the pairs; "self-taught" is made of "kernel k-means" in the search.
-FROM_FEATURES = ("k-means", "kernel k-means", "self-taught", "neighbours")
-#: Every sample is joined to this many nearest neighbours; the graph is made for at most so many samples.
-N_NEIGHBOURS, MOST_IN_GRAPH = 10, 20_000
+FROM_FEATURES = ("k-means", "kernel k-means", "self-taught")
 
 
 def starting_clusters(
@@ -238,27 +236,16 @@ def starting_clusters(
 ) -> Clusters:
     """The clusters of one start; ``columns`` are the samples themselves, ``principal`` their leading coordinates."""
     rng = np.random.RandomState(seed)
-    if name in PAIR_WEIGHTS:
-        return k_means(joint_embedding(principal, evidence, PAIR_WEIGHTS[name], n_classes, rng), n_classes, 5, rng)
+    if name == "pairs":
+        return k_means(joint_embedding(None, evidence, 1.0, n_classes, rng), n_classes, 5, rng)
     assert columns is not None  # the other starts are those of features
     assert principal is not None
+    if name in PAIR_WEIGHTS:
+        return k_means(joint_embedding(principal, evidence, PAIR_WEIGHTS[name], n_classes, rng), n_classes, 5, rng)
     if name == "core":
         return k_means(core_embedding(principal[:, :CORE_DIM], evidence, n_classes, rng), n_classes, 5, rng)
-    if name == "neighbours":
-        return k_means(neighbour_embedding(columns, n_classes, rng), n_classes, 5, rng)
     points = columns if name == "k-means" else principal[:, : 2 * n_classes + 8]
     return k_means(points, n_classes, 10, rng)
-
-
-def enough_neighbours(n_samples: int) -> bool:
-    """Whether the graph of nearest neighbours can be made."""
-    return 2 * N_NEIGHBOURS < n_samples <= MOST_IN_GRAPH
-
-
-def neighbour_embedding(columns: Array, n_classes: int, rng: np.random.RandomState) -> Array:
-    """Coordinates of spectral clustering on the graph of nearest neighbours: classes of any shape, divided by gaps."""
-    graph = sp.csr_array(kneighbors_graph(stirred(columns), N_NEIGHBOURS, include_self=True))
-    return spectral_embedding(0.5 * (graph + graph.T), n_classes, row_normalize=False, random_state=rng)
 
 
 def centred_labels(evidence: PairEvidence) -> Array:
@@ -270,7 +257,7 @@ def centred_labels(evidence: PairEvidence) -> Array:
 def joint_embedding(
     principal: Array | None, evidence: PairEvidence, weight: float, n_classes: int, rng: np.random.RandomState
 ) -> Array:
-    """The leading eigenvectors of the kernel of the features plus the weighted matrix of centred labels."""
+    """The leading eigenvectors of the weighted matrix of centred labels plus the kernel of the features, if given."""
     n = evidence.n_samples
     ends = np.concatenate([evidence.rows, evidence.cols]), np.concatenate([evidence.cols, evidence.rows])
     degree = max(1.0, 2.0 * evidence.n_pairs / n)

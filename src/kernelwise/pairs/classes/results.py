@@ -20,13 +20,12 @@ from ...statements import PairNoise, Pairs
 from ...ties import first_best
 from .evidence import PairEvidence
 from .features import ClassFeatures, NoFeatures
-from .search import N_SHORT, NO_GAIN, ClassFit, ClassSearch, Found, Recipe, merged
+from .search import N_SHORT, NO_GAIN, ClassFit, ClassSearch, Found, merged
 
 Array = NDArray[np.float64]
 Interval = tuple[float, float]
 
-#: The runs for every number of classes.
-RECIPES = (Recipe("k-means"), Recipe("features and pairs"), Recipe("core"), Recipe("core", trusting=True))
+
 #: The largest number of classes that is tried; a class needs this many samples in the mean.
 MOST_CLASSES, LEAST_MEMBERS = 60, 6
 #: The search ends when this many larger numbers in turn tell the labels worse than the best number.
@@ -61,7 +60,7 @@ def fits_by_count(
     usual = sum(count <= USUAL_CLASSES for count in counts)
     for count in counts:
         search = ClassSearch(columns, features, evidence, count, seed)
-        runs = search.short_runs(RECIPES if columns is not None else None)
+        runs = search.short_runs()
         fits.append(runs[first_best([run.bold() for run in runs])])
         tell(len(fits), max(usual, len(fits)))
         totals = [float(fit.log_chance.sum()) for fit in fits]
@@ -84,7 +83,7 @@ def improved_by_merging(
     return [by_count[count] for count in sorted(by_count)]
 
 
-def likely_fits(fits: list[ClassFit], margin: float = MARGIN) -> list[ClassFit]:
+def likely_fits(fits: list[Any], margin: float = MARGIN) -> list[Any]:
     """The fits that tell the labels as well as the best fit up to a margin in standard errors, fewest classes first."""
     best = fits[first_best([fit.log_chance.sum() for fit in fits])]
     losses = [best.log_chance - fit.log_chance for fit in fits]

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ...progress import Tell, part, silent
 from ...ties import first_best, most_probable
 from .evidence import PairEvidence, Rates
-from .features import FROM_FEATURES, ClassFeatures, Clusters, NoFeatures, Told, enough_neighbours, starting_clusters
+from .features import FROM_FEATURES, ClassFeatures, Clusters, NoFeatures, Told, starting_clusters
 
 Array = NDArray[np.float64]
 
@@ -51,43 +51,28 @@ FEWEST_PAIRS = 20
 
 
 class Recipe(NamedTuple):
-    """A start, whether it trusts the pairs at first or takes the rates from its clusters, and how fine it is.
+    """A start, and whether it trusts the pairs at first or takes the rates from its clusters.
 
-    ``frozen`` classes stay the clusters of the start, and the pairs correct single samples only. A fine start has more
-    classes than asked for. After a short run, the two classes between which the labels speak most for one class are
-    merged, until the number is right. So a class that was split and two classes that were taken for one are both
-    mended, which no step from sample to sample does.
+    ``frozen`` classes stay the clusters of the start, and the pairs correct single samples only.
     """
 
     start: str
     trusting: bool = False
-    finer: int = 1
     frozen: bool = False
 
 
 #: Clusters of the features, which no pair has shaped: no way to cluster is good for all data, so the pairs choose one.
-ALONE = tuple(Recipe(start, frozen=True) for start in ("kernel k-means", "k-means", "self-taught", "neighbours"))
-
+ALONE = tuple(Recipe(start, frozen=True) for start in ("kernel k-means", "self-taught"))
+#: What each start earns is measured in ``benchmarks/parts_pairs.py``.
 RECIPES = (
-    Recipe("kernel k-means"),
-    Recipe("neighbours"),
-    Recipe("features, some pairs"),
     Recipe("features and pairs"),
-    Recipe("pairs, some features"),
     Recipe("pairs, some features", trusting=True),
-    Recipe("pairs"),
     Recipe("pairs", trusting=True),
-    Recipe("core"),
     Recipe("core", trusting=True),
-    Recipe("core", trusting=True, finer=2),
-    Recipe("kernel k-means", finer=2),
 )
-#: The recipes, the rounds of a long and of a held-out run, and the folds of a large problem: one whose messages have
-#: more entries than this.
-LARGE = 1_000_000
-LARGE_RECIPES = (Recipe("kernel k-means"), Recipe("features and pairs"), Recipe("core", trusting=True))
-LARGE_LONG, LARGE_HELD, LARGE_FOLDS = 12, 5, 2
 WITHOUT_FEATURES = (Recipe("pairs"), Recipe("pairs", trusting=True))
+#: A problem is large if its messages have more entries than this. Then held-out runs have fewer rounds and folds.
+LARGE, LARGE_HELD, LARGE_FOLDS = 1_000_000, 5, 2
 #: The rates of a trusting start.
 TRUSTED = Rates(0.1, 0.1)
 
@@ -199,7 +184,7 @@ class ClassSearch:
     ) -> None:
         self.columns, self.features, self.evidence = columns, features, evidence
         self.n_classes, self.seed = n_classes, seed
-        self._clusters: dict[tuple[str, int], Clusters] = {}
+        self._clusters: dict[str, Clusters] = {}
         self._told: dict[str, tuple[Clusters, Told]] = {}
         self.large = 2 * evidence.n_pairs * n_classes > LARGE
 
@@ -211,54 +196,40 @@ class ClassSearch:
         fits = self.short_runs(tell=part(tell, ALONE_DONE, SHORT_DONE))
         scores: tuple[Callable[[ClassFit], float], ...] = (ClassFit.cautious, ClassFit.bold)
         best = {id(fit): fit for fit in (fits[first_best([*map(score, fits)])] for score in scores)}
-        n_rounds = LARGE_LONG if self.large else N_LONG
-        candidates = alone + [self.refine(fit, n_rounds) for fit in best.values()]
+        candidates = alone + [self.refine(fit, N_LONG) for fit in best.values()]
         return Found(candidates, *self.told_of_held_out_pairs(candidates, part(tell, SHORT_DONE, 1.0)))
 
-    def short_runs(self, recipes: tuple[Recipe, ...] | None = None, tell: Tell = silent) -> list[ClassFit]:
+    def short_runs(self, tell: Tell = silent) -> list[ClassFit]:
         """A short run from every start."""
-        if recipes is None:
-            with_features = LARGE_RECIPES if self.large else RECIPES
-            recipes = with_features if self.columns is not None else WITHOUT_FEATURES
-        possible = [recipe for recipe in recipes if self.possible(recipe)]
+        recipes = WITHOUT_FEATURES if self.columns is None else RECIPES
         fits = []
-        for done, recipe in enumerate(possible, start=1):
+        for done, recipe in enumerate(recipes, start=1):
             fits.append(self.run(recipe, self.evidence, N_SHORT))
-            tell(done, len(possible))
+            tell(done, len(recipes))
         return fits
 
-    def possible(self, recipe: Recipe) -> bool:
-        """Whether there are enough samples for the clusters of a recipe; two classes need no finer start."""
-        if recipe.start == "neighbours" and not enough_neighbours(self.evidence.n_samples):
-            return False
-        return recipe.finer == 1 or 2 < self.n_classes <= self.evidence.n_samples // (2 * recipe.finer)
-
-    def clusters(self, start: str, evidence: PairEvidence, finer: int = 1) -> Clusters:
+    def clusters(self, start: str, evidence: PairEvidence) -> Clusters:
         """The clusters of a start, which are kept for further recipes where pairs left out do not change them."""
         if start not in FROM_FEATURES and evidence is not self.evidence:
-            return self._found_clusters(start, evidence, finer)
-        if (start, finer) not in self._clusters:
-            self._clusters[start, finer] = self._found_clusters(start, evidence, finer)
-        return self._clusters[start, finer]
+            return self._found_clusters(start, evidence)
+        if start not in self._clusters:
+            self._clusters[start] = self._found_clusters(start, evidence)
+        return self._clusters[start]
 
-    def _found_clusters(self, start: str, evidence: PairEvidence, finer: int) -> Clusters:
+    def _found_clusters(self, start: str, evidence: PairEvidence) -> Clusters:
         if start == "self-taught":  # the rounds of every run, without any pair
             no_pairs = self.evidence.part(np.zeros(self.evidence.n_pairs, dtype=bool))
             return most_probable(self.run(Recipe("kernel k-means"), no_pairs, N_HELD).belief)
-        return starting_clusters(
-            start, self.columns, self.features.principal, evidence, finer * self.n_classes, self.seed
-        )
+        return starting_clusters(start, self.columns, self.features.principal, evidence, self.n_classes, self.seed)
 
     def run(self, recipe: Recipe, evidence: PairEvidence, n_rounds: int) -> ClassFit:
         """A run of one recipe."""
         if recipe.frozen:
             return self.corrected(recipe, evidence)
-        clusters = self.clusters(recipe.start, evidence, recipe.finer)
-        belief = softened(clusters, recipe.finer * self.n_classes)
+        clusters = self.clusters(recipe.start, evidence)
+        belief = softened(clusters, self.n_classes)
         rates = TRUSTED if recipe.trusting else _rates_within(clusters, evidence)
-        start = ClassFit(evidence, recipe, belief, belief[evidence.sources], rates, None)
-        fit = self.refine(start, n_rounds)
-        return fit if recipe.finer == 1 else self.refine(merged(fit, self.n_classes), n_rounds)
+        return self.refine(ClassFit(evidence, recipe, belief, belief[evidence.sources], rates, None), n_rounds)
 
     def refine(self, fit: ClassFit, n_rounds: int) -> ClassFit:
         """Rounds of features, pairs and rates."""
@@ -266,7 +237,7 @@ class ClassSearch:
         told = fit.told
         for _ in range(n_rounds):
             before, told = belief, self.features.tell(sharpened(belief), told)
-            belief, messages = evidence.propagate(told.prior, messages, rates, N_STEPS)
+            belief, messages = evidence.propagate(told.prior, messages, evidence.odds(rates), N_STEPS)
             rates = evidence.fit_rates(evidence.same(evidence.apart(messages), rates))
             if np.abs(belief - before).mean() < CONVERGED:
                 break
@@ -275,7 +246,7 @@ class ClassSearch:
     def features_alone(self) -> list[ClassFit]:
         """The clusters of the features in several ways; one way for a large problem."""
         recipes = ALONE[:1] if self.large or not self.evidence.n_pairs else ALONE
-        return [self.corrected(recipe, self.evidence) for recipe in recipes if self.possible(recipe)]
+        return [self.corrected(recipe, self.evidence) for recipe in recipes]
 
     def corrected(self, recipe: Recipe, evidence: PairEvidence) -> ClassFit:
         """Clusters of the features, which pairs correct for single samples only."""
@@ -322,7 +293,7 @@ def corrected_by_pairs(evidence: PairEvidence, recipe: Recipe, belief: Array, ra
     """What features tell stays as it is; the pairs correct single samples, and the rates follow."""
     messages = belief[evidence.sources]
     for _ in range(N_FROZEN):
-        belief, messages = evidence.propagate(told.prior, messages, rates, N_STEPS)
+        belief, messages = evidence.propagate(told.prior, messages, evidence.odds(rates), N_STEPS)
         rates = evidence.fit_rates(evidence.same(evidence.apart(messages), rates))
     return ClassFit(evidence, recipe, belief, messages, rates, told)
 
