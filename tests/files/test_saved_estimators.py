@@ -133,7 +133,7 @@ def fitted_with_trees():
     )
     labels = np.where((frame["size"] > 0.5) ^ (frame["kind"] == "long"), "yes", "no")
     model = NoisyLabelClassifier(random_state=0).fit(frame, labels)
-    assert any(name.startswith("trees") for name in model.kernel_names_)
+    assert any(name.startswith("trees") for name in model.model_names_)
     return model
 
 
@@ -148,7 +148,7 @@ def no_categories_but_rare_ones(model):
 
 
 def another_preparation(model):
-    model._columns = model.kernel_names_
+    model._columns = model.model_names_
 
 
 def another_encoder(model):

@@ -201,7 +201,7 @@ def noisy_labels(X, y, new, **options):
         "label_quality": every(model.label_quality_),
         "mean_label_quality": model.label_quality_.mean(),
         "label_probabilities": every(model.label_probabilities_, 5),
-        "view_weights": dict(zip(model.kernel_names_, model.kernel_weights_, strict=True)),
+        "view_weights": dict(zip(model.model_names_, model.model_weights_, strict=True)),
         "diagnostic": model.diagnostic_,
         "prediction": every(model.predict(new)),
         "probabilities": every(probabilities, 5),

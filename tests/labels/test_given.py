@@ -82,13 +82,6 @@ def test_numbers_as_labels_are_refused_with_a_remedy(data):
         audit_labels(data[0], np.linspace(0, 1, 60))
 
 
-def test_cleanlab_users_may_say_pred_probs(data):
-    y, chances = data[1], np.full((60, 2), 0.5)
-    assert audit_labels(None, y, pred_probs=chances) == audit_labels(None, y, probabilities=chances)
-    with pytest.raises(ValueError, match="another name"):
-        audit_labels(None, y, pred_probs=chances, probabilities=chances)
-
-
 def copies(y):
     late = pd.Series(np.where(y == "alpha", "2024-01-01", None))
     return {

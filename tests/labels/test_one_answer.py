@@ -115,9 +115,9 @@ def test_one_scale_for_all_columns_where_it_tells_more(rng):
     X = rng.normal(size=(300, 40))
     X[:, 0] = 12 * (y + 0.4 * rng.normal(size=300))
     model = NoisyLabelClassifier(random_state=0).fit(X, y)
-    assert "logistic, one scale" in model.kernel_names_
+    assert "logistic, one scale" in model.model_names_
     same = NoisyLabelClassifier(random_state=0).fit(X / X.std(axis=0), y)
-    assert not any("one scale" in name for name in same.kernel_names_)
+    assert not any("one scale" in name for name in same.model_names_)
 
 
 def test_sparse_text_is_seen_whole(rng):
@@ -127,4 +127,4 @@ def test_sparse_text_is_seen_whole(rng):
     X = sp.csr_array((np.ones(2400), (np.repeat(np.arange(400), 6), words.ravel())), shape=(400, 200))
     model = NoisyLabelClassifier(random_state=0).fit(X[:300], flip_labels(y[:300], 0.2, random_state=0))
     assert model.score(X[300:], y[300:]) > 0.97
-    assert "logistic" in model.kernel_names_
+    assert "logistic" in model.model_names_

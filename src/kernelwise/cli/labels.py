@@ -228,9 +228,9 @@ def what_matters(session: Session, estimator: Any, feature_columns: Sequence[str
 
     with session.step("finding the columns that matter") as progress:
         columns = column_importances(estimator, feature_columns, progress)
-    kernels = zip(estimator.kernel_names_, map(float, estimator.kernel_weights_), strict=True)
-    weights = {name: weight for name, weight in sorted(kernels, key=lambda item: -item[1]) if weight > 0}
-    return {"kernels": weights, "columns": columns}
+    models = zip(estimator.model_names_, map(float, estimator.model_weights_), strict=True)
+    weights = {name: weight for name, weight in sorted(models, key=lambda item: -item[1]) if weight > 0}
+    return {"models": weights, "columns": columns}
 
 
 def _without_label(audit: Any, loaded: Data) -> list[dict[str, Any]]:
@@ -262,7 +262,7 @@ def _page(
             audit,
             X=loaded.shown(),
             ids=loaded.ids,
-            kernel_weights=matters["kernels"],
+            kernel_weights=matters["models"],
             column_weights=matters["columns"] or None,
             encoded=loaded.matrix,
             images=pictures,
@@ -335,7 +335,7 @@ def headline(rows: int, rate: float, interval: Sequence[float], diagnostic: dict
 
 def print_what_matters(console: Console, result: dict[str, Any]) -> None:
     """Print the columns and the base models that matter."""
-    for title, key in (("Columns that matter", "columns"), ("Kernels that matter", "kernels")):
+    for title, key in (("Columns that matter", "columns"), ("Models that matter", "models")):
         if shares := [[name, f"{share:.1%}"] for name, share in result[key].items()]:
             console.print()
             console.print(table(title, [key.rstrip("s"), "share"], shares[:SHOWN]))

@@ -85,7 +85,7 @@ def audit_pairs(
         str | None, typer.Option("--same", metavar="WORD", help="The answer that means the same, if it is not clear.")
     ] = None,
     about: Annotated[
-        About, typer.Option("--about", help="What the pairs are; usually found automatically.")
+        About, typer.Option("--pair-kind", "--about", help="What the pairs are; usually found automatically.")
     ] = About.auto,
     row_id: IdOption = None,
     output: OutputOption = None,

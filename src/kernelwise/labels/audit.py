@@ -106,7 +106,6 @@ def audit_labels(
     *,
     estimator: Any = None,
     probabilities: ArrayLike | None = None,
-    pred_probs: ArrayLike | None = None,
     checked: Verdicts | None = None,
     sample_size: int | str = "auto",
     random_state: Any = None,
@@ -127,9 +126,8 @@ def audit_labels(
         Any scikit-learn classifier with ``predict_proba``; it scores each sample out of sample, in five folds. The
         default is :class:`NoisyLabelClassifier`.
     probabilities : array-like of shape (n_samples, n_classes), optional
-        Out-of-sample probabilities of the *given* labels by a model of your own, one column per class in sorted order.
-    pred_probs : array-like of shape (n_samples, n_classes), optional
-        Another name for ``probabilities``, which users of cleanlab know.
+        Out-of-sample probabilities of the *given* labels by a model of your own, one column per class in sorted order:
+        what cleanlab calls ``pred_probs``.
     checked : Verdicts, optional
         What people found who checked some rows: see :func:`plan_checks`. They calibrate the qualities of all rows.
     sample_size : int or "auto"
@@ -154,9 +152,6 @@ def audit_labels(
     >>> sorted(audit.order[:5].tolist())
     [0, 1, 2, 3, 4]
     """
-    if pred_probs is not None and probabilities is not None:
-        raise ValueError("pred_probs is another name for probabilities; give one of them")
-    probabilities = pred_probs if probabilities is None else probabilities
     model = NoisyLabelClassifier(sample_size=sample_size, random_state=random_state)
     if is_dask(X):
         if estimator is not None or probabilities is not None:

@@ -1,6 +1,7 @@
 """The classifier to use when some labels are wrong and nobody knows how many."""
 
 import copy
+import warnings
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -79,7 +80,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         The probability of each true class for the training rows, which takes the given label into account.
     out_of_sample_probabilities_ : ndarray of shape (n_samples, n_classes)
         The probability of each true class for the training rows, by models that did not see the label of the row.
-    kernel_names_, kernel_weights_ : list of str, ndarray
+    model_names_, model_weights_ : list of str, ndarray
         The base models and their weights in the mixture.
     diagnostic_ : dict
         ``reliable`` (whether the range is narrow enough to be called an answer), ``reason`` (why, in words), ``claim``
@@ -223,8 +224,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         self._posterior: ExplainedNoise = explain_label_noise(scores, given, counts)
         # A prediction is for rows as the weights have them, where a class may be more frequent than it was given.
         self._frequency = self._posterior.overlap.transition @ (by_class / by_class.max())
-        self.kernel_names_ = [view.name for view in pool.views]
-        self.kernel_weights_ = pool.weights
+        self.model_names_ = [view.name for view in pool.views]
+        self.model_weights_ = pool.weights
         rows = np.linspace(0, Z.shape[0] - 1, min(Z.shape[0], IMPORTANCE_ROWS)).astype(np.intp)
         self._pool, self._some_rows = pool.for_prediction(), Z[rows]
         self._importances: Array | None = None
@@ -370,6 +371,22 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         """Return the most probable true class of each sample."""
         chosen = self.predict_proba(X).argmax(axis=1)
         return self.classes_[chosen]
+
+    @property
+    def kernel_names_(self) -> list[str]:
+        """The old name of ``model_names_``."""
+        return self._renamed("model_names_")
+
+    @property
+    def kernel_weights_(self) -> Array:
+        """The old name of ``model_weights_``."""
+        return self._renamed("model_weights_")
+
+    def _renamed(self, name: str) -> Any:
+        check_is_fitted(self)
+        old = name.replace("model", "kernel")
+        warnings.warn(f"{old} goes in 0.4: use {name}, since not all base models are kernels", FutureWarning, 3)
+        return getattr(self, name)
 
     @property
     def feature_importances_(self) -> Array:

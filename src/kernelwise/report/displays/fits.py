@@ -67,7 +67,7 @@ def named_kernel_weights(estimator: Any) -> dict[str, float]:
     Parameters
     ----------
     estimator : fitted estimator
-        An estimator with ``kernel_weights_``, and with ``kernel_names_`` or ``kernels_``.
+        An estimator with ``kernel_weights_``, and with ``kernel_names_`` or ``kernels_``; or with ``model_weights_``.
 
     Examples
     --------
@@ -79,6 +79,8 @@ def named_kernel_weights(estimator: Any) -> dict[str, float]:
     {'linear[0]': 0.333, 'linear[1]': 0.333, 'linear[2]': 0.333}
     """
     check_is_fitted(estimator)
+    if hasattr(estimator, "model_weights_"):  # base models, of which some are kernels
+        return dict(zip(estimator.model_names_, estimator.model_weights_.tolist(), strict=True))
     if not hasattr(estimator, "kernel_weights_"):
         raise TypeError(f"{type(estimator).__name__} has no kernel_weights_; it does not weigh kernels")
     weights = np.atleast_2d(estimator.kernel_weights_).mean(axis=0)
