@@ -96,8 +96,7 @@ def without(all_parts: Sequence[Recipe], one: Recipe) -> tuple[Recipe, ...]:
 
 def words(recipe: Recipe) -> str:
     """A recipe in words."""
-    finer = f", {recipe.finer} times as fine" if recipe.finer > 1 else ""
-    return f'"{recipe.start}"{", trusting" if recipe.trusting else ""}{finer}'
+    return f'"{recipe.start}"{", trusting" if recipe.trusting else ""}'
 
 
 def tasks(names: Sequence[str], seeds: Sequence[int]) -> Iterator[Task]:

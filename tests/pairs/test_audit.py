@@ -145,12 +145,7 @@ def test_wrong_links_of_documents_are_found(within, rng):
     check_rates(audit, y, 0.06)
 
 
-MISSED = pytest.mark.xfail(strict=True, reason="known limit: no number of classes is found here, d+ is .56 for .89")
-
-
-@pytest.mark.parametrize(
-    ("k", "nearness"), [(2, 2), slow(2, 4), pytest.param(3, 2, marks=[MISSED, pytest.mark.slow]), (3, 4)]
-)
+@pytest.mark.parametrize(("k", "nearness"), [(2, 2), slow(2, 4), slow(3, 2), (3, 4)])
 def test_links_of_similar_samples_are_counted_where_there_are_classes(k, nearness, rng):
     """Clusters within a class look like classes, and most right links would cross them."""
     X, y = blobs(rng, k=k, spread=0.4)

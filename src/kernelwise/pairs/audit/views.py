@@ -31,7 +31,8 @@ COUNTED = (4, 6, 8, 12)
 #: Temperature of memberships, in squared distances of rows of unit length.
 TEMPERATURE = 0.25
 #: The weight of a cluster of share pi is pi to this power. Power 0 gives the chance to share the cluster, power -1 the
-#: ratio of this chance to that of random pairs.
+#: ratio of this chance to that of random pairs. With power 0, the AUC of wrong links falls by .005 in the mean of 13
+#: sets of ``benchmarks/pair_audit.py``, and by .019 on Cora.
 SHARE_POWER = -0.25
 #: k-means is fitted to at most this many rows.
 MAX_FITTED = 5000

@@ -20,9 +20,9 @@ from ...statements.verdicts import Verdicts
 from ...ties import NEARLY
 from ..classes.evidence import with_both_kinds
 from ..classes.features import ClassFeatures
-from ..classes.results import WIDE_INTERVAL, likely_fits
-from .by_classes import MARGIN, Judgement, judge_by_classes, precisions
-from .by_links import are_links, judge_links, link_fits, link_folds, link_rows
+from ..classes.results import WIDE_INTERVAL
+from .by_classes import Judgement, judge_by_classes, precisions
+from .by_links import are_links, judge_links, likely_models, link_fits, link_folds, link_rows
 from .views import activity
 
 __all__ = ["audit_pairs"]
@@ -160,7 +160,7 @@ def _judged(
     features = ClassFeatures.of_kernels(rows, None, rng)
     fits = link_fits(rows, features, pairs, rng, part(tell, 0.0, fitted))
     rest = part(tell, fitted, 1.0)
-    if kind == "auto" and not are_links(likely_fits(fits, MARGIN)[0], rows, activity(pairs, fold_of), pairs):
+    if kind == "auto" and not are_links(likely_models(fits)[0], rows, activity(pairs, fold_of), pairs):
         return judge_by_classes(samples, metric, pairs, rng, truth, rest)
     return judge_links(rows, features, pairs, fold_of, fits, rng, rest)
 

@@ -227,8 +227,6 @@ CORE_DIM, CORE_PAIRS = 25, 50_000
 CORE_PENALTIES = 10.0 ** np.arange(-5, 1)
 #: k-means is fitted to at most this many samples.
 MAX_FITTED = 20_000
-#: Starts that do not look at the pairs; "self-taught" is made of "kernel k-means" in the search.
-FROM_FEATURES = ("k-means", "kernel k-means", "self-taught")
 
 
 def starting_clusters(

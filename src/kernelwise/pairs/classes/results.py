@@ -83,12 +83,12 @@ def improved_by_merging(
     return [by_count[count] for count in sorted(by_count)]
 
 
-def likely_fits(fits: list[Any], margin: float = MARGIN) -> list[Any]:
+def likely_fits(fits: list[Any], margin: float = MARGIN, chance: float = CHANCE) -> list[Any]:
     """The fits that tell the labels as well as the best fit up to a margin in standard errors, fewest classes first."""
     best = fits[first_best([fit.log_chance.sum() for fit in fits])]
     losses = [best.log_chance - fit.log_chance for fit in fits]
     return [
-        fit for fit, loss in zip(fits, losses, strict=True) if loss.sum() <= margin * np.sqrt(np.sum(loss**2)) + CHANCE
+        fit for fit, loss in zip(fits, losses, strict=True) if loss.sum() <= margin * np.sqrt(np.sum(loss**2)) + chance
     ]
 
 

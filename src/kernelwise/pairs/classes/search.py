@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ...progress import Tell, part, silent
 from ...ties import first_best, most_probable
 from .evidence import PairEvidence, Rates
-from .features import FROM_FEATURES, ClassFeatures, Clusters, NoFeatures, Told, starting_clusters
+from .features import ClassFeatures, Clusters, NoFeatures, Told, starting_clusters
 
 Array = NDArray[np.float64]
 
@@ -184,7 +184,6 @@ class ClassSearch:
     ) -> None:
         self.columns, self.features, self.evidence = columns, features, evidence
         self.n_classes, self.seed = n_classes, seed
-        self._clusters: dict[str, Clusters] = {}
         self._told: dict[str, tuple[Clusters, Told]] = {}
         self.large = 2 * evidence.n_pairs * n_classes > LARGE
 
@@ -209,14 +208,7 @@ class ClassSearch:
         return fits
 
     def clusters(self, start: str, evidence: PairEvidence) -> Clusters:
-        """The clusters of a start, which are kept for further recipes where pairs left out do not change them."""
-        if start not in FROM_FEATURES and evidence is not self.evidence:
-            return self._found_clusters(start, evidence)
-        if start not in self._clusters:
-            self._clusters[start] = self._found_clusters(start, evidence)
-        return self._clusters[start]
-
-    def _found_clusters(self, start: str, evidence: PairEvidence) -> Clusters:
+        """The clusters of a start."""
         if start == "self-taught":  # the rounds of every run, without any pair
             no_pairs = self.evidence.part(np.zeros(self.evidence.n_pairs, dtype=bool))
             return most_probable(self.run(Recipe("kernel k-means"), no_pairs, N_HELD).belief)
