@@ -152,15 +152,10 @@ FITS: dict[str, Change] = {
     "paths: only the best point": lambda: changed((pool, "TRUST_PATH", 1e9)),
     "paths: no positive mean": lambda: changed((pool, "_positive_mean", lambda c, e: np.maximum(c, 0.0))),
     "paths: trust 1": lambda: changed((pool, "TRUST_PATH", 1.0)),
-    "paths: least loss 0": lambda: changed((pool, "LEAST_LOSS", 1e-9)),
-    "paths: 7 penalties": lambda: changed((pool, "PENALTIES", 10.0 ** np.linspace(-2.5, 3.5, 7))),
-    "paths: 10 penalties": lambda: changed((pool, "PENALTIES", 10.0 ** np.linspace(-2.5, 3.5, 10))),
+    "paths: 19 penalties": lambda: changed((pool, "PENALTIES", 10.0 ** np.linspace(-2.5, 3.5, 19))),
+    "logistic regression: six strengths": lambda: changed((logistic, "STRENGTHS", (0.1, 0.3, 1.0, 3.0, 10.0, 30.0))),
     "logistic regression: only the best penalty": lambda: changed((logistic, "SMALL", 0.999999)),
-    "logistic regression: every second strength": lambda: changed((logistic, "STRENGTHS", (0.1, 1.0, 10.0))),
     "forests: 40 trees": lambda: changed((forest, "MAX_TREES", 40)),
-    "forests: 7 shrinkages": lambda: changed(
-        (forest, "SHRINKAGES", forest.SHRINKAGES[::2]), (pool, "SHRINKAGES", forest.SHRINKAGES[::2])
-    ),
     "forests: no shrinkage": lambda: changed((forest, "SHRINKAGES", (0.0,)), (pool, "SHRINKAGES", (0.0,))),
 }
 #: Parts of the two explanations: the fitted noise model stays.

@@ -61,12 +61,7 @@ class LabelNoiseEstimate:
 
 
 def estimate_label_noise(
-    X: Any,
-    y: ArrayLike,
-    *,
-    checked: Verdicts | None = None,
-    sample_size: int | str = "auto",
-    random_state: Any = None,
+    X: Any, y: ArrayLike, *, checked: Verdicts | None = None, sample_size: int | str = "auto", random_state: Any = None
 ) -> LabelNoiseEstimate:
     """Estimate the share of wrong labels and the transition matrix; no clean labels are needed.
 

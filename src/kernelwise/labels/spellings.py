@@ -122,10 +122,7 @@ def said_unlabelled(unlabelled: Mapping[str, int]) -> str:
 
 
 def label_notes(
-    counts: Mapping[str, int],
-    replaced: Mapping[str, str],
-    before: Mapping[str, int],
-    errors: Collection[str] = (),
+    counts: Mapping[str, int], replaced: Mapping[str, str], before: Mapping[str, int], errors: Collection[str] = ()
 ) -> list[str]:
     """Sentences about labels: words and codes that may mean no label, spellings that were joined, and look-alikes.
 

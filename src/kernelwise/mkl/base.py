@@ -211,12 +211,7 @@ class MKLClassifier(MKLModel):
         check_choice("solver", self.solver, SOLVERS)
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        checkpoint: str | Path | None = None,
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, checkpoint: str | Path | None = None
     ) -> "MKLClassifier":
         """Learn the functions and the weights of the kernels.
 

@@ -13,12 +13,4 @@ from .audit import LabelAudit, PairAudit
 from .guarantee import Guarantee, checks_needed, guaranteed_share
 from .plan import CheckPlan, plan_checks
 
-__all__ = [
-    "CheckPlan",
-    "Guarantee",
-    "LabelAudit",
-    "PairAudit",
-    "checks_needed",
-    "guaranteed_share",
-    "plan_checks",
-]
+__all__ = ["CheckPlan", "Guarantee", "LabelAudit", "PairAudit", "checks_needed", "guaranteed_share", "plan_checks"]

@@ -21,7 +21,7 @@ MIN_TREES, MAX_TREES = 40, 150
 #: A tree draws at most this many samples, to limit memory.
 MAX_DRAWN = 10_000
 MIN_LEAF = 3
-SHRINKAGES = (0.0, *(2.0**power for power in range(1, 13)))
+SHRINKAGES = (0.0, *(4.0**power for power in range(1, 7)))
 
 
 class ShrunkenForest:

@@ -40,14 +40,11 @@ Array = NDArray[np.float64]
 Scorer = Callable[[Any], Array]
 
 #: Ridge penalties for kernels with unit mean diagonal.
-PENALTIES = 10.0 ** np.linspace(-2.5, 3.5, 19)
-#: How far differences of loss are trusted along a path.
+PENALTIES = 10.0 ** np.linspace(-2.5, 3.5, 7)
+#: How far differences of loss are trusted along a path: 1 is as good, and the best point alone is worse by .002.
 TRUST_PATH = 3.0
 #: Points of a path whose share is smaller are left out; others lose as much, so that none comes in with a jump.
 SMALL = 1e-3
-#: Differences of loss along a path are relative to the least loss, but at least to this loss, so that points which are
-#: all nearly perfect get similar weights.
-LEAST_LOSS = 0.25
 #: Steps of expectation maximisation for the weights of the base models.
 N_MIXTURE_STEPS = 100
 #: Probabilities have this lower bound when base models are weighed: one label never decides.
@@ -336,7 +333,7 @@ def average_path(path: Iterator[Array], Y: Array, weight: Array, prior: Array) -
     spread = np.sqrt(np.where(known, power, 1.0) / total)
     multiple = np.where(known, _positive_mean(agreement / (spread * total), 1 / np.sqrt(mass)) / spread, 0.0)
     losses = (total - 2 * multiple * agreement + multiple**2 * power) / mass
-    least = max(float(losses.min()), LEAST_LOSS)
+    least = max(float(losses.min()), FLOOR)
     shares = prior * np.exp(-TRUST_PATH * weight.sum() * (losses - losses.min()) / (2 * least))
     shares = np.maximum(shares - SMALL * shares.max(), 0.0)
     return shares / shares.sum() * multiple
@@ -347,7 +344,7 @@ def _positive_mean(correlation: Array, error: float) -> Array:
 
     A model that learned from labels of which most are right is not worse than chance. Where many labels are wrong, the
     measured correlations of all base models may be negative all the same, and then no base model would have a positive
-    multiple.
+    multiple. At 40 % noise this costs .005 of audit area and .007 of accuracy (docs/decisions/0013).
     """
     z = correlation / error
     hazard = np.exp(-(z**2) / 2 - log_ndtr(z)) / np.sqrt(2 * np.pi)

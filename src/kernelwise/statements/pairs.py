@@ -71,13 +71,7 @@ class Pairs:
     n_samples: int
 
     def __init__(
-        self,
-        rows: ArrayLike,
-        cols: ArrayLike,
-        labels: ArrayLike,
-        *,
-        n_samples: int,
-        weights: ArrayLike | None = None,
+        self, rows: ArrayLike, cols: ArrayLike, labels: ArrayLike, *, n_samples: int, weights: ArrayLike | None = None
     ) -> None:
         n_samples = check_count("n_samples", n_samples, most=MAX_SAMPLES)
         rows, cols = check_ends(rows, cols, n_samples)
