@@ -35,10 +35,12 @@ def choose_block_maps(
     maps: Maps = [None] * len(kernels)  # type: ignore[list-item]  # the first round fills the list
     residuals, sizes, poor = np.zeros(len(kernels)), np.zeros(len(kernels)), list(range(len(kernels)))
     options: dict[str, Any] = {"tol": tol, "max_rank": max_rank, "center": center, "random_state": random_state}
-    for _ in range(1 + ROUNDS):
+    for count in range(1 + ROUNDS):
         for j in poor:
             factor = factor_kernel(kernels[j], sample, **options)
             maps[j], residuals[j], sizes[j] = factor.feature_map(kernels[j], sample), factor.residual, factor.size
+        if count == ROUNDS:
+            break  # what the last landmarks leave of the other rows is not known
         left, worst = _largest_residuals(X, maps)
         residuals = np.maximum(residuals, np.divide(left, sizes, out=np.zeros_like(left), where=sizes > 0))
         may_grow = np.array([max_rank is None or one.rank < max_rank for one in maps])
