@@ -260,6 +260,7 @@ def test_other_formats(folder, call, truth, suffix):
     assert len(rows_of("review.csv")) == 160
 
 
+@pytest.mark.slow
 def test_predict_as_a_process(people, model):
     status, out, err = spawn("predict", "m.skops", "people.csv", "--json", "-q")
     assert (status, err) == (0, "")

@@ -148,6 +148,7 @@ def test_known_pairs_may_be_a_dask_frame(client):
     assert_same(blocks, fit(GramFactor(F), weighted))
 
 
+@pytest.mark.slow
 def test_noise_is_found_from_the_labelled_samples(client):
     pairs = some_pairs(FACTOR_CLASSES, 60, 900, wrong=0.15)
     memory = fit(GramFactor(F), pairs, noise_rate="auto")

@@ -162,6 +162,7 @@ def inputs(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_command_that_cannot_write_says_so_and_leaves_what_was_there(inputs):
     out = inputs / "out.csv"
     out.write_text("old")
@@ -192,6 +193,7 @@ def test_output_that_cannot_be_written_is_one_sentence(arguments):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_where_there_is_no_place_to_complain_the_status_remains():
     with open("/dev/full", "w") as full:

@@ -383,6 +383,7 @@ def test_agreement_with_the_classes_of_cited_papers(load, least, n_seeds):
     assert np.mean(scores) >= least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL))
 def test_the_guide_runs(block, capsys):
     exec(compile(block, str(GUIDE), "exec"), {})

@@ -78,6 +78,7 @@ def test_too_many_balanced_pairs_are_refused():
         figure1.draw_balanced_pairs(np.arange(20), 100, seed=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "least"), [("LKCnpc", 0.23), ("link smoothing", 0.55)])
 def test_a_cell_of_the_table_beats_equal_weights(method, least):
     def nmi(name):
@@ -118,6 +119,7 @@ def test_with_perfect_labels_pairs_are_worth_more():
     assert record.results["largest_dual_gap"] < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "n_axes"), [("lkcnpc-table2", 1), ("lkcnpc-figure1", 2)])
 def test_the_quick_version_runs_and_is_published(tmp_path, name, n_axes):
     experiment = catalogue()[name]

@@ -107,6 +107,7 @@ def test_cells_of_a_worker_that_is_killed_are_run_again(tmp_path, address, clien
     assert len(before & set(worker_pids(client).values())) == 1
 
 
+@pytest.mark.slow
 def test_a_cell_that_kills_its_workers_fails_alone_and_is_tried_again_by_the_next_run(tmp_path, address, client):
     scheduler = client.cluster.scheduler
     allowed, scheduler.allowed_failures = scheduler.allowed_failures, 1
@@ -157,6 +158,7 @@ def test_a_scheduler_in_a_file_and_the_loss_of_it(tmp_path):
             run_and_lose(scheduler, str(file), tmp_path, "the connection to the scheduler was lost")
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_on_the_cluster(tmp_path, address, client):
     program = Path(cluster_cells.__file__)
     process = subprocess.Popen(

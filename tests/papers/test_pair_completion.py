@@ -24,6 +24,7 @@ def test_every_cell_of_the_paper_is_there_but_for_data_that_are_missing():
     assert len(cells) == len(present) * 8 * 10
 
 
+@pytest.mark.slow
 def test_quick_figures(tmp_path):
     records = run(figures2to4.EXPERIMENT, output=tmp_path, quick=True)
     assert all(record.ok for record in records)

@@ -51,6 +51,7 @@ def test_benchmarks_meet_what_is_required(tmp_path):
     assert all(row["met"] and row["threads"] >= 1 for row in rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "expected"),
     [(["--list"], 0, "bank: Low-rank banks"), (["banc"], 2, "unknown benchmark 'banc'; choose from bank")],

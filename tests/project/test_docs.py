@@ -20,7 +20,7 @@ PAGES = [
     *sorted((ROOT / "benchmarks").rglob("README.md")),
 ]
 #: Pages that take more than some seconds to run.
-SLOW = {"docs/command-line.md", "docs/cluster.md", "docs/linked-documents.md"}
+SLOW = {"README.md", "docs/command-line.md", "docs/cluster.md", "docs/linked-documents.md"}
 SLOW |= {f"docs/tutorials/{page}.md" for page in ("links", "known-pairs", "noisy-labels", "checks", "duplicates")}
 #: The page whose commands are run, beside its code, in the order of the page.
 GUIDE = "docs/command-line.md"
