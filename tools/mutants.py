@@ -144,13 +144,13 @@ EQUIVALENT = {
         "excess > 0 -> excess < 0",
     ): "how many directions are looked for at once: the answer is certified, and only its time changes",
     (
-        "completion/similarity.py",
+        "completion/basis.py",
         'n_bytes = getattr(similarity, "nnz", np.prod(similarity.shape)) * 16',
         "getattr(similarity, 'nnz', np.prod(similarity.shape)) * 16"
         " -> getattr(similarity, 'nnz', np.prod(similarity.shape))",
     ): "a limit of memory",
     (
-        "completion/similarity.py",
+        "completion/basis.py",
         "shortest, longest = min(side.min() for side in sides), max(side.max() for side in sides)",
         "min((side.min() for side in sides)) -> max((side.min() for side in sides))",
     ): "the three sides of a triple are drawn alike, so that their shortest ones agree",
@@ -160,17 +160,17 @@ EQUIVALENT = {
         "1 -> 2",
     ): "the same columns once more, which nobody reads",
     (
-        "scoring/softmax.py",
+        "scoring/logistic.py",
         "curvature = _covariance(p, values, weight, slope) - _covariance(q, values, weight, slope)",
         "_covariance(p, values, weight, slope) - _covariance(q, va... -> _covariance(p, values, weight, slope)",
     ): "a step of another length towards the same maximum",
     (
-        "scoring/softmax.py",
+        "scoring/logistic.py",
         "curvature[0, 0] = 1.0",
         "1.0 -> 1.5",
     ): "the slope is held, so that its curvature meets a gradient of zero",
     (
-        "scoring/softmax.py",
+        "scoring/logistic.py",
         "step *= min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))",
         "1.0 -> 1.5",
     ): "a step of another length towards the same maximum",

@@ -65,6 +65,12 @@ def test_the_same_ids_in_both_tables_are_told_apart_by_their_place(audit):
     assert [one["quality"] for one in same["suspects"]] == [one["quality"] for one in two["suspects"]]
 
 
+def test_kinds_that_the_user_says_hold_for_both_tables(audit):
+    found = audit("left.csv", "pairs.csv", "--second", "right.csv", "--id", "id", "--kind", "name=categorical")
+    becomes = {one["column"]: one["becomes"] for one in found["nodes"]["columns"]}
+    assert becomes["name"].startswith("indicators")
+
+
 BOTH = TwoTables(("a.csv", "b.csv"), ({"1": 0, "2": 1, "u": 2}, {"1": 3, "2": 4, "x": 5}))
 
 

@@ -240,6 +240,7 @@ def load_two(
     one, other = (_read(session, path, given, kinds) for path in paths)
     (id_name, first), (other_name, second) = (named_rows(table, row_id, counted=False) for table in (one, other))
     table, notes = files.join_tables(one, other, left_out=[id_name, other_name, *(ignore or ())])
+    table = table.retyped({name: kind for name, kind in parse_kinds(kinds or []).items() if name in table.columns})
     features, matrix = _features(session, table, files.TableFeatures(scaled=True))
     rows = {name: row for row, name in enumerate(first)}, {name: len(first) + row for row, name in enumerate(second)}
     both = files.TwoTables((str(paths[0]), str(paths[1])), rows)
