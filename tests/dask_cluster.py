@@ -59,17 +59,20 @@ def kill_worker(client, address=None):
 @contextmanager
 def killed_at(client, task):
     """Kill a worker as soon as the scheduler knows a task of this name; it must do so before the block is left."""
-    killed = threading.Event()
+    killed, left = threading.Event(), threading.Event()
 
     def kill():
-        wait_until(lambda: any(task in str(key) for key in list(client.cluster.scheduler.tasks)))
-        kill_worker(client)
-        killed.set()
+        tasks = client.cluster.scheduler.tasks
+        wait_until(lambda: left.is_set() or any(task in str(key) for key in list(tasks)))
+        if not left.is_set():
+            kill_worker(client)
+            killed.set()
 
     killer = threading.Thread(target=kill)
     killer.start()
     yield
     in_time = killed.is_set()
+    left.set()
     killer.join()
     assert in_time
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from dask_cluster import killed_at
+from dask_cluster import kill_worker
 from kernelwise import NoisyPairClustering, Pairs, Verdicts
 from kernelwise.dask_rows import block_array, collections
 
@@ -90,8 +90,14 @@ def test_a_worker_killed_before_samples_are_judged_changes_nothing(client, data)
     X, pairs = data
     model, reference = (NoisyPairClustering(3, sample_size=SIZE, random_state=0) for _ in range(2))
     reference.fit(X, pairs=pairs)
-    with killed_at(client, "kernelwise-getitem"):  # the drawn samples are fetched; classes are learned from them next
-        model.fit(da.from_array(X, chunks=(100, -1)), pairs=pairs)
+    killed = []
+
+    def kill_at_the_first_step(done, total):  # classes are learned here, from the samples that were fetched
+        if not killed:
+            killed.append(kill_worker(client))
+
+    model.fit(da.from_array(X, chunks=(100, -1)), pairs=pairs, progress=kill_at_the_first_step)
+    assert killed
     assert_same(model, reference)
 
 
