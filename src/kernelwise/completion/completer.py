@@ -12,7 +12,6 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_choice, check_count, check_ends, is_number
-from ..dask_rows.labelled_pairs import pairs_in_memory
 from ..kernels.precomputed import is_precomputed
 from ..memory import require
 from ..pairs.noisy_clustering import NoisyPairClustering
@@ -33,7 +32,6 @@ from .held_out import (
     classes_predict_better,
     fit_classes,
 )
-from .on_dask import fit_on_cluster, pair_products
 
 __all__ = ["PairCompleter"]
 
@@ -241,10 +239,16 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 "y is a Dask collection; pass pairs, or the known classes as a NumPy array with -1 elsewhere"
             )
         if is_in_blocks(X):
+            from .on_dask import fit_on_cluster
+
             return fit_on_cluster(self, X, y, pairs)
         similarity = read_similarity(self, X)
         rng = check_random_state(self.random_state)
-        known = pairs_in_memory(pairs, similarity.n_samples) if is_dask(pairs) else pairs
+        known = pairs
+        if is_dask(pairs):
+            from ..dask_rows.labelled_pairs import pairs_in_memory
+
+            known = pairs_in_memory(pairs, similarity.n_samples)
         known = resolve_pairs(known, y, similarity.n_samples, random_state=rng, both_kinds=False)
         assert known is not None  # they are required
         refuse_distances(similarity.matrix, known)
@@ -311,6 +315,8 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self)
         check = partial(check_ends, n_samples=len(self.factor_), remedy="; for new samples see transform")
         if is_dask(self.factor_) or is_dask(rows) or is_dask(cols):
+            from .on_dask import pair_products
+
             return pair_products(self.factor_, rows, cols, check)
         return sample_product(self.factor_, self.factor_, *check(rows, cols))
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..rows import is_dask
-from .collections import current_engine
-from .engine import Engine
-from .lazy import array_of, call, opaque, parts_of
+
+if TYPE_CHECKING:
+    from .engine import Engine
 
 Shape = tuple[int, ...]
 
@@ -48,16 +48,21 @@ def on_blocks(
     return decorate
 
 
-def shared_value(value: Any, engine: Engine | None = None) -> Any:
+def shared_value(value: Any, engine: "Engine | None" = None) -> Any:
     """Return a large value as one value on the cluster, or as a delayed value where there is no cluster."""
     # A value within the graph of every call would be sent again with every call, and Dask warns of large graphs.
     import dask
+
+    from .collections import current_engine
+    from .lazy import opaque
 
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE_GRAPH}):
         return opaque((engine or current_engine()).share(value))
 
 
 def _per_block(method: Callable[..., Any], model: Any, X: Any, columns: Shape, dtype: Any) -> Any:
+    from .lazy import array_of, call, opaque, parts_of
+
     shared = shared_value(model._for_workers()) if hasattr(model, "_for_workers") else opaque(model)
     lengths = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * X.npartitions
     if hasattr(X, "chunks") and X.ndim > 1 and len(X.chunks[1]) > 1:

@@ -25,7 +25,6 @@ from .candidates import DEEPEST, Embedding
 from .candidates import leading_directions as leading_directions
 from .candidates import two_stage_k_means as two_stage_k_means
 from .choice import MANY_ROWS, Clustering, best_clusters, diagnose, finalists_like, gather_evidence
-from .on_dask import fit_clusters_on_cluster
 from .smoothing import LinkSmoother, links_under_one_name, read_links
 from .walks import walk_factors
 from .words import each_row
@@ -210,6 +209,8 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
                     UserWarning,
                     stacklevel=2,
                 )
+            from .on_dask import fit_clusters_on_cluster
+
             return fit_clusters_on_cluster(self, X, pairs)
         X = read_samples(self, X, ensure_min_samples=2)
         self._check_n_clusters(X)

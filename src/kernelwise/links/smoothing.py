@@ -32,7 +32,6 @@ from ..spectral.tall_arrays import beside, right_singular_vectors
 from ..statements import Pairs
 from ..statements.resolve import resolve_pairs
 from .depth_weights import learned_depth_weights
-from .on_dask import fit_smoother_on_cluster
 from .words import are_counts, count_signs, dense, each_row
 
 __all__ = ["LinkSmoother"]
@@ -170,6 +169,8 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._check_options()
         pairs = links_under_one_name(links, pairs)
         if is_dask(X) or is_dask(pairs):
+            from .on_dask import fit_smoother_on_cluster
+
             return fit_smoother_on_cluster(self, X, pairs)
         X = read_samples(self, X)
         check_magnitude(X, "X")

@@ -26,7 +26,6 @@ from ..rows import compute, in_memory, is_dask, persist
 from ..samples import LARGEST, LEAST, balanced_folds, power_of_two
 from .calibration import chosen_classes, class_probabilities, decision_unit, fit_slope, with_exact_ties
 from .checkpoint import Checkpoint
-from .on_dask import training_on_cluster
 from .problem import MKLPoint, NoisyLabelProblem
 from .solvers import SOLVERS
 from .training import TrainingSet, read_features, training_in_memory
@@ -237,7 +236,9 @@ class MKLClassifier(MKLModel):
         self._check_options()
         progress = None if checkpoint is None else Checkpoint(checkpoint, self)
         rng = check_random_state(self.random_state)
-        prepared = training_on_cluster if is_dask(X) else training_in_memory
+        prepared: Any = training_in_memory
+        if is_dask(X):
+            from .on_dask import training_on_cluster as prepared
         with prepared(self, X, y, sample_weight, rng) as training:
             results = self._solve_outputs(training, tol=self.tol, progress=progress)
             self._keep(training, results)

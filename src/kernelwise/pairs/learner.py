@@ -21,7 +21,6 @@ from ..rows import is_dask
 from ..statements import PairNoise, Pairs
 from ..statements.resolve import resolve_pairs
 from .audit.wrong_pairs import audit_pairs
-from .on_dask import fit_on_cluster
 from .problem import forward_problem, pair_value_matrix
 from .statistics import PairMeans, check_informative, implied_prior, keep_feasible, mean_magnitudes, true_statistic
 
@@ -204,6 +203,8 @@ class PairKernelLearner(CombinedKernelTransformer):
         """
         self._check_options()
         if is_dask(X) or is_dask(pairs):
+            from .on_dask import fit_on_cluster
+
             return fit_on_cluster(self, X, pairs)
         bank = self._fit_bank(X)
         rng = check_random_state(self.random_state)
