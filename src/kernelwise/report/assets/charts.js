@@ -9,7 +9,8 @@ function buildCharts() {
   const { chances, columns, weights, gap } = report.figures;
   const what = isPairs ? "pairs" : "labels";
   const inside = [
-    weights && chart("Kernel weights", `${weights.n_used} of ${plural(weights.n_kernels, "kernel")} used. A kernel measures how alike two rows are.`, weightBars(weights.bars)),
+    weights && isPairs && chart("Kernels that matter", `${weights.n_used} of ${plural(weights.n_kernels, "kernel")} used. A kernel measures how alike two rows are.`, weightBars(weights.bars)),
+    weights && !isPairs && chart("Models that matter", `${weights.n_used} of ${plural(weights.n_kernels, "model")} used, mixed by how well each predicts the given labels.`, weightBars(weights.bars)),
     gap && chart("Distance from the optimum", "The gap between the bounds proves how near the answer is.", gapLine(gap)),
   ].filter(Boolean);
   $("charts").append(
@@ -19,7 +20,7 @@ function buildCharts() {
       report.figures.confusions.length > 0 && chart("Given against suggested", "Pick a cell to list its rows.", confusionTable()),
     ].filter(Boolean),
   );
-  if (inside.length) $("charts").after(el("details", { class: "inside" }, el("summary", {}, "Inside the model: kernels and convergence"), el("div", { class: "charts" }, inside)));
+  if (inside.length) $("charts").after(el("details", { class: "inside" }, el("summary", {}, "Inside the model"), el("div", { class: "charts" }, inside)));
 }
 
 /** What the shares of the columns are. */
