@@ -21,6 +21,9 @@ X = np.random.RandomState(0).randn(N, 4) + 1.5 * np.eye(4)[Y]
 TWO = (Y > 0).astype(int)
 NAMES = np.array(["ape", "bee", "cat"])[Y]
 PAIRS = kw.Pairs.from_labels(Y, n_pairs=300, random_state=0).flip(0.1, random_state=0)
+ANSWERS = kw.Answers.from_table(
+    np.stack([kw.flip_labels(Y, rate, random_state=source) for source, rate in enumerate((0.1, 0.2, 0.5))], axis=1)
+)
 SIMILARITY = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 4)
 WORDS = sp.csr_array(np.random.RandomState(1).poisson(0.05 + 0.3 * np.eye(3)[Y].repeat(10, axis=1)).astype(float))
 LINKS = kw.Pairs.from_graph(np.column_stack([PAIRS.positive.rows, PAIRS.positive.cols]), n_samples=N, negatives=None)
@@ -74,6 +77,7 @@ CASES = {
     "NoisyLabelClassifier(table)": lambda seed: classifier(kw.NoisyLabelClassifier(random_state=seed), table(), NAMES),
     "estimate_label_noise": lambda seed: kw.estimate_label_noise(X, TWO, random_state=seed),
     "audit_labels": lambda seed: kw.audit_labels(X, TWO, random_state=seed),
+    "audit_answers": lambda seed: kw.audit_answers(X, ANSWERS, random_state=seed),
     "audit_pairs": lambda seed: kw.audit_pairs(X, PAIRS, random_state=seed),
     "audit_pairs(links)": lambda seed: kw.audit_pairs(WORDS, LINKS, random_state=seed),
     "flip_labels": lambda seed: kw.flip_labels(NAMES, 0.2, random_state=seed),

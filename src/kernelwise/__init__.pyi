@@ -5,6 +5,7 @@ from .completion.clustering import PairCompletionClustering as PairCompletionClu
 from .completion.completer import PairCompleter as PairCompleter
 from .completion.matrix.complete import complete_matrix as complete_matrix
 from .completion.plan import plan_labelling as plan_labelling
+from .labels.answers import audit_answers as audit_answers
 from .labels.audit import audit_labels as audit_labels
 from .labels.audit import estimate_label_noise as estimate_label_noise
 from .labels.classifier import NoisyLabelClassifier as NoisyLabelClassifier
@@ -29,13 +30,17 @@ from .papers.lkcnpc.uniform_kernel import UniformKernel as UniformKernel
 from .papers.tpcmc.constrained_spectral import ConstrainedSpectralClustering as ConstrainedSpectralClustering
 from .records.audit import audit_record_pairs as audit_record_pairs
 from .records.features import pair_features as pair_features
+from .review import AnswerAudit as AnswerAudit
+from .review import AnswerPlan as AnswerPlan
 from .review import CheckPlan as CheckPlan
 from .review import Guarantee as Guarantee
 from .review import LabelAudit as LabelAudit
 from .review import PairAudit as PairAudit
 from .review import checks_needed as checks_needed
 from .review import guaranteed_share as guaranteed_share
+from .review import plan_answers as plan_answers
 from .review import plan_checks as plan_checks
+from .statements import Answers as Answers
 from .statements import PairNoise as PairNoise
 from .statements import Pairs as Pairs
 from .statements import Verdicts as Verdicts

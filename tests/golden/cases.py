@@ -277,6 +277,30 @@ def words():
     return noisy_labels(X[:150], y[:150], X[150:])
 
 
+def answer_audit(X, answers):
+    audit = kw.audit_answers(X, answers, random_state=SEED)
+    sources = {name: audit.sources[name] for name in ("accuracy", "low", "high")}
+    found = {"probabilities": every(audit.probabilities, 20), "noise_rate": audit.noise_rate}
+    plan = kw.plan_answers(audit, 5)
+    found |= {"noise_interval": audit.noise_interval, "alpha": audit.alpha, "information": plan.information}
+    return found | sources | {"answer_quality": every(audit.answer_quality, 20)}
+
+
+def made_answers():
+    """Six sources, of which one answers at random and one copies another; a third of the answers is missing."""
+    draw, truth = np.random.RandomState(SEED), np.arange(240) % 3
+    rates = (0.1, 0.2, 0.3, 0.35, 1.0)
+    given = np.stack([np.where(draw.rand(240) < rate, draw.randint(3, size=240), truth) for rate in rates], axis=1)
+    given = np.column_stack([given, given[:, 1]])
+    return kw.Answers.from_table(np.where(draw.rand(240, 6) < 0.33, -1, given))
+
+
+def answers_on_heart():
+    X, y = bundled("heart", 100, 0.0)
+    given = [kw.flip_labels(y, rate, random_state=source) for source, rate in enumerate((0.1, 0.2, 0.45))]
+    return answer_audit(X, kw.Answers.from_table(np.stack(given, axis=1)))
+
+
 def estimate():
     found = kw.estimate_label_noise(*bundled("heart", 90, 0.15), random_state=SEED)
     return {
@@ -475,6 +499,7 @@ def multiple_kernels(model, name):
 #: supported versions to the newest, and all of them with any number of threads.
 WITH_TREES = {
     "audit_labels_ionosphere",
+    "audit_answers_heart",
     "estimate_label_noise_heart",
     "noisy_label_classifier_ionosphere",
     "noisy_label_classifier_heart",
@@ -496,6 +521,8 @@ CASES = {
         kw.audit_labels(*bundled("heart", 150, 0.15), estimator=GaussianNB(), random_state=SEED)
     ),
     "audit_labels_ionosphere": lambda: label_audit(kw.audit_labels(*bundled("ionosphere", 70, 0.2), random_state=SEED)),
+    "audit_answers_alone": lambda: answer_audit(None, made_answers()),
+    "audit_answers_heart": answers_on_heart,
     "estimate_label_noise_heart": estimate,
     "noisy_label_classifier_ionosphere": ionosphere,
     "noisy_label_classifier_heart": heart,

@@ -22,6 +22,7 @@ from ..rows import is_dask
 from ..samples import n_rows, order_alike, read_samples, read_weights, refuse_collections, tidy
 from ..scoring.kernel_scores import _Standardiser
 from ..scoring.pool import fit_pool
+from ..statements.answers import Answers
 from ..statements.verdicts import Verdicts
 from ..tables.frames import as_table, is_table, native_frame
 from .describe import shuffled_importances
@@ -121,7 +122,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | Answers,
         sample_weight: ArrayLike | None = None,
         *,
         checked: Verdicts | None = None,
@@ -137,12 +138,14 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             :class:`kernelwise.tables.preparation.TableFeatures`. An array of numbers may have missing ones (NaN), too.
             A column from which the label can be read off is named in a warning. Dask arrays and DataFrames stay on the
             workers: see docs/cluster.md. A ``numpy.memmap`` is read block by block if it is larger than the sample.
-        y : array-like of shape (n_samples,) or frame of one column
-            Labels, of any type that numpy can sort. A row whose label is None or NaN is not learned from; its
-            ``label_probabilities_`` are those of a prediction. Numbers that look like amounts, and -1 beside two or
-            more other classes, are taken for classes with a warning. Rows are matched by position: if X and y are of
-            pandas, a y (or ``sample_weight``) with another index than X is refused, unless one of the two has the index
-            0, 1, 2, ... and the other one has other row names.
+        y : array-like of shape (n_samples,), frame of one column, or Answers
+            Labels, of any type that numpy can sort; or several answers per row, of which the consensus is learned
+            from, and what is said of labels is said of the consensus (``answer_audit_``, see :func:`audit_answers`). A
+            row whose label is None or NaN is not learned from; its ``label_probabilities_`` are those of a prediction.
+            Numbers that look like amounts, and -1 beside two or more other classes, are taken for classes with a
+            warning. Rows are matched by position: if X and y are of pandas, a y (or ``sample_weight``) with another
+            index than X is refused, unless one of the two has the index 0, 1, 2, ... and the other one has other row
+            names.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts. Ratios of weights among the rows that were given the same label count in the
             likelihood; the mean weights of the classes change predictions alone, which are made for rows as the weights
@@ -160,6 +163,13 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        if isinstance(y, Answers):
+            from .answers import fit_to_answers
+
+            if sample_weight is not None:
+                raise ValueError("sample_weight is for labels; with answers, rows count as far as the answers agree")
+            fit_to_answers(self, X, y, checked, progress)
+            return self
         size, tell = check_sample_size(self.sample_size), teller(progress, "learning from labels")
         if is_dask(X):
             from .on_dask import fit_on_cluster
