@@ -1,9 +1,9 @@
 """Rows that are scored by models that saw none of them: groups of rows that share their errors.
 
-Copies of one record, frames of one video and visits of one patient are likely to have the same wrong label. A model that
-saw one of them repeats its error for the others, so all rows of a group are left out together: in closed form by ridge
-regression (:meth:`.kernel_scores.RidgeSystem.leave_groups_out`), in folds by logistic regression, and by the trees that
-drew no row of the group in forests. A row of its own is a group of one row.
+Copies of one record, frames of one video and visits of one patient are likely to have the same wrong label. A model
+that saw one of them repeats its error for the others, so all rows of a group are left out together: in closed form by
+ridge regression (:meth:`.kernel_scores.RidgeSystem.leave_groups_out`), in folds by logistic regression, and by the
+trees that drew no row of the group in forests. A row of its own is a group of one row.
 """
 
 from collections.abc import Iterator

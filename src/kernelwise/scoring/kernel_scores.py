@@ -17,8 +17,8 @@ The fit is linear in the targets, so leaving out sample ``i`` divides its residu
     y_i - f_{-i}(x_i) = (y_i - f(x_i)) / (1 - h_i),    h_i = w_i / sum_l w_l + sum_k U_ik^2 s_k^2 / (s_k^2 + penalty),
 
 where ``U s V^T`` (``left``, ``singular``, ``right``) is the singular value decomposition of the centred, weighted
-features. One decomposition serves every penalty, and groups of samples are left out in the same way. (Allen, The relationship between variable selection and data
-augmentation, Technometrics 16, 1974.)
+features. One decomposition serves every penalty, and groups of samples are left out in the same way. (Allen, The
+relationship between variable selection and data augmentation, Technometrics 16, 1974.)
 """
 
 from collections.abc import Callable

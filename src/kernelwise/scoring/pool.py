@@ -291,8 +291,8 @@ class _Fitting:
         # The mean target of all other samples lies away from the target that is left out. It would hide small scores.
         own, heavy = weight[:, None] * Y, weight
         if group is not None:
-            own = np.stack([np.bincount(group, column)[group] for column in own.T], axis=1)
-            heavy = np.bincount(group, weight)[group]
+            sums: Any = np.stack([np.bincount(group, column) for column in [weight, *own.T]], axis=1)[group]
+            own, heavy = sums[:, 1:], sums[:, 0]
         others = (weight @ Y - own) / np.maximum(weight.sum() - heavy, 1e-12)[:, None]
         left_out = system.leave_one_out if group is None else partial(_some_left_out, system, group)
         few = np.linspace(0, len(Y) - 1, min(len(Y), PATH_ROWS)).astype(np.intp)
