@@ -20,7 +20,7 @@ from ..review.diagnosis import calibrated, diagnose, found_labels, guarantee_of,
 from ..review.guarantee import Guarantee
 from ..rows import is_dask
 from ..samples import n_rows, order_alike, read_samples, read_weights, refuse_collections, tidy
-from ..scoring.groups import numbered, read_groups, refuse_groups
+from ..scoring.groups import read_groups, refuse_groups
 from ..scoring.kernel_scores import _Standardiser
 from ..scoring.pool import fit_pool
 from ..statements.answers import Answers
@@ -30,6 +30,7 @@ from .describe import shuffled_importances
 from .given import read_labels, read_training, refuse_single_column, warn_of_numbers
 from .large import fit_in_memory
 from .sample import Sample
+from .witnesses import conclude_copies, find_witnesses
 
 Array = NDArray[np.float64]
 
@@ -232,10 +233,11 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         order, starts = order_alike(Z, learned * n_classes + column)
         Z, given, counts = Z[order], column[order], counts[order]
         common = None if self._scaler is None else self._scaler.common
-        group = None if group is None else numbered(group[used][order])
-        pool = fit_pool(Z, learned[order], n_classes, counts, rng, common, progress, group)
+        seen = find_witnesses(Z, given, None if group is None else group[used][order], self._columns)
+        pool = fit_pool(Z, learned[order], n_classes, counts * seen.learning, rng, common, progress, seen.group)
         scores = pool.out_of_sample
-        self._posterior: ExplainedNoise = explain_label_noise(scores, given, counts)
+        self._posterior: ExplainedNoise = explain_label_noise(scores, given, counts * seen.counting)
+        self._posterior = seen.of_rows(self._posterior, scores, given, counts)
         # A prediction is for rows as the weights have them, where a class may be more frequent than it was given.
         self._frequency = self._posterior.overlap.transition @ (by_class / by_class.max())
         self.model_names_ = [view.name for view in pool.views]
@@ -243,7 +245,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         rows = np.linspace(0, Z.shape[0] - 1, min(Z.shape[0], IMPORTANCE_ROWS)).astype(np.intp)
         self._pool, self._some_rows = pool.for_prediction(), Z[rows]
         self._importances: Array | None = None
-        belief, posterior = self._posterior.true_probabilities(scores), self._posterior.label_posterior(scores, given)
+        belief, posterior = self._posterior.true_probabilities(scores), seen.posterior(self._posterior, scores, given)
         sizes = np.diff([*starts, len(order)])
         for found in (belief, posterior):  # alike rows with the same label get the same answer, in the given order
             found[order] = np.repeat(np.add.reduceat(found, starts) / sizes[:, None], sizes, axis=0)
@@ -259,7 +261,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         belief = belief if self._recalibration is None else self._recalibration.true_probabilities(belief)
         self._audit(X, y, labelled, weight, used, belief, posterior, truth)
         n_learned = None if sample is None or sample.whole else float(counts.sum())
-        return _Learned(scores, given, len(truths), guarantee, pool.disagreement(counts), n_learned)
+        return _Learned(scores, given, len(truths), guarantee, pool.disagreement(counts), n_learned, seen.copies)
 
     def _find_classes(self, given: NDArray[Any], found: list[Any]) -> None:
         """Set the classes among the given labels and those that people found."""
@@ -280,6 +282,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         self.diagnostic_ = diagnose(
             self._posterior, rate, self.noise_interval_, learned.scores, learned.given, learned.n_checked, guarantee
         ) | {"disagreement": learned.disagreement}
+        self.diagnostic_ = conclude_copies(self.diagnostic_, learned.copies, self.noise_interval_)
         if n_rows is not None:
             self.diagnostic_ |= {"learned_from": len(learned.given), "sampling_error": error}
 
@@ -431,3 +434,4 @@ class _Learned(NamedTuple):
     guarantee: Guarantee | None
     disagreement: float
     n_rows: float | None  # how many equally weighted rows the sample is worth; None if it is all rows
+    copies: dict[str, Any]
