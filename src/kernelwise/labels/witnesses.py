@@ -1,19 +1,18 @@
 r"""How many witnesses some rows are: rows of a group share their errors, and copies of one record may share a label.
 
 Rows that a user calls a group are one witness for the noise model, which counts labels. Each of them still is an
-example of its own for the base models. Copies are neither: m copies count as :math:`1 + \omega (m - 1)` rows, where
-:math:`\omega` is 0 if one label was copied with the record, and 1 if each copy was labelled by itself. Copied labels
-never disagree. So with p the share of pairs of copies whose labels differ,
+example of its own for the base models. Copies of one record show nothing new: they count as one row for both. A row of
+a group is scored by models that saw no row of the group.
 
-.. math:: \omega = p^2 / (p^2 + \text{SEPARATE}^2).
+Copies are one witness if their label was copied with the record, and then their labels agree. If the share of pairs of
+copies with different labels lies within :data:`SEPARATE`, copies were labelled one by one, and each of them is a
+witness of its own. Labels that were given one by one do not differ more often than that: then records were taken for
+different ones and labelled against each other. Where copies are one witness, each label is evidence about them once,
 
-In any case a row is scored by models that saw none of its copies; what the labels of its copies say is added,
+.. math:: P(\text{true} \mid \text{row}) \propto P(\text{true} \mid s) \prod_l P(\text{label } l \mid \text{true}, s),
 
-.. math:: P(\text{true} \mid \text{row}) \propto P(\text{true} \mid s)
-          \prod_l P(\text{label } l \mid \text{true}, s)^{1 + \omega (m_l - 1)},
-
-with :math:`m_l` the number of copies that have the label l. So of equal rows with different labels one at most is
-probably right. The noise model speaks of shares of witnesses; ranges are turned into shares of rows.
+so that of equal rows with different labels one at most is probably right. The noise model speaks of shares of
+witnesses; ranges are turned into shares of rows.
 """
 
 import warnings
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from ..noise.explanations import ExplainedNoise
 from ..scoring.copies import Copies, find_copies
@@ -32,8 +32,8 @@ from ..tables.preparation import TableFeatures
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: If this share of the pairs of copies have different labels, a copy counts as half a row.
-SEPARATE = 0.05
+#: If this share of the pairs of copies have different labels, copies were labelled one by one.
+SEPARATE = (0.05, 0.5)
 #: Beyond this share of copies of one label among the rows there is a warning, and no range is called reliable.
 MANY_COPIES = 0.05
 #: Chances are kept away from zero where evidence is multiplied.
@@ -51,8 +51,8 @@ class Witnesses:
         The group of each row, numbered from 0; None if every row is a witness of its own.
     learning, counting : float or ndarray
         How much a row counts as an example for the base models, and as a label for the noise model.
-    separate : float or None
-        How far copies were labelled by themselves, between 0 and 1; None if the groups are a user's.
+    are_copies : bool
+        Whether the groups are copies.
     copies : dict
         What is said of copies, as in ``diagnostic_["copies"]``.
     """
@@ -60,7 +60,7 @@ class Witnesses:
     group: Index | None
     learning: Any
     counting: Any
-    separate: float | None
+    are_copies: bool
     copies: dict[str, Any]
 
     def of_rows(self, noise: ExplainedNoise, scores: Array, given: Index, weight: Array) -> ExplainedNoise:
@@ -80,49 +80,43 @@ class Witnesses:
     def posterior(self, noise: ExplainedNoise, scores: Array, given: Index) -> Array:
         """Return P(true | row) for the given labels, those of copies among them."""
         found = noise.label_posterior(scores, given)
-        if self.separate is None or self.group is None:
+        if self.group is None or not self.are_copies:
             return found
-        counts = np.zeros((int(self.group.max()) + 1, scores.shape[1]))
-        np.add.at(counts, (self.group, given), 1.0)
-        rows = np.flatnonzero(counts.sum(axis=1)[self.group] > 1)
+        seen = np.zeros((int(self.group.max()) + 1, scores.shape[1]), dtype=bool)
+        seen[self.group, given] = True
+        rows = np.flatnonzero(seen.sum(axis=1)[self.group] > 1)
         belief = np.log(np.maximum(noise.true_probabilities(scores[rows]), LEAST))
         logs = belief.copy()
         for label in range(scores.shape[1]):
-            one = noise.label_posterior(scores[rows], np.full(len(rows), label))
-            seen = counts[self.group[rows], label]
-            times = np.where(seen > 0, 1 + self.separate * (seen - 1), 0.0)
-            logs += times[:, None] * (np.log(np.maximum(one, LEAST)) - belief)
-        chances = np.exp(logs - logs.max(axis=1, keepdims=True))
-        found[rows] = chances / chances.sum(axis=1, keepdims=True)
+            one = np.log(np.maximum(noise.label_posterior(scores[rows], np.full(len(rows), label)), LEAST))
+            logs += np.where(seen[self.group[rows], label][:, None], one - belief, 0.0)
+        found[rows] = softmax(logs, axis=1)
         return found
 
 
 def find_witnesses(Z: Any, given: Index, group: Index | None, features: TableFeatures | None) -> Witnesses:
     """Return the witnesses among rows; ``group`` are the groups of a user, beside which no others are looked for."""
-    kinds = set() if features is None else {kind for _, kind, _ in features.steps_}
-    mixed = sp.issparse(Z) and features is not None and (kinds != {"text"} or features.n_block_ > 0)
-    found = find_copies(Z, None if features is None else _columns(features), near=not mixed)
+    columns = None if features is None else _columns(features)
+    if features is not None and not features.n_block_ and [kind for _, kind, _ in features.steps_] == ["text"]:
+        columns = None  # words are no columns of a table
+    found = find_copies(Z, columns, near=columns is None or not sp.issparse(Z))
     own = numbered(found.group if group is None else group)
     sizes = np.bincount(own)
-    separate = None if group is not None else _separate(own, given)
-    copies = _said_of(found, given, separate)
-    if separate is None:
-        return Witnesses(own, 1.0, 1 / sizes[own], None, copies)
-    if len(sizes) == len(own):
-        return Witnesses(None, 1.0, 1.0, separate, copies)
-    share = (1 + separate * (sizes - 1))[own] / sizes[own]
-    return Witnesses(own, share, share, separate, copies)
+    differ = _share_of_differing_pairs(numbered(found.group), given)
+    one_label = group is None and not SEPARATE[0] < differ <= SEPARATE[1]
+    copies = _said_of(found, given, one_label, differ)
+    if len(sizes) == len(own) or (group is None and not one_label):
+        return Witnesses(None, 1.0, 1.0, False, copies)
+    one_each = 1 / sizes[own]
+    return Witnesses(own, one_each if group is None else 1.0, one_each, group is None, copies)
 
 
-def _separate(group: Index, given: Index) -> float:
-    """Return how far the labels of each group were given separately, from 0 to 1."""
+def _share_of_differing_pairs(group: Index, given: Index) -> float:
+    """Return the share of the pairs in groups whose labels differ; a group counts as often as it has further rows."""
     sizes = np.bincount(group)
-    _, same = np.unique(np.stack([group, given]), axis=1, return_counts=True)
-    others = float((sizes - 1).sum())
-    _, place = np.unique(np.stack([group, given]), axis=1, return_inverse=True)
-    alike = (same[place] - 1) / np.maximum(sizes[group] - 1, 1)  # the share of a row's copies that have its label
-    differ = float(np.sum((1 - alike) * (1 - 1 / sizes[group]) * (sizes[group] > 1))) / max(others, 1.0)
-    return differ**2 / (differ**2 + SEPARATE**2)
+    _, place, same = np.unique(np.stack([group, given]), axis=1, return_inverse=True, return_counts=True)
+    differ = (sizes[group] - same[place]) / sizes[group]
+    return float(differ.sum() / max((sizes - 1).sum(), 1))
 
 
 def _columns(features: TableFeatures) -> list[tuple[int, int]]:
@@ -130,7 +124,7 @@ def _columns(features: TableFeatures) -> list[tuple[int, int]]:
     return [(j, j + 1) for j in range(features.n_block_)] + [(low, high) for low, high in features.parts if low < high]
 
 
-def _said_of(found: Copies, given: Index, separate: float | None) -> dict[str, Any]:
+def _said_of(found: Copies, given: Index, one_label: bool, differ: float) -> dict[str, Any]:
     """Return the figures about copies, and a sentence about them."""
     counts = np.zeros((int(found.alike.max(initial=-1)) + 1, int(given.max(initial=-1)) + 1), dtype=np.intp)
     np.add.at(counts, (found.alike, given), 1)
@@ -144,7 +138,8 @@ def _said_of(found: Copies, given: Index, separate: float | None) -> dict[str, A
         "certain_errors": int(certain.sum()),
         "near_copies": int(found.near.sum()),
         "share": float(np.mean(copies | found.near)),
-        "separate": separate,
+        "differing_pairs": differ,
+        "one_witness": one_label,
     }
     parts = [f"{int(copies.sum())} rows equal another row"] if copies.any() else []
     parts += [f"{figures['near_copies']} rows are near copies of another row"] if found.near.any() else []
@@ -154,10 +149,10 @@ def _said_of(found: Copies, given: Index, separate: float | None) -> dict[str, A
             f" {n_contradicting} rows equal another row that has another label: at least {figures['certain_errors']} of"
             " these labels are wrong, or the columns do not say enough to tell the rows apart."
         )
-    if parts and separate is not None:
-        said += " No row vouches for its copies" + (
-            ", and labels of copies count one by one, since they differ." if separate > 0.5 else "."
-        )
+    if parts and one_label:
+        said += " Copies count as one row, and no row vouches for its copies."
+    elif parts and SEPARATE[0] < differ <= SEPARATE[1]:
+        said += f" Of the pairs of copies {differ:.0%} have different labels: so each copy was labelled by itself."
     return figures | {"sentence": said}
 
 
@@ -168,7 +163,7 @@ def conclude_copies(
     said = diagnostic | {"copies": copies}
     if copies["sentence"]:
         said["reason"] = f"{diagnostic['reason']} {copies['sentence']}"
-    if copies["share"] > MANY_COPIES and copies["separate"] is not None and copies["separate"] <= 0.5:
+    if copies["share"] > MANY_COPIES and copies["one_witness"]:
         said["reliable"] = False
         warnings.warn(
             f"{copies['sentence']} If each of these rows was labelled by itself, say so by "

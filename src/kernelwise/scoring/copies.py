@@ -101,7 +101,8 @@ def find_copies(X: Any, columns: list[tuple[int, int]] | None = None, *, near: b
     equal = sizes[alike] > 1
     by_chance = np.zeros(n, dtype=bool)
     if equal.any():
-        by_chance = equal & (_few_words(X) if sp.issparse(X) else _equal_by_chance(X, columns, sizes[alike] - 1))
+        words = sp.issparse(X) and columns is None
+        by_chance = equal & (_few_words(X) if words else _equal_by_chance(X, columns, sizes[alike] - 1))
     one = np.unique(alike, return_index=True)[1]  # a row of each kind
     left, right = (one[ends] for ends in (_near_pairs(X[one]) if near else [one[:0]] * 2))
     close = np.isin(alike, alike[np.concatenate([left, right])])
@@ -115,9 +116,10 @@ def _few_words(X: Any) -> Mask:
     return np.diff(sp.csr_array(X).indptr) < FEWEST_WORDS
 
 
-def _equal_by_chance(X: Array, columns: list[tuple[int, int]] | None, n_equal: Index) -> Mask:
+def _equal_by_chance(X: Any, columns: list[tuple[int, int]] | None, n_equal: Index) -> Mask:
     """Return for every row whether chance explains how many rows equal it."""
     draw = np.random.RandomState(0)
+    X = sp.csc_array(X) if sp.issparse(X) else X
     codes = [_codes(X[:, start:stop], draw) for start, stop in (_exclusive_columns(X) if columns is None else columns)]
     odds = []
     for code in codes:
@@ -125,7 +127,7 @@ def _equal_by_chance(X: Array, columns: list[tuple[int, int]] | None, n_equal: I
         agreeing, pairs = float(counts @ (counts - 1)), len(code) * (len(code) - 1.0)
         odds.append(agreeing / (pairs - agreeing) if agreeing < pairs else 0.0)
     whole = np.sum(codes, axis=0)
-    expected = np.zeros(len(X))
+    expected = np.zeros(X.shape[0])
     for j in np.argsort(np.negative(odds), kind="stable")[:MOST_COLUMNS]:
         if odds[j]:
             _, place, counts = np.unique(whole - codes[j], return_inverse=True, return_counts=True)
@@ -133,8 +135,10 @@ def _equal_by_chance(X: Array, columns: list[tuple[int, int]] | None, n_equal: I
     return n_equal <= RESEMBLANCE * expected
 
 
-def _codes(values: Array, draw: np.random.RandomState) -> NDArray[np.int64]:
+def _codes(values: Any, draw: np.random.RandomState) -> NDArray[np.int64]:
     """Return a random number for each value of some features, the same for equal values."""
+    if sp.issparse(values):
+        values = (values @ draw.uniform(0.5, 1.5, values.shape[1]))[:, None]
     found = np.zeros(len(values), dtype=np.int64)
     for feature in values.T:
         order = np.argsort(feature, kind="stable")
@@ -218,7 +222,7 @@ def _near_texts(rows: Any) -> tuple[Index, Index]:
     enough = np.flatnonzero((~_few_words(rows)) & (lengths > 0))
     unit = sp.csr_array(sp.diags_array(1.0 / lengths[enough]) @ rows[enough])
     lefts, rights = [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)]
-    for some in np.array_split(np.arange(len(enough)), -(-len(enough) // 500)):
+    for some in np.array_split(np.arange(len(enough)), len(enough) // 500 + 1):
         shared = sp.coo_array(unit[some] @ unit.T)
         near = (shared.data >= COSINE) & (some[shared.row] < shared.col)
         lefts.append(enough[some[shared.row[near]]])
