@@ -4,10 +4,11 @@ Rows that a user calls a group are one witness for the noise model, which counts
 example of its own for the base models. Copies of one record show nothing new: they count as one row for both. A row of
 a group is scored by models that saw no row of the group.
 
-Copies are one witness if their label was copied with the record, and then their labels agree. If the share of pairs of
-copies with different labels lies within :data:`SEPARATE`, copies were labelled one by one, and each of them is a
-witness of its own. Labels that were given one by one do not differ more often than that: then records were taken for
-different ones and labelled against each other. Where copies are one witness, each label is evidence about them once,
+Copies are one witness if their label was copied with the record, and then their labels agree. If more than
+:data:`SEPARATE` of the pairs of copies have different labels, copies were labelled one by one, and each of them is a
+witness of its own. But even labels that are drawn at random do not differ much more often than two rows of the table
+do. If nearly all copies have different labels, they are one witness again: that was done by one mistake. Where copies
+are one witness, each label is evidence about them once,
 
 .. math:: P(\text{true} \mid \text{row}) \propto P(\text{true} \mid s) \prod_l P(\text{label } l \mid \text{true}, s),
 
@@ -33,7 +34,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 #: If this share of the pairs of copies have different labels, copies were labelled one by one.
-SEPARATE = (0.05, 0.5)
+SEPARATE = 0.05
 #: Beyond this share of copies of one label among the rows there is a warning, and no range is called reliable.
 MANY_COPIES = 0.05
 #: Chances are kept away from zero where evidence is multiplied.
@@ -103,8 +104,10 @@ def find_witnesses(Z: Any, given: Index, group: Index | None, features: TableFea
     own = numbered(found.group if group is None else group)
     sizes = np.bincount(own)
     differ = _share_of_differing_pairs(numbered(found.group), given)
-    one_label = group is None and not SEPARATE[0] < differ <= SEPARATE[1]
-    copies = _said_of(found, given, one_label, differ)
+    at_random = 1.0 - float(np.sum((np.bincount(given) / len(given)) ** 2))
+    one_by_one = SEPARATE < differ <= (1.0 + at_random) / 2
+    one_label = group is None and not one_by_one
+    copies = _said_of(found, given, one_label, differ if one_by_one else 0.0)
     if len(sizes) == len(own) or (group is None and not one_label):
         return Witnesses(None, 1.0, 1.0, False, copies)
     one_each = 1 / sizes[own]
@@ -125,7 +128,7 @@ def _columns(features: TableFeatures) -> list[tuple[int, int]]:
 
 
 def _said_of(found: Copies, given: Index, one_label: bool, differ: float) -> dict[str, Any]:
-    """Return the figures about copies, and a sentence about them."""
+    """Return the figures about copies, and a sentence; ``differ`` is 0 unless each copy was labelled by itself."""
     counts = np.zeros((int(found.alike.max(initial=-1)) + 1, int(given.max(initial=-1)) + 1), dtype=np.intp)
     np.add.at(counts, (found.alike, given), 1)
     contradicting = ((counts > 0).sum(axis=1) > 1)[found.alike]
@@ -138,7 +141,6 @@ def _said_of(found: Copies, given: Index, one_label: bool, differ: float) -> dic
         "certain_errors": int(certain.sum()),
         "near_copies": int(found.near.sum()),
         "share": float(np.mean(copies | found.near)),
-        "differing_pairs": differ,
         "one_witness": one_label,
     }
     parts = [f"{int(copies.sum())} rows equal another row"] if copies.any() else []
@@ -151,7 +153,7 @@ def _said_of(found: Copies, given: Index, one_label: bool, differ: float) -> dic
         )
     if parts and one_label:
         said += " Copies count as one row, and no row vouches for its copies."
-    elif parts and SEPARATE[0] < differ <= SEPARATE[1]:
+    elif parts and differ:
         said += f" Of the pairs of copies {differ:.0%} have different labels: so each copy was labelled by itself."
     return figures | {"sentence": said}
 
