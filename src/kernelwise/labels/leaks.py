@@ -8,8 +8,9 @@ whether its cells are empty. Where some labels are wrong, no honest column can d
 Or it predicts the label much better than all other columns together do, as a copy of the label does that lost some
 cells. The *skill* of a prediction is the share of the errors of the most frequent label that it avoids, in rows that it
 did not learn from. A column is reported if its skill in the rows where it is not empty is at least :data:`SKILL`, while
-the other columns leave at least :data:`TIMES` as many errors and have a skill that is smaller by :data:`GAP`. One word
-of a text, or one for each label, counts as a column. So an honest column that says as much as others do, as the petals
+the other columns leave at least :data:`TIMES` as many errors and have a skill that is smaller by :data:`GAP`. Numbers
+in order need the skill :data:`COPY`, because there are things that one measurement tells. One word of a text, or one
+for each label, counts as a column. So an honest column that says as much as others do, as the petals
 of an iris, is not reported; one that is much better than all others is, and a person has to look at it.
 """
 
@@ -169,13 +170,14 @@ def _short(cell: Any) -> str:
 
 
 class _Alone(NamedTuple):
-    """How well a column predicts the label in the rows that have a value, and by which words if it is a text."""
+    """How well a column predicts the label in the rows that have a value; by which words, or by groups of numbers."""
 
     column: Column
     rows: Index
     skill: float
     right: float
     words: tuple[str, ...] = ()
+    in_order: bool = False
 
 
 def _better_than_others(
@@ -189,7 +191,7 @@ def _better_than_others(
         return []
     few = N_BINS if numbers else VALUES_PER_CLASS * len(names)
     judged = (_alone(column, rows, code, few, numbers=numbers) for column in columns)
-    strong = [one for one in judged if one is not None and one.skill >= SKILL]
+    strong = [one for one in judged if one is not None and one.skill >= (COPY if one.in_order else SKILL)]
     copies = leaks | {one.column.name for one in strong if one.skill >= COPY}
     found = []
     for one in strong:
@@ -217,21 +219,26 @@ def _alone(column: Column, rows: Index, code: Index, few: int, *, numbers: bool)
     if present.sum() < max(FILLED_ROWS, FILLED * len(rows)):
         return None
     rows, code, values = rows[present], code[present], values[present]
+    by_words = None
+    if values.dtype.kind != "f" and sum(" " in value for value in values.tolist()) > len(values) / 2:
+        by_words = _by_words(column, rows, code, values)
     if column.kind == "text":
-        return _by_words(column, rows, code, values)
+        return by_words
+    cut = values.dtype.kind == "f" and len(np.unique(values)) > few
     distinct, group = np.unique(values if values.dtype.kind == "f" else values.astype(str), return_inverse=True)
-    if values.dtype.kind == "f" and len(distinct) > few:
+    if cut:
         if not numbers:
             return None
         group = np.searchsorted(np.quantile(values, np.arange(1, N_BINS) / N_BINS), values)
     elif len(distinct) > len(rows) // LEAK_ROWS_PER_CLASS:
-        return None
+        return by_words
     counts = np.zeros((int(group.max()) + 1, int(code.max()) + 1))
     np.add.at(counts, (group, code), 1)
     others = counts[group]
     others[np.arange(len(code)), code] -= 1
     skill, right = _skill(others.argmax(axis=1), code)
-    return _Alone(column, rows, skill, right)
+    alone = _Alone(column, rows, skill, right, in_order=cut)
+    return by_words if by_words is not None and by_words.skill > skill else alone
 
 
 def _skill(predicted: Index, code: Index) -> tuple[float, float]:
@@ -254,11 +261,9 @@ def _by_words(column: Column, rows: Index, code: Index, texts: NDArray[Any]) -> 
     least = errors.min(axis=0)
     most = np.minimum(sizes, len(code) - sizes)
     used = np.argsort(least / np.maximum(most, 1), kind="stable")[: len(sizes) - 1]
-    skill, words = (
-        1 - float(least[used].sum() / max(most[used].sum(), 1.0)),
-        counter.get_feature_names_out()[best[used]],
-    )
-    return _Alone(column, rows, skill, 1 - float(least[used].sum()) / len(code), tuple(words.tolist()))
+    words = counter.get_feature_names_out()[best[used]].tolist()
+    skill = 1 - float(least[used].sum() / max(most[used].sum(), 1.0))
+    return _Alone(column, rows, skill, 1 - float(least[used].sum()) / len(code), tuple(words))
 
 
 def _skill_of_others(table: Table, one: _Alone, copies: set[str], code: Index) -> tuple[float, float] | None:
