@@ -22,6 +22,7 @@ from ..rows import is_dask
 from ..samples import n_rows, order_alike, read_samples, read_weights, refuse_collections, tidy
 from ..scoring.groups import read_groups, refuse_groups
 from ..scoring.kernel_scores import _Standardiser
+from ..scoring.outliers import find_outliers
 from ..scoring.pool import fit_pool
 from ..statements.answers import Answers
 from ..statements.verdicts import Verdicts
@@ -85,10 +86,15 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         is chance, and then nothing is known about the noise), ``interval_width``, ``disagreement`` (the share of rows
         on which the two base models of largest weight differ), ``least_noise_rate`` (the share of wrong labels if
         labels near the boundary are doubtful because classes overlap), ``largest_noise_rate`` (the share if classes do
-        not overlap, and these labels are doubtful because they are wrong) and ``boundary_errors`` (the probability of
-        the second case). If the model learned from a sample of the rows, also ``learned_from`` (the number of its rows)
-        and ``sampling_error`` (the standard error of the share of wrong labels from so many rows, at most ``1 / (2 *
-        sqrt(learned_from))`` where the sample has the same share of every class).
+        not overlap, and these labels are doubtful because they are wrong), ``boundary_errors`` (the probability of
+        the second case), ``copies`` (what was found of equal rows and near copies: ``equal_rows``, of which
+        ``equal_by_chance``, as in a table of few categories; ``contradicting_rows``, which equal a row that has another
+        label; ``certain_errors``, how many of their labels must be wrong; ``near_copies``; ``share``, the share of
+        copies; ``one_witness``, whether copies count as one row; ``sentence``) and ``outliers`` (the positions of rows
+        that are far from all others, the farthest first). If the model learned from a sample of the rows, also
+        ``learned_from`` (the number of its rows) and ``sampling_error`` (the standard error of the share of wrong
+        labels from so many rows, at most ``1 / (2 * sqrt(learned_from))`` where the sample has the same share of every
+        class).
 
     Notes
     -----
@@ -98,9 +104,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     noise rates. Errors that follow a rule in the features look like the truth to any method that has only the labels:
     all figures speak of errors that do not follow the features.
 
-    Equal rows are treated as different samples that look alike: each row is scored by models that saw the others. If
-    equal rows are copies of one record, they also copy its error and confirm each other; give every record once then,
-    with a weight where it should count more.
+    Copies of one record copy its error and would confirm each other. So equal rows and near copies are a group, unless
+    chance or their labels say otherwise: see :mod:`kernelwise.scoring.copies` and :mod:`kernelwise.labels.witnesses`.
 
     All answers are continuous in the features: features times ``1 + 1e-10 z``, with ``z`` standard normal, move
     probabilities by less than 1e-5 and the share of wrong labels by less than 1e-6, as a test says.
@@ -139,7 +144,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             A DataFrame of pandas, polars or narwhals, or an array with strings, may have columns of numbers, dates,
             categories, names and text, with missing cells. It is prepared as a file is: see
             :class:`kernelwise.tables.preparation.TableFeatures`. An array of numbers may have missing ones (NaN), too.
-            A column from which the label can be read off is named in a warning. Dask arrays and DataFrames stay on the
+            A column from which the label can be read off is named in a warning, and so is a column that says who gave
+            the label, which is left out. Dask arrays and DataFrames stay on the
             workers: see docs/cluster.md. A ``numpy.memmap`` is read block by block if it is larger than the sample.
         y : array-like of shape (n_samples,), frame of one column, or Answers
             Labels, of any type that numpy can sort; or several answers per row, of which the consensus is learned
@@ -157,6 +163,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         groups : array-like of shape (n_samples,), optional
             Rows that may share their errors, such as the visits of one patient: rows of one group have equal values,
             and a row with None or NaN is a group of its own. A row is scored by models that saw no row of its group.
+            Without groups, copies that are found among the rows are groups; ``numpy.arange(len(X))`` says that each row
+            was labelled by itself. Groups need rows in memory.
         checked : Verdicts, optional
             What people found who checked some rows: see :func:`plan_checks`. Checked rows are learned from with their
             true labels, and they calibrate the probabilities of all other rows.
@@ -261,7 +269,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         belief = belief if self._recalibration is None else self._recalibration.true_probabilities(belief)
         self._audit(X, y, labelled, weight, used, belief, posterior, truth)
         n_learned = None if sample is None or sample.whole else float(counts.sum())
-        return _Learned(scores, given, len(truths), guarantee, pool.disagreement(counts), n_learned, seen.copies)
+        figures = len(truths), guarantee, pool.disagreement(counts), n_learned
+        return _Learned(scores, given, *figures, seen.copies, used[find_outliers(X[used])])
 
     def _find_classes(self, given: NDArray[Any], found: list[Any]) -> None:
         """Set the classes among the given labels and those that people found."""
@@ -283,6 +292,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             self._posterior, rate, self.noise_interval_, learned.scores, learned.given, learned.n_checked, guarantee
         ) | {"disagreement": learned.disagreement}
         self.diagnostic_ = conclude_copies(self.diagnostic_, learned.copies, self.noise_interval_)
+        self.diagnostic_["outliers"] = learned.outliers.tolist()
         if n_rows is not None:
             self.diagnostic_ |= {"learned_from": len(learned.given), "sampling_error": error}
 
@@ -435,3 +445,4 @@ class _Learned(NamedTuple):
     disagreement: float
     n_rows: float | None  # how many equally weighted rows the sample is worth; None if it is all rows
     copies: dict[str, Any]
+    outliers: NDArray[np.intp]

@@ -209,7 +209,7 @@ def fit_in_blocks(
     summary: Summary = blocks.total(attrgetter("summary"), Summary.total, results)
     model.noise_rate_ = summary.wrong / summary.weight
     model.transition_ = conditional(summary.joint)
-    model._conclude(learned)
+    model._conclude(learned._replace(outliers=rows[learned.outliers]))
     return Fitted(scorer, arguments, [part.n_rows for part in parts], results, summary)
 
 

@@ -158,6 +158,14 @@ class LabelAudit(_Suspects):
         self._keep(noise_interval=_check_interval("noise_interval", self.noise_interval), transition=transition)
 
     @property
+    def outliers(self) -> NDArray[np.intp]:
+        """Positions of rows that are far from all others, the farthest first: their labels are worth a look, too.
+
+        They are looked for among the rows that were learned from, and not among texts.
+        """
+        return np.asarray(self.diagnostic.get("outliers", []), dtype=np.intp)
+
+    @property
     def alternative(self) -> NDArray[Any]:
         """The most probable other class of every row: what the label should be if it is wrong."""
         return most_probable_other(self.labels, self.probabilities, self.classes)
