@@ -106,12 +106,13 @@ def headlines(report: dict[str, Any]) -> tuple[str, str, str]:
     kind, summary = report["kind"], report["summary"]
     verdict = summary.get("verdict", {})
     reliable = verdict.get("reliable", True) or summary["between"] is None
+    what = f"consensus {kind}" if report.get("sources", {}).get("consensus") else kind
     wrong = round(sum(rate["n"] * rate["rate"] for rate in summary["rates"]))
     if not reliable:
         low, high = summary["between"]
-        found = f"Between {low:,} and {high:,} of {summary['n']:,} {kind} look wrong"
+        found = f"Between {low:,} and {high:,} of {summary['n']:,} {what} look wrong"
     else:
-        found = f"About {wrong:,} of {summary['n']:,} {kind} look wrong" if wrong else f"The {kind} look right"
+        found = f"About {wrong:,} of {summary['n']:,} {what} look wrong" if wrong else f"The {what} look right"
     basis = [_sentence(rate, kind, reliable) for rate in summary["rates"]]
     if not reliable:
         basis = [*(basis if kind == "pairs" else []), verdict["reason"]]  # the reason holds the range of labels
