@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.metrics import roc_auc_score
 
 from kernelwise import (
     Answers,
@@ -183,3 +184,29 @@ def test_what_does_not_fit_is_named(call, words):
     _, table = crowd()
     with pytest.raises((ValueError, TypeError), match=words):
         call(np.zeros((300, 2)), Answers.from_table(table))
+
+
+def test_the_labels_of_one_source_are_audited_by_the_others():
+    truth, table = crowd(5, rates=(0.1, 0.2, 0.3))
+    table[:40, 2] = -1
+    audit = audit_answers(None, Answers.from_table(table))
+    of_one = audit.labels_of(2)
+    assert [label is None for label in of_one.labels.tolist()] == [True] * 40 + [False] * 260
+    wrong = table[40:, 2] != truth[40:]
+    assert roc_auc_score(~wrong, of_one.quality[40:]) > 0.85
+    assert of_one.noise_rate == pytest.approx(1 - audit.sources["accuracy"][2])
+    assert of_one.noise_interval[0] <= wrong.mean() <= of_one.noise_interval[1]
+    sure = of_one.quality[40:] > 0.5
+    assert (of_one.suggested[40:][sure] == table[40:, 2][sure]).all()
+    with pytest.raises(ValueError, match="several answers"):
+        audit.given_labels()
+
+
+def test_one_column_of_several_sources_is_audited_as_given():
+    X, y = load_wine(return_X_y=True)
+    source = np.random.RandomState(0).randint(4, size=len(y))
+    given = np.where(source == 2, np.random.RandomState(1).randint(3, size=len(y)), y)
+    audit = audit_answers(X, Answers.from_column(given, source), random_state=0).given_labels()
+    assert (audit.labels == given).all()
+    assert roc_auc_score(given == y, audit.quality) > 0.95
+    assert audit.noise_interval[0] <= (given != y).mean() <= audit.noise_interval[1]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..checks import check_count, check_positive
 from ..statements.answers import Answers
 from .audit import LabelAudit, _check_quality
+from .diagnosis import transition_of
 
 Array = NDArray[np.float64]
 
@@ -71,6 +72,51 @@ class AnswerAudit(LabelAudit):
             for k, a in np.argwhere((chances >= OFTEN) & ~np.eye(len(chances), dtype=bool)).tolist()
         ]
         return [words for _, words in sorted(found, reverse=True)]
+
+    def labels_of(self, source: Any) -> LabelAudit:
+        """The audit of the labels that one source gave: None where it did not answer.
+
+        All other answers, and the features, say which of them are wrong.
+        """
+        names = self.answers.source_names
+        if source not in names:
+            raise ValueError(f"source must be one of those who answered, got {source!r}")
+        return self._audit_of(np.flatnonzero(self.answers.source_index == np.flatnonzero(names == source)[0]))
+
+    def given_labels(self) -> LabelAudit:
+        """The audit of the given labels, where every row has one answer at most: of one column that sources share."""
+        if np.bincount(self.answers.rows).max() > 1:
+            raise ValueError(
+                "some rows have several answers, so there is no given label; labels_of(source) audits the labels of one"
+            )
+        return self._audit_of(np.arange(len(self.answers)))
+
+    def _audit_of(self, which: NDArray[np.intp]) -> LabelAudit:
+        """The audit of some answers as labels; of two answers of a source to one row the first counts."""
+        answers, first = self.answers, np.unique(self.answers.rows[which], return_index=True)[1]
+        which = which[first]
+        rows, quality = answers.rows[which], self.answer_quality[which]
+        places = np.searchsorted(self.classes, answers.classes)[answers.label_index[which]]
+        labels, all_quality = np.full(answers.n_rows, None, dtype=object), np.full(answers.n_rows, np.nan)
+        labels[rows], all_quality[rows] = answers.labels[which].tolist(), quality
+        suggested = self.classes[self.probabilities.argmax(axis=1)].astype(object)
+        suggested[rows] = np.where(quality > 0.5, labels[rows], suggested[rows])
+        counts = np.bincount(answers.source_index[which], minlength=len(self.sources)) / len(which)
+        rate = float(np.mean(1 - quality))
+        low, high = float(counts @ (1 - self.sources["high"])), float(counts @ (1 - self.sources["low"]))
+        return LabelAudit(
+            labels=labels,
+            quality=all_quality,
+            suggested=suggested,
+            probabilities=self.probabilities,
+            classes=self.classes,
+            noise_rate=rate,
+            noise_interval=(min(low, rate), max(high, rate)),
+            transition=transition_of(self.probabilities[rows], places, np.ones(len(which))),
+            diagnostic={**self.diagnostic, "claim": "The figures speak of the given labels, and not of the consensus."},
+            checked=self.checked,
+            index=self.index,
+        )
 
     def to_frame(self) -> Any:
         """A pandas DataFrame of the consensus, its quality and the number of answers, one row per row of the data."""
