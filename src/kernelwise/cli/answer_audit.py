@@ -1,5 +1,6 @@
 """Several answers per row on the command line: the consensus and how good it is, the sources, and whom to ask next."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -73,6 +74,13 @@ class _Found:
             if label != consensus[row]:
                 said[row].append(f"{source}: {label}")
         return ["; ".join(some) for some in said]
+
+    def who(self, row: int) -> str:
+        """Who gave the label of a row; or how many answers every class has, the most frequent first."""
+        here = self.audit.answers.rows == row
+        said = self.audit.answers.labels[here] if self.given.several else self.audit.answers.sources[here]
+        counts = Counter(map(str, said.tolist())).most_common()
+        return ", ".join(f"{count} {name}" if self.given.several else name for name, count in counts)
 
     @cached_property
     def n_answers(self) -> NDArray[np.intp]:
@@ -232,14 +240,16 @@ def _result(found: _Found, questions: "AnswerPlan", plan: Any) -> dict[str, Any]
         "sources": _sources(audit),
         "copies": [{"source": one, "other": other, "share": share} for one, other, share in audit.copies],
         "worth_checking": worth,
-        "suspects": suspect_rows(
-            labels,
-            unchecked[: max(worth, SHOWN)],
-            labels.labels.astype(str),
-            labels.alternative.astype(str),
-            id=loaded.ids,
-            disagree=found.others,
-        ),
+        "suspects": [
+            one | {"answers": found.who(one["row"]), "disagree": found.others[one["row"]]}
+            for one in suspect_rows(
+                labels,
+                unchecked[: max(worth, SHOWN)],
+                labels.labels.astype(str),
+                labels.alternative.astype(str),
+                id=loaded.ids,
+            )
+        ],
         "without_answer": int(np.count_nonzero(np.isnan(labels.quality))),
         "worth_another_answer": [{"row": row, "id": loaded.ids[row]} for row in rows.tolist()],
         "ask": [

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from ..report.sources import ENOUGH
 from .answer_options import AuditFiles
 from .show import CHANCE, print_checks, print_next, print_written, table, wrong_chance
 from .slices import SHOWN as SLICES_SHOWN
@@ -39,11 +40,10 @@ def print_answer_audit(console: Console, *, result: dict[str, Any], paths: Audit
         console.print(f"Worth checking: {result['worth_checking']} {noun} whose label is more likely wrong than right.")
     console.print()
     suspects = [
-        [one["id"], one["given"], one["suggested"], *([_short(one["disagree"])] if several else []), wrong]
+        [one["id"], one["given"], one["suggested"], _short(one["answers"]), wrong_chance(one["quality"])]
         for one in result["suspects"][:FEW]
-        for wrong in [wrong_chance(one["quality"])]
     ]
-    header = [data["id"], CONSENSUS if several else "given", "if wrong", *(["others say"] if several else []), CHANCE]
+    header = [data["id"], CONSENSUS if several else "given", "if wrong", "answers" if several else "given by", CHANCE]
     console.print(table("Most suspect", header, suspects))
     if result["columns"]:
         shown = ", ".join(f"{name} {share:.0%}" for name, share in list(result["columns"].items())[:FEW])
@@ -78,7 +78,8 @@ def _counts(rows: int, result: dict[str, Any]) -> str:
 
 def _print_sources(console: Console, result: dict[str, Any]) -> None:
     """Print the sources with their accuracy, the least accurate first, and those that copy each other."""
-    sources = result["sources"]
+    known = [one for one in result["sources"] if one["answers"] >= ENOUGH]
+    sources = known or result["sources"]
     lines = [
         [
             str(one["source"]),
@@ -89,11 +90,14 @@ def _print_sources(console: Console, result: dict[str, Any]) -> None:
         ]
         for one in sources[:FEW]
     ]
+    few = len(result["sources"]) - len(sources)
     order = ", the least accurate first" if len(sources) > 1 else ""
     console.print(table(f"Sources{order}", ["source", "answers", "right", "90 % range", "errs"], lines))
     if len(sources) > FEW:
         best = ", ".join(f"{one['source']} {one['accuracy']:.0%}" for one in sources[:-4:-1])
         console.print(f"... and {len(sources) - FEW} more (--json has all); the best: {best}", markup=False)
+    if few:
+        console.print(f"... and {few} with fewer than {ENOUGH} answers, too few to judge")
     for one in result["copies"][:SLICES_SHOWN]:
         console.print(
             f"{one['source']} and {one['other']} give the same answers in {one['share']:.0%} of the rows, errors "

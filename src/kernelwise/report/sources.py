@@ -10,6 +10,8 @@ from .plain_data import number, numbers, texts
 
 #: Of so many sources the page shows the figures.
 MAX_SOURCES = 300
+#: Sources with fewer answers come last: little is known of them.
+ENOUGH = 10
 
 
 def source_data(audit: AnswerAudit, listed: NDArray[np.intp], *, consensus: bool) -> dict[str, Any]:
@@ -19,25 +21,25 @@ def source_data(audit: AnswerAudit, listed: NDArray[np.intp], *, consensus: bool
     among the classes. ``consensus`` says whether the labels under review are the consensus of the answers.
     """
     answers = audit.answers
-    order = np.argsort(audit.sources["accuracy"], kind="stable")
-    place = np.argsort(order)[answers.source_index]
+    table = audit.sources[np.lexsort((audit.sources["accuracy"], audit.sources["n_answers"] < ENOUGH))]
+    position = {name: at for at, name in enumerate(table["source"].tolist())}
+    place = np.array([position[name] for name in answers.source_names.tolist()])[answers.source_index]
     classes = {value: code for code, value in enumerate(audit.classes.tolist())}
     said: list[list[int]] = [[] for _ in range(answers.n_rows)]
     for row, source, label in zip(answers.rows.tolist(), place.tolist(), answers.labels.tolist(), strict=True):
         said[row] += [source, classes[label]]
-    names = texts(answers.source_names[order].tolist())
     return {
         "consensus": consensus,
-        "names": names,
+        "names": texts(table["source"].tolist()),
         "table": [
             {
                 "n": int(one["n_answers"]),
                 "kind": str(one["kind"]),
                 "accuracy": number(one["accuracy"]),
                 "interval": numbers([one["low"], one["high"]]),
-                "errs": audit.errors_of(one["source"])[:3],
+                "errs": audit.errors_of(one["source"])[:2],
             }
-            for one in audit.sources[order[:MAX_SOURCES]]
+            for one in table[:MAX_SOURCES]
         ],
         "n_answers": len(answers),
         "agreement": number(audit.agreement),
