@@ -80,7 +80,7 @@ class _Found:
         here = self.audit.answers.rows == row
         said = self.audit.answers.labels[here] if self.given.several else self.audit.answers.sources[here]
         counts = Counter(map(str, said.tolist())).most_common()
-        return ", ".join(f"{count} {name}" if self.given.several else name for name, count in counts)
+        return ", ".join(f"{name}: {count}" if self.given.several else name for name, count in counts)
 
     @cached_property
     def n_answers(self) -> NDArray[np.intp]:

@@ -18,8 +18,8 @@ from .review import SCHEMA
 
 #: The parts of the script; each part uses parts before it.
 SCRIPTS = (
-    "dom", "model", "store", "csv", "figures", "graph", "evidence", "texts", "pairs", "sources", "card", "queue", "bulk",
-    "charts", "guarantee", "main",
+    "dom", "model", "store", "csv", "figures", "graph", "evidence", "texts", "pairs", "sources", "card", "queue",
+    "bulk", "charts", "guarantee", "main",
 )  # fmt: skip
 #: Where the page may load pictures from: its own data, and files beside it if it shows some.
 PICTURES, PICTURES_BESIDE = "data:", "data: 'self' file:"
