@@ -12,6 +12,8 @@ import typer
 from ..files.errors import FileError
 from ..tables.errors import choices
 
+#: The name of the consensus in the column "column" of a review, and in the export.
+CONSENSUS = "consensus"
 AnnotatorOption = Annotated[
     str | None, typer.Option("--annotator", metavar="COLUMN", help="The column that says who gave each label.")
 ]

@@ -6,7 +6,7 @@ import numpy as np
 from rich.console import Console
 
 from ..report.sources import ENOUGH
-from .answer_options import AuditFiles
+from .answer_options import CONSENSUS, AuditFiles
 from .show import CHANCE, print_checks, print_next, print_written, table, wrong_chance
 from .slices import SHOWN as SLICES_SHOWN
 
@@ -14,8 +14,6 @@ from .slices import SHOWN as SLICES_SHOWN
 SURE = 0.8
 #: So many sources and suspects are shown, so that the result fits on a screen.
 FEW = 8
-#: The name of the consensus in the column "column" of a review, and in the export.
-CONSENSUS = "consensus"
 
 
 def print_answer_audit(console: Console, *, result: dict[str, Any], paths: AuditFiles) -> None:

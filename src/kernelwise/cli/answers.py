@@ -41,6 +41,9 @@ ROLES = {
 }
 #: The source of labels of which nobody says who gave them.
 NOBODY = "unknown"
+#: A column names what was labelled if it has more different values than the first number, and fewer than this share of
+#: the rows.
+FEW_VALUES, REPEATED = 10, 0.8
 #: With fewer answers, a source may have met rare classes alone.
 ENOUGH_TO_JUDGE = 10
 
@@ -84,6 +87,7 @@ def read_answers(session: Session, paths: AuditFiles) -> GivenAnswers:
     for name in ignore:
         table[name]  # a column that is not there is found before anything else is done
     long = _one_row_per_answer(table, asked, row_id)
+    hints = [] if row_id is not None else _repeated_ids(table, asked, named)
     rows = table if long is None else table.take(long[0])
     id_name, ids = named_rows(rows, row_id)
     said = [_said_in_columns(table, asked, None if long is None else long[1])]
@@ -99,7 +103,7 @@ def read_answers(session: Session, paths: AuditFiles) -> GivenAnswers:
         loaded,
         several=not single,
         written=rows[asked.labels[0]].labels() if single else [],
-        notes=[*notes, *_like_answers(loaded, answers)],
+        notes=[*notes, *hints, *_like_answers(loaded, answers)],
         groups=None if asked.group is None else np.array(rows.required(asked.group)),
     )
 
@@ -128,6 +132,22 @@ def _one_row_per_answer(
     place = np.empty(len(first), dtype=np.intp)
     place[order] = np.arange(len(first))
     return first[order], place[row]
+
+
+def _repeated_ids(table: "Table", asked: AskedAnswers, named: Sequence[str]) -> list[str]:
+    """A hint at a column that seems to name what was labelled: it has a value once for each of several sources."""
+    if asked.annotator is None:
+        return []
+    sources = table[asked.annotator].labels()
+    for name, column in table.columns.items():
+        cells = column.labels()
+        pairs, distinct = set(zip(cells, sources, strict=True)), set(cells)
+        if name not in named and len(pairs) == len(cells) and FEW_VALUES < len(distinct) < REPEATED * len(cells):
+            return [
+                f"The column {name!r} has the same value in several rows, once for each source. If it names what was "
+                f"labelled, so that a row of the file is an answer, add --id {name!r}."
+            ]
+    return []
 
 
 def _said_in_columns(table: "Table", asked: AskedAnswers, rows: NDArray[np.intp] | None) -> _Said:
@@ -245,11 +265,11 @@ def _classes_in(cells: Sequence[str], where: str) -> tuple[NDArray[Any], list[st
 def _check_same_question(sources: NDArray[Any], labels: NDArray[Any], where: str) -> None:
     """Refuse a source whose classes nobody else knows: its column answers another question."""
     classes = {name: set(labels[sources == name].tolist()) for name in sorted(set(sources.tolist()))}
-    for name, own in classes.items():
+    for name, own in sorted(classes.items(), key=lambda item: -len(item[1])):
         others = set().union(*(some for other, some in classes.items() if other != name))
         if len(own) > 1 and not own & others and np.count_nonzero(sources == name) >= ENOUGH_TO_JUDGE:
             raise FileError(
-                f"{where}: {name!r} says {', '.join(map(repr, sorted(own)[:3]))}, and no other source does: the "
+                f"{where}: {name!r} says {', '.join(repr(label[:30]) for label in sorted(own)[:3])}, and no other source does: the "
                 "sources must answer the same question in the same words; name other columns"
             )
 
