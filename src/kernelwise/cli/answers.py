@@ -268,9 +268,10 @@ def _check_same_question(sources: NDArray[Any], labels: NDArray[Any], where: str
     for name, own in sorted(classes.items(), key=lambda item: -len(item[1])):
         others = set().union(*(some for other, some in classes.items() if other != name))
         if len(own) > 1 and not own & others and np.count_nonzero(sources == name) >= ENOUGH_TO_JUDGE:
+            said = ", ".join(repr(label[:30]) for label in sorted(own)[:3])
             raise FileError(
-                f"{where}: {name!r} says {', '.join(repr(label[:30]) for label in sorted(own)[:3])}, and no other source does: the "
-                "sources must answer the same question in the same words; name other columns"
+                f"{where}: {name!r} says {said}, and no other source does: the sources must answer the same question "
+                "in the same words; name other columns"
             )
 
 
