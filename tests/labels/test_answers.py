@@ -115,7 +115,7 @@ def test_language_models_are_said_to_err_together():
 def test_plans_ask_whom_it_is_worth_asking():
     _truth, table = crowd(5, n_rows=200, rates=(0.05, 0.3, 0.45))
     draw = np.random.RandomState(0)
-    table = np.where(draw.rand(200, 3) < 0.6, -1, table)
+    table = np.where(draw.rand(200, 3) < 0.3, -1, table)
     table[0] = [1, 1, 1]
     audit = audit_answers(None, Answers.from_table(table, sources=["good", "fair", "bad"]))
     plan = plan_answers(audit, 40)
