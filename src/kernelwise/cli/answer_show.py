@@ -32,7 +32,7 @@ def print_answer_audit(console: Console, *, result: dict[str, Any], paths: Audit
     _print_sources(console, result)
     _print_questions(console, result, several)
     for one in result["slices"][:SLICES_SHOWN]:
-        console.print(f"Where the suspects are: {one['sentence']}", markup=False)
+        console.print(f"Where the {'doubt is' if several else 'suspects are'}: {one['sentence']}", markup=False)
     if not several:
         noun = "row" if result["worth_checking"] == 1 else "rows"
         console.print(f"Worth checking: {result['worth_checking']} {noun} whose label is more likely wrong than right.")
@@ -98,8 +98,8 @@ def _print_sources(console: Console, result: dict[str, Any]) -> None:
         console.print(f"... and {few} with fewer than {ENOUGH} answers, too few to judge")
     for one in result["copies"][:SLICES_SHOWN]:
         console.print(
-            f"{one['source']} and {one['other']} give the same answers in {one['share']:.0%} of the rows, errors "
-            "included; together they count once.",
+            f"{one['source']} and {one['other']} agree as if one copied the other in {one['share']:.0%} of the rows, "
+            "errors included; together they count for less than two.",
             markup=False,
         )
     if (more := len(result["copies"]) - SLICES_SHOWN) > 0:

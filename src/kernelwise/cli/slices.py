@@ -50,11 +50,12 @@ class Slice:
         """What was found, in words; a source ``gave`` the labels of its rows, or else answered among others.
 
         >>> Slice("year", "2008", 38, 45, 0.1).sentence(gave=True)
-        '38 of 45 suspects have year 2008, as 10.0% of all rows have.'
+        '38 of 45 suspects have year = 2008, as 10.0% of all rows have.'
         """
-        count, share = f"{self.inside} of {self.suspects} suspects", f"{self.share:.1%} of all rows"
+        what = "suspects" if gave else "doubtful rows"
+        count, share = f"{self.inside} of {self.suspects} {what}", f"{self.share:.1%} of all rows"
         if self.column is not None:
-            said = f"{self.column} {self.value}" if self.value else f"no {self.column}"
+            said = f"{self.column} = {self.value}" if self.value else f"no {self.column}"
             return f"{count} have {said}, as {share} have."
         return f"{self.value} {'gave' if gave else 'answered'} {count}, and {share}."
 

@@ -68,7 +68,7 @@ class AnswerAudit(LabelAudit):
             raise ValueError(f"source must be one of those who answered, got {source!r}")
         chances = self.confusion[int(np.flatnonzero(names == source)[0])]
         found = [
-            (chances[k, a], f"says {self.classes[a]} in {chances[k, a]:.0%} of the rows of {self.classes[k]}")
+            (chances[k, a], f"says {self.classes[a]} for {chances[k, a]:.0%} of {self.classes[k]}")
             for k, a in np.argwhere((chances >= OFTEN) & ~np.eye(len(chances), dtype=bool)).tolist()
         ]
         return [words for _, words in sorted(found, reverse=True)]

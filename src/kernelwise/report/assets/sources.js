@@ -51,7 +51,7 @@ function agreementText() {
   const { agreement, alpha, copies, n_answers: answers, names } = sources;
   const count = `${plural(answers, "answer")} of ${plural(names.length, "source")}.`;
   const agree = agreement === null ? "No row has two answers." : `Two answers to the same row agree in ${percent(agreement)}${alpha === null ? "" : ` (Krippendorff's alpha ${alpha.toFixed(2)})`}.`;
-  const copied = copies.slice(0, 3).map(([one, other, share]) => `${shorten(one, 30)} and ${shorten(other, 30)} give the same answers in ${percent(share)} of the rows, errors included; together they count once.`);
+  const copied = copies.slice(0, 3).map(([one, other, share]) => `${shorten(one, 30)} and ${shorten(other, 30)} agree as if one copied the other in ${percent(share)} of the rows, errors included; together they count for less than two.`);
   return [count, agree, ...copied].join(" ");
 }
 
