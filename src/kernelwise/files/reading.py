@@ -56,7 +56,7 @@ def read_table(
     *,
     as_written: Collection[str] = (),
     kinds: Mapping[str, Kind] | None = None,
-    label: str | None = None,
+    label: str | Collection[str] = (),
 ) -> Table:
     """Read a table: CSV, TSV, Excel, Parquet, Feather, .npy, .npz, Matrix Market or svmlight, by its ending.
 
@@ -68,8 +68,8 @@ def read_table(
         Columns that must exist and are kept as text, such as labels and ids.
     kinds : mapping of str to {"numeric", "categorical", "name", "text", "date", "id"}, optional
         Columns whose kind is not the one that the cells suggest.
-    label : str, optional
-        A column that is kept as text in which words such as NA and None are not taken for missing cells.
+    label : str or collection of str
+        Columns that are kept as text in which words such as NA and None are not taken for missing cells.
 
     Returns
     -------
@@ -96,7 +96,8 @@ def read_table(
     """
     path = existing(path)
     suffix = ending(path)
-    as_written = [*as_written, *([label] if label is not None else [])]
+    labels = [label] if isinstance(label, str) else list(label)
+    as_written = [*as_written, *labels]
     if suffix in MATRICES:
         table = MATRICES[suffix](path)
     elif suffix in PARQUET + ARROW:
@@ -115,7 +116,7 @@ def read_table(
     cleaned = {
         name: replace(column, values=as_words(column.labels()))
         for name, column in table.columns.items()
-        if name in as_written and name != label and column.values.dtype == object
+        if name in as_written and name not in labels and column.values.dtype == object
     }
     return replace(table, columns=table.columns | cleaned).retyped(kinds or {})
 

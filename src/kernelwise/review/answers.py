@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..checks import check_count, check_positive
 from ..statements.answers import Answers
 from .audit import LabelAudit, _check_quality
-from .diagnosis import transition_of
+from .diagnosis import WIDE_RANGE, transition_of
 
 Array = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ class AnswerAudit(LabelAudit):
             raise ValueError(f"source must be one of those who answered, got {source!r}")
         chances = self.confusion[int(np.flatnonzero(names == source)[0])]
         found = [
-            (chances[k, a], f"calls {self.classes[k]} {self.classes[a]} in {chances[k, a]:.0%} of the rows")
+            (chances[k, a], f"says {self.classes[a]} for {chances[k, a]:.0%} of {self.classes[k]}")
             for k, a in np.argwhere((chances >= OFTEN) & ~np.eye(len(chances), dtype=bool)).tolist()
         ]
         return [words for _, words in sorted(found, reverse=True)]
@@ -105,7 +105,12 @@ class AnswerAudit(LabelAudit):
         suggested[rows] = np.where(quality > 0.5, labels[rows], suggested[rows])
         counts = np.bincount(answers.source_index[which], minlength=len(self.sources)) / len(which)
         rate = float(np.mean(1 - quality))
-        low, high = float(counts @ (1 - self.sources["high"])), float(counts @ (1 - self.sources["low"]))
+        low = min(float(counts @ (1 - self.sources["high"])), rate)
+        high = max(float(counts @ (1 - self.sources["low"])), rate)
+        reason = (
+            f"By the accuracy of the sources, between {low:.1%} and {high:.1%} of the given labels are wrong. Errors "
+            "that follow the features in all sources alike cannot be seen. Checks of a few rows narrow this."
+        )
         return LabelAudit(
             labels=labels,
             quality=all_quality,
@@ -113,9 +118,15 @@ class AnswerAudit(LabelAudit):
             probabilities=self.probabilities,
             classes=self.classes,
             noise_rate=rate,
-            noise_interval=(min(low, rate), max(high, rate)),
+            noise_interval=(low, high),
             transition=transition_of(self.probabilities[rows], places, np.ones(len(which))),
-            diagnostic={**self.diagnostic, "claim": "The figures speak of the given labels, and not of the consensus."},
+            diagnostic={
+                **self.diagnostic,
+                "reliable": bool(high - low <= WIDE_RANGE),
+                "reason": reason,
+                "claim": "The figures speak of the given labels, and not of the consensus.",
+                "interval_width": high - low,
+            },
             checked=self.checked,
             index=self.index,
         )
