@@ -18,8 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import check_count
 from ..dask_rows.prediction import on_blocks
 from ..progress import Progress, Tell, part, teller
-from ..rows import is_dask, map_rows, persist
-from ..samples import check_magnitude, largest_magnitude, power_of_two, read_samples
+from ..samples import check_magnitude, is_dask, largest_magnitude, map_rows, persist, power_of_two, read_samples
 from ..statements import Pairs
 from .candidates import DEEPEST, Embedding
 from .candidates import leading_directions as leading_directions

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
-from ..rows import compute, persist
+from ..samples import compute, persist
 from .cones import ConePoint, Scaling
 from .reduced_system import ConeProgram, ReducedInverse
 

@@ -17,7 +17,7 @@ from ..optim import HistoryRow, SolverResult
 from ..optim.bounded_newton import BoundedPoint, SeparableProblem, kkt_residual, minimize_bounded
 from ..optim.statistic_likelihood import statistic_problem
 from ..review import PairAudit
-from ..rows import is_dask
+from ..samples import is_dask
 from ..statements import PairNoise, Pairs
 from ..statements.resolve import resolve_pairs
 from .audit.wrong_pairs import audit_pairs

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..memory import require
+from ..checks import require
 from .dates import EPOCH
 from .notation import Notation
 

@@ -37,8 +37,7 @@ from ...links.smoothing import LinkSmoother
 from ...samples import power_of_two
 from ...scoring.kernel_scores import RidgeSystem
 from ...spectral import spectral_basis
-from ...spectral.eigenpairs import repeatable_eigsh
-from ...ties import differ, first_best, stirred
+from ...ties import differ, first_best, repeatable_eigsh, stirred
 from .evidence import PairEvidence
 
 Array = NDArray[np.float64]
