@@ -17,7 +17,7 @@ from ..pairs.noisy_clustering import NoisyPairClustering
 from ..progress import Progress, Tell, part, silent, teller
 from ..samples import for_users, in_memory, is_dask
 from ..statements import Pairs
-from ..statements.resolve import resolve_pairs
+from ..statements.noise import resolve_pairs
 from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_new, read_similarity, refuse_distances
 from .core import KnownBlock, known_block, sample_product
 from .core_fit import METHODS, CoreFitter, FittedCore, is_contradictory, warn_of_doubtful_core

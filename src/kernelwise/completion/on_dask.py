@@ -28,7 +28,7 @@ from ..spectral.block_lanczos import block_lanczos, triangle
 from ..spectral.eigenpairs import with_signs
 from ..spectral.embedding import checked_degrees, inverse_root
 from ..spectral.filtered import filtered_eigenpairs
-from ..statements.resolve import resolve_pairs
+from ..statements.noise import resolve_pairs
 from .basis import ExtendedBasis, Similarity, n_samples_of
 from .core import known_block, sample_product
 from .held_out import candidates

@@ -94,7 +94,7 @@ TRUSTED = frozenset(
         "kernelwise.review.audit": "PairAudit",
         "kernelwise.statements.noise": "PairNoise",
         "kernelwise.statements.pairs": "Pairs",
-        "kernelwise.tables.dates": "DateOrder",
+        "kernelwise.tables.kinds": "DateOrder",
         "kernelwise.tables.encoders": "Categories Dates Names Numbers Words",
         "kernelwise.tables.notation": "Amounts Times TruthWords",
         "kernelwise.tables.preparation": "TableFeatures",

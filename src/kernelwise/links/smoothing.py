@@ -30,7 +30,7 @@ from ..samples import check_magnitude, for_users, in_memory, is_dask, map_rows, 
 from ..spectral.block_lanczos import beside
 from ..spectral.eigenpairs import right_singular_vectors
 from ..statements import Pairs
-from ..statements.resolve import resolve_pairs
+from ..statements.noise import resolve_pairs
 from .depth_weights import learned_depth_weights
 from .words import are_counts, count_signs, dense, each_row
 

@@ -17,7 +17,7 @@ from ..review.checked_pairs import CheckedPairs
 from ..samples import for_users, is_dask, map_rows, persist, read_samples, take_rows
 from ..statements import Pairs
 from ..statements.graph import pair_keys
-from ..statements.resolve import resolve_pairs
+from ..statements.noise import resolve_pairs
 from ..statements.verdicts import Verdicts
 from ..ties import NEARLY, most_probable
 from .classes.evidence import PairEvidence, with_both_kinds

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..checks import require
-from .dates import EPOCH
+from .kinds import EPOCH
 from .notation import Notation
 
 Array = NDArray[np.float64]

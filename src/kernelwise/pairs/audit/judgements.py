@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, pairwise_distances
 from sklearn.preprocessing import StandardScaler, normalize
 
-from ...links.clustering import leading_directions
+from ...links.candidates import leading_directions
 from ...links.smoothing import LinkSmoother
 from ...progress import Tell, part
 from ...spectral import spectral_basis

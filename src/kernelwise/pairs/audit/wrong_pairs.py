@@ -15,7 +15,7 @@ from ...review.checked_pairs import CheckedPairs
 from ...samples import n_rows, tidy
 from ...statements import PairNoise, Pairs
 from ...statements.graph import pair_keys
-from ...statements.resolve import resolve_pairs
+from ...statements.noise import resolve_pairs
 from ...statements.verdicts import Verdicts
 from ...ties import NEARLY
 from ..classes.evidence import with_both_kinds

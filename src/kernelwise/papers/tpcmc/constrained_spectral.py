@@ -18,7 +18,7 @@ from ...spectral import GramFactor, assign_clusters, spectral_basis
 from ...spectral.eigenpairs import as_float
 from ...spectral.embedding import possible_normalization
 from ...statements import Pairs
-from ...statements.resolve import resolve_pairs
+from ...statements.noise import resolve_pairs
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
