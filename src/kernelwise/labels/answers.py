@@ -21,8 +21,7 @@ from ..progress import Progress, teller
 from ..review.answers import AnswerAudit
 from ..review.diagnosis import found_labels, guarantee_of, transition_of
 from ..review.guarantee import Guarantee
-from ..rows import is_dask
-from ..samples import n_rows, row_index
+from ..samples import is_dask, n_rows, row_index
 from ..statements.answers import Answers
 from ..statements.verdicts import Verdicts
 from .classifier import NoisyLabelClassifier
