@@ -113,7 +113,7 @@ CASES = [
     Case(UniformKernel(FEW, random_state=0)),
     Case(SpectralKernelLearner(WIDE, n_components=3, random_state=0)),
     Case(NonparametricKernelLearner(n_neighbors=3, random_state=0)),
-    Case(ITML(tol=1e-4, random_state=0), tol=1e-2),
+    Case(ITML(random_state=0), tol=1e-2),
     Case(MMC(random_state=0)),
     Case(MPCKMeans(2, n_init=2, random_state=0)),
     Case(NoisyPairClustering(2, random_state=0), sparse_as_dense=False),

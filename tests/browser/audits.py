@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kernelwise import LabelAudit, PairAudit, PairNoise, Pairs
+from kernelwise import Answers, LabelAudit, PairAudit, PairNoise, Pairs, audit_answers
 
 
 def make_labels(n, *, labels=("ham", "spam", "eggs"), seed=0):
@@ -34,3 +34,13 @@ def make_pairs(n=40, n_pairs=120, seed=0):
     return PairAudit(
         pairs, quality, np.where(quality > 0.5, 1, -1) * pairs.labels, PairNoise(0.3, 0.8, 0.9), {"prior": (0.2, 0.4)}
     )
+
+
+def make_answers(n=120, labels=("ham", "spam"), names=("Ann", "Bob", "Cy"), seed=0):
+    """Answers of three sources, the last of which is wrong in two of five rows and leaves out every third row."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(2, size=n)
+    said = np.where(rng.random((n, 3)) < (0.1, 0.2, 0.4), 1 - truth[:, None], truth[:, None])
+    table = np.array(labels, dtype=object)[said]
+    table[::3, 2] = None
+    return audit_answers(None, Answers.from_table(table, sources=names)), table

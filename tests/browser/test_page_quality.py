@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from browser.audits import make_labels, make_pairs
+from browser.audits import make_answers, make_labels, make_pairs
 from browser.conftest import WEBKIT
 from kernelwise.report import PageSettings, label_report, pair_report, read_corrections
 
@@ -111,10 +111,11 @@ def axe_script():
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("kind", ["labels", "texts", "records", "pairs", "hostile"])
+@pytest.mark.parametrize("kind", ["labels", "answers", "texts", "records", "pairs", "hostile"])
 def test_axe_finds_nothing_serious(page, report, kind, scheme, width):
     made = {
         "labels": lambda: report,
+        "answers": lambda: label_report(make_answers()[0]),
         "texts": text_report,
         "records": lambda: pair_report(
             make_pairs(), X=pd.DataFrame({"name": [f"Ann {row} Berg" for row in range(40)]})
@@ -141,9 +142,18 @@ def test_axe_finds_nothing_serious(page, report, kind, scheme, width):
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1280])
-@pytest.mark.parametrize("hostile", [False, True])
-def test_nothing_is_wider_than_the_screen(page, report, width, hostile):
-    page.open(hostile_report() if hostile else report, width=width)
+@pytest.mark.parametrize("kind", ["labels", "answers", "hostile"])
+def test_nothing_is_wider_than_the_screen(page, report, width, kind):
+    long = {
+        "labels": ["not_applicable_here", "very-long-name-of-a-class"],
+        "names": ["gpt-4o-2024-05-13" * 3, "B", "C"],
+    }
+    made = {
+        "labels": lambda: report,
+        "answers": lambda: label_report(make_answers(**long)[0]),
+        "hostile": hostile_report,
+    }
+    page.open(made[kind](), width=width)
     page.press("wcs")
     page.run("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     assert page.run("return document.documentElement.scrollWidth <= innerWidth")

@@ -35,11 +35,7 @@ CHANCES = {
     *("predict_proba", "decision", "decision_function", "transform", "embed", "embedding_", "kernel", "completed"),
 }
 #: Case, or case and output -> the limit, with the reason.
-OTHER_LIMITS = {
-    # It stops at a certified gap of 1e-6, or 1e-4, and the gap tells the metric up to its root.
-    "ITML": 3e-3,
-    "ITML on whole numbers": 1e-2,
-}
+OTHER_LIMITS: dict[str | tuple[str, str], float] = {}
 #: Draws in the quick tests, and in all tests.
 FEW_DRAWS, ALL_DRAWS = 1, 10
 

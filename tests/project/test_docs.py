@@ -21,7 +21,10 @@ PAGES = [
 ]
 #: Pages that take more than some seconds to run.
 SLOW = {"README.md", "docs/command-line.md", "docs/cluster.md", "docs/linked-documents.md"}
-SLOW |= {f"docs/tutorials/{page}.md" for page in ("links", "known-pairs", "noisy-labels", "checks", "duplicates")}
+SLOW |= {
+    f"docs/tutorials/{page}.md"
+    for page in ("links", "known-pairs", "noisy-labels", "checks", "duplicates", "several-answers")
+}
 #: The page whose commands are run, beside its code, in the order of the page.
 GUIDE = "docs/command-line.md"
 

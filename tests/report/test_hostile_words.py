@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from command_line import run_here
-from kernelwise import LabelAudit, PairAudit, PairNoise, Pairs
+from kernelwise import Answers, LabelAudit, PairAudit, PairNoise, Pairs, audit_answers
 from kernelwise.cli.show import csv_text
 from kernelwise.files import (
     corrected_file,
@@ -98,7 +98,13 @@ def pair_page(words):
     )
 
 
-@pytest.mark.parametrize("make", [label_page, pair_page])
+def answer_page(words):
+    sources = np.tile(words, 4)
+    answers = Answers(np.arange(len(sources)) % 8, sources, np.repeat(words[::-1], 4), n_rows=8)
+    return render(label_report(audit_answers(None, answers), ids=words[:8], settings=PageSettings(title=words[4])))
+
+
+@pytest.mark.parametrize("make", [label_page, pair_page, answer_page])
 def test_no_word_becomes_an_element(make):
     harmless = [f"word {number}" for number in range(len(HOSTILE))]
     assert Elements(make(HOSTILE)).found == Elements(make(harmless)).found

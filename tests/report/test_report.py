@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from kernelwise import LabelAudit, PairAudit, Verdicts
+from kernelwise import Answers, LabelAudit, PairAudit, Verdicts, audit_answers
 from kernelwise.files import FileError
 from kernelwise.report import (
     PageSettings,
@@ -19,6 +19,7 @@ from kernelwise.report import (
     trusted_neighbours,
     write_report,
 )
+from kernelwise.report.page import headlines
 from kernelwise.review.audit import whole_numbers
 from made_audits import label_audit, pair_audit
 
@@ -326,6 +327,25 @@ class TestPage:
         assert report["n_columns"] == 50
         first, _ = report["figures"]["columns"]["bars"][0]
         assert names[first] == "x47"
+
+    def test_who_said_what_stands_beside_every_row(self, rng):
+        """Of the consensus, and of the labels of one column that several sources gave."""
+        said = np.where(rng.random((200, 3)) < (0.1, 0.2, 0.4), 1, 0) ^ (np.arange(200) % 2)[:, None]
+        audit = audit_answers(None, Answers.from_table(said, sources=["Ann", "Bob", "Cy"]))
+        page = label_report(audit)
+        assert page["sources"]["consensus"]
+        assert page["sources"]["names"][0] == "Cy"
+        assert [one["n"] for one in page["sources"]["table"]] == [200] * 3
+        place = [page["sources"]["names"].index(name) for name in ("Ann", "Bob", "Cy")]
+        for row, answers in zip(page["suspects"]["row"], page["sources"]["said"], strict=True):
+            found = dict(zip(answers[::2], answers[1::2], strict=True))
+            assert [page["values"][found[at]] for at in place] == [str(label) for label in said[row]]
+        assert "consensus labels" in headlines(page)[0]
+        single = audit_answers(None, Answers.from_column(said[:, 0], np.array(["Ann", "Bob"])[np.arange(200) % 2]))
+        page = label_report(single.given_labels(), answers=single)
+        assert not page["sources"]["consensus"]
+        assert "consensus" not in headlines(page)[0]
+        assert {len(answers) for answers in page["sources"]["said"]} == {2}
 
     def test_rows_without_a_label_are_not_listed(self, rng):
         audit = label_audit(rng)

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from .. import files
 from ..files.errors import FileError
+from .answer_options import CONSENSUS
 from .session import OutputOption, Session, check_files
 from .show import SHOWN
 
@@ -50,6 +51,11 @@ def apply(
         content, changed = _corrected_links(data, made, decided)
     else:
         column = label or _column_named(made, corrections)
+        if column == CONSENSUS and column not in files.read_table(data).names:
+            raise FileError(
+                f"{corrections} is of the consensus of several answers, which {data} does not hold; run the audit "
+                f"again with --checked {corrections} --consensus FILE, which writes the corrected consensus of all rows"
+            )
         labels = _check_given(data, column, {correction.row: correction.given for correction in made})
         last = {one.row: one for one in decided}
         changes = {row: one.corrected for row, one in last.items() if one.changes}

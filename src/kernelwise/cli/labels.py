@@ -14,6 +14,19 @@ from rich.console import Console
 
 from .. import files
 from ..files.errors import FileError
+from .answer_options import (
+    AnnotatorOption,
+    AnswersOption,
+    AskedAnswers,
+    AskOption,
+    AuditFiles,
+    AuditPlans,
+    ConsensusOption,
+    CostOption,
+    GroupOption,
+    QuestionsOption,
+    SourceKindOption,
+)
 from .session import (
     FORMATS,
     Data,
@@ -73,12 +86,18 @@ ClusterOption = Annotated[
     ),
 ]
 LabelOption = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
+LabelsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label", metavar="COLUMN", help="The column of labels; given again, a column for each of several sources."
+    ),
+]
 
 
 def audit_labels(
     session: Session,
     data: Annotated[Path, typer.Argument(help=f"The data set: {FORMATS}.")],
-    label: LabelOption,
+    label: LabelsOption = None,
     row_id: IdOption = None,
     output: OutputOption = None,
     report: ReportOption = None,
@@ -92,6 +111,14 @@ def audit_labels(
     chunk_rows: ChunkOption = None,
     sample_size: SampleOption = None,
     cluster: ClusterOption = None,
+    annotator: AnnotatorOption = None,
+    answers: AnswersOption = None,
+    group: GroupOption = None,
+    source_kind: SourceKindOption = None,
+    cost: CostOption = None,
+    consensus: ConsensusOption = None,
+    ask: AskOption = None,
+    questions: QuestionsOption = None,
 ) -> None:
     """Which labels are probably wrong: their share, the most suspect first, and the models that matter.
 
@@ -103,18 +130,23 @@ def audit_labels(
     DATA may also be a folder of CSV or Parquet files, or a pattern such as 'part-*.csv'. Tables that are larger than
     memory are read in chunks, or by the workers of a cluster (--cluster); --output is then a folder, in which every
     chunk has a file of its suspects, and most-suspect.csv lists the first of all. The page shows the first 200.
-    """
-    from .. import plan_checks
-    from ..labels.audit import audit_by
 
+    Several people, programs or language models may have answered: give --label once for each of their columns, or
+    --answers with a table of who said what, or --annotator. The result is the consensus, how good it is, how good every
+    source is, and whom to ask next.
+    """
+    asked = AskedAnswers(label or (), annotator, answers, group, source_kind or (), cost or ())
+    of_answers = {"--consensus": consensus, "--ask": ask, "--questions": questions, "--source-kind": source_kind}
+    asked.check(of_answers | {"--cost": cost})
     paths = files.data_files(data)
     if cluster is not None or chunk_rows is not None or files.is_large(paths):
-        _refuse_in_chunks({"--checked": checked, "--checks": checks, "--image": image})
+        several = {"--annotator": annotator, "--answers": answers, "a second --label": len(asked.labels) > 1 or None}
+        _refuse_in_chunks({"--checked": checked, "--checks": checks, "--image": image, "--group": group} | several)
         from .large_labels import LargeAudit, audit_large
 
-        asked = LargeAudit(
+        in_chunks = LargeAudit(
             paths=paths,
-            label=label,
+            label=asked.labels[0],
             row_id=row_id,
             output=output,
             report=report,
@@ -124,21 +156,46 @@ def audit_labels(
             cluster=cluster,
             sample_size=sample_size,
         )
-        audit_large(session, asked)
+        audit_large(session, in_chunks)
         return
-    check_files(session, read=[data, *([checked] if checked else [])], write=[output, report])
     kinds = [*(kind or []), *([f"{image}=id"] if image else [])]  # the path of a picture is no feature
-    loaded = load(session, data, label=label, row_id=row_id, kinds=kinds, ignore=ignore)
-    pictures = links_of_pictures(loaded, image, page=report, embed=embed)
-    given = read_given(loaded, label, kinds)
+    named = AuditFiles(data, asked, row_id, kinds, ignore or (), checked, output, report, consensus, ask)
+    plans = AuditPlans(checks, suspects, questions, sample_size)
+
+    def pictures(loaded: Data) -> list[str | None] | None:
+        return links_of_pictures(loaded, image, page=report, embed=embed)
+
+    if asked.several:
+        from .answer_audit import audit_answers_in_files
+
+        audit_answers_in_files(session, named, plans, pictures)
+    else:
+        _audit_one_column(session, named, plans, pictures)
+
+
+def _audit_one_column(session: Session, paths: AuditFiles, plans: AuditPlans, pictures: Any) -> None:
+    """Audit one column of labels, and print and write what was found."""
+    from .. import plan_checks
+    from ..labels.audit import audit_by
+
+    data, label, output, report = paths.data, paths.asked.labels[0], paths.output, paths.report
+    check_files(session, read=[data, *([paths.checked] if paths.checked else [])], write=[output, report])
+    loaded = load(
+        session, data, label=label, row_id=paths.row_id, kinds=paths.kinds, ignore=paths.ignore, group=paths.asked.group
+    )
+    images = pictures(loaded)
+    given = read_given(loaded, label, paths.kinds)
     found = warn_of_leaks(loaded, given.labels)
-    verdicts = None if checked is None else read_verdicts(checked, given, loaded)
-    estimator = fit_labels(session, loaded, given.labels, verdicts, sample_size)
+    verdicts = None if paths.checked is None else read_verdicts(paths.checked, given, loaded)
+    groups = None if paths.asked.group is None else loaded.table.required(paths.asked.group)
+    estimator = fit_labels(session, loaded, given.labels, verdicts, plans.sample_size, groups)
     audit = audit_by(estimator, given.labels, verdicts)
     matters = what_matters(session, estimator, loaded.features.feature_columns)
-    plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
+    plan = None
+    if plans.checks is not None:
+        plan = plan_checks(audit, plans.checks, suspects=plans.suspects, random_state=session.seed)
     review = partial(label_review, audit, loaded.ids, label, plan, given=given)
-    page = partial(_page, session, loaded, label, audit, matters, plan, pictures)
+    page = partial(_page, session, loaded, label, audit, matters, plan, images)
     written = session.write({output: review, report: page})
     suspects_listed, worth = listed_suspects(audit)
     result = {
@@ -197,7 +254,12 @@ def _refuse_in_chunks(options: dict[str, Any]) -> None:
 
 
 def fit_labels(
-    session: Session, loaded: Data, labels: NDArray[Any], checked: Any = None, sample_size: int | None = None
+    session: Session,
+    loaded: Data,
+    labels: NDArray[Any],
+    checked: Any = None,
+    sample_size: int | None = None,
+    groups: Sequence[str] | None = None,
 ) -> Any:
     """Fit the classifier of noisy labels to all labels but typing errors."""
     from .. import NoisyLabelClassifier
@@ -208,8 +270,9 @@ def fit_labels(
     with session.step(what) as tell, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "column '.*' gives the label away")  # said of the columns of the table
         options = {} if sample_size is None else {"sample_size": sample_size}
+        together = {} if groups is None else {"groups": groups}
         model = NoisyLabelClassifier(random_state=session.seed, **options)
-        return model.fit(loaded.matrix, labels, checked=checked, progress=tell)
+        return model.fit(loaded.matrix, labels, checked=checked, progress=tell, **together)
 
 
 def warn_of_leaks(loaded: Data, labels: NDArray[Any]) -> Any:

@@ -191,13 +191,15 @@ def load(
     row_id: str | None,
     kinds: Sequence[str] | None,
     ignore: Sequence[str] | None = None,
+    group: str | None = None,
 ) -> Data:
-    """Read a table, find the names of its rows, and make features of the columns that are neither label nor id."""
-    given = [name for name in (label, row_id) if name is not None]
-    table = _read(session, path, given, kinds, label)
+    """Read a table, find the names of its rows, and make features of the columns that are no label, id or group."""
+    given = [name for name in (label, row_id, group) if name is not None]
+    table = read(session, path, given, kinds, label or ())
     for name in ignore or ():
         if table[name].name in given:
-            raise FileError(f"--ignore {name} is also named by {'--label' if name == label else '--id'}; name it once")
+            other = {label: "--label", row_id: "--id"}.get(name, "--group")
+            raise FileError(f"--ignore {name} is also named by {other}; name it once")
     unlabelled: dict[str, int] = {}
     if label is not None:
         from ..labels.spellings import without_missing_words
@@ -208,23 +210,27 @@ def load(
     id_name, ids = named_rows(table, row_id, counted=label is not None)
     # The classifier of labels scales numbers itself, other estimators do not.
     left_out = [*given, *(ignore or ())]
-    features, matrix = _features(session, table, files.TableFeatures(leave_out=left_out, scaled=label is None))
+    features, matrix = features_of(session, table, files.TableFeatures(leave_out=left_out, scaled=label is None))
     return Data(table, features, matrix, ids, id_name, tuple(ignore or ()), unlabelled=unlabelled)
 
 
-def _read(
-    session: Session, path: Path, given: Sequence[str], kinds: Sequence[str] | None, label: str | None = None
+def read(
+    session: Session, path: Path, given: Sequence[str], kinds: Sequence[str] | None, label: str | Sequence[str] = ()
 ) -> "Table":
+    """Read a table whose ``given`` columns are kept as they are written, and so are those of which ``kinds`` say so."""
     chosen = parse_kinds(kinds or [])
     worded = [name for name, kind in chosen.items() if kind != "numeric"]
     with session.step(f"reading {path}"):
         return files.read_table(path, as_written=[*given, *worded], kinds=chosen, label=label)
 
 
-def _features(session: Session, table: "Table", features: "TableFeatures") -> "tuple[TableFeatures, Any]":
+def features_of(
+    session: Session, table: "Table", features: "TableFeatures", *, needed: bool = True
+) -> "tuple[TableFeatures, Any]":
+    """The features of a table and their matrix, which is None if no column is left and features are not ``needed``."""
     with session.step("making features"):
-        features = features.fit(table)
-        return features, features.transform(table)
+        features = features.fit(table, needed=needed)
+        return features, features.transform(table) if features.n_features else None
 
 
 def load_two(
@@ -237,11 +243,11 @@ def load_two(
 ) -> Data:
     """Read two tables of records, and put the rows of the second below those of the first."""
     given = [] if row_id is None else [row_id]
-    one, other = (_read(session, path, given, kinds) for path in paths)
+    one, other = (read(session, path, given, kinds) for path in paths)
     (id_name, first), (other_name, second) = (named_rows(table, row_id, counted=False) for table in (one, other))
     table, notes = files.join_tables(one, other, left_out=[id_name, other_name, *(ignore or ())])
     table = table.retyped({name: kind for name, kind in parse_kinds(kinds or []).items() if name in table.columns})
-    features, matrix = _features(session, table, files.TableFeatures(scaled=True))
+    features, matrix = features_of(session, table, files.TableFeatures(scaled=True))
     rows = {name: row for row, name in enumerate(first)}, {name: len(first) + row for row, name in enumerate(second)}
     both = files.TwoTables((str(paths[0]), str(paths[1])), rows)
     return Data(table, features, matrix, [*first, *second], id_name, tuple(ignore or ()), both, notes)

@@ -256,16 +256,18 @@ def label_review(
     plan: "CheckPlan | None" = None,
     *,
     given: "GivenLabels | None" = None,
+    more: Mapping[str, Sequence[str]] = {},
 ) -> str:
     """All labels, the most suspect first; each suggested label is a correction that is not decided yet.
 
     With a plan, its rows come first, with their draws. Rows that were checked come last, with what was found, so that
     no verdict is lost. ``given`` are the labels as they are written; for a number no correction is suggested, because
-    only its group is known.
+    only its group is known. ``more`` are further cells of every row, by the names of their columns.
     """
     labels = audit.labels if given is None else np.array(given.written, dtype=object)
     other = audit.alternative if given is None or given.groups is None else np.full(len(labels), "", dtype=object)
-    return _csv(["id", "column"], audit, [[name, column] for name in ids], audit.labels, labels, other, plan)
+    whose = [[name, column, *cells] for name, *cells in zip(ids, *more.values(), strict=True)]
+    return _csv(["id", "column", *more], audit, whose, audit.labels, labels, other, plan)
 
 
 def link_review(

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..memory import require
+from ..checks import require
 from ..statements import Pairs
 from ..tables.columns import Table
+from ..tables.errors import choices, place
 from ..tables.kinds import Kind, as_words, is_number
 from .arrays import read_matrix_market, read_npy, read_npz, read_svmlight
 from .delimited import STANDARD_INPUT, decode, find_delimiter, is_header, read_bytes, read_delimited, records
-from .errors import FileError, choices, place, reading_a_table
+from .errors import FileError, reading_a_table
 from .identify import what_is
 from .parquet import read_parquet
 from .spreadsheet import read_workbook
@@ -56,7 +57,7 @@ def read_table(
     *,
     as_written: Collection[str] = (),
     kinds: Mapping[str, Kind] | None = None,
-    label: str | None = None,
+    label: str | Collection[str] = (),
 ) -> Table:
     """Read a table: CSV, TSV, Excel, Parquet, Feather, .npy, .npz, Matrix Market or svmlight, by its ending.
 
@@ -68,8 +69,8 @@ def read_table(
         Columns that must exist and are kept as text, such as labels and ids.
     kinds : mapping of str to {"numeric", "categorical", "name", "text", "date", "id"}, optional
         Columns whose kind is not the one that the cells suggest.
-    label : str, optional
-        A column that is kept as text in which words such as NA and None are not taken for missing cells.
+    label : str or collection of str
+        Columns that are kept as text in which words such as NA and None are not taken for missing cells.
 
     Returns
     -------
@@ -96,7 +97,8 @@ def read_table(
     """
     path = existing(path)
     suffix = ending(path)
-    as_written = [*as_written, *([label] if label is not None else [])]
+    labels = [label] if isinstance(label, str) else list(label)
+    as_written = [*as_written, *labels]
     if suffix in MATRICES:
         table = MATRICES[suffix](path)
     elif suffix in PARQUET + ARROW:
@@ -115,7 +117,7 @@ def read_table(
     cleaned = {
         name: replace(column, values=as_words(column.labels()))
         for name, column in table.columns.items()
-        if name in as_written and name != label and column.values.dtype == object
+        if name in as_written and name not in labels and column.values.dtype == object
     }
     return replace(table, columns=table.columns | cleaned).retyped(kinds or {})
 

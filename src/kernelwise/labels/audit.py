@@ -15,8 +15,7 @@ from ..noise.two_classes import FLOOR
 from ..progress import Progress, teller
 from ..review.audit import LabelAudit, suggested_classes
 from ..review.diagnosis import calibrated, diagnose, found_labels, guarantee_of, range_of, transition_of, weights
-from ..rows import is_dask
-from ..samples import refuse_collections, row_index
+from ..samples import is_dask, refuse_collections, row_index
 from ..scoring.groups import grouped_folds, read_groups, refuse_groups
 from ..statements.verdicts import Verdicts
 from .classifier import NoisyLabelClassifier

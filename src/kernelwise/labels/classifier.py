@@ -18,8 +18,7 @@ from ..noise.explanations import ExplainedNoise, explain_label_noise
 from ..progress import Progress, Tell, teller
 from ..review.diagnosis import calibrated, diagnose, found_labels, guarantee_of, range_of, transition_of, weights
 from ..review.guarantee import Guarantee
-from ..rows import is_dask
-from ..samples import n_rows, order_alike, read_samples, read_weights, refuse_collections, tidy
+from ..samples import is_dask, n_rows, order_alike, read_samples, read_weights, refuse_collections, tidy
 from ..scoring.groups import read_groups, refuse_groups
 from ..scoring.kernel_scores import _Standardiser
 from ..scoring.outliers import find_outliers

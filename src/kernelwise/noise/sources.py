@@ -63,6 +63,8 @@ STILL, MOST_ROUNDS, ROUNDS_TO_COMPARE = 1e-9, 200, 30
 CHOICE_ROWS, N_FOLDS, FEW_ANSWERS = 20_000, 5, 30_000
 #: Accuracies that enter logits are kept inside, and chances of answers above.
 INSIDE, LEAST = (0.02, 0.995), 1e-6
+#: What is known of accuracies before any answer: their mean, worth so many answers.
+USUAL_ACCURACY = (0.75, 20.0)
 #: A program knows one class if it gave no other in this many answers.
 ANSWERS_OF_ONE_CLASS = 10
 #: Two sources are compared if they answered so many rows in common; agreement beyond that of honest sources counts from
@@ -233,18 +235,26 @@ def _em(
     m, n_classes, own = answers.n_sources, answers.n_classes, answers.weight[answers.sources]
     cells = answers.sources * n_classes + answers.labels
     said = sp.csr_array((own, (answers.rows, cells)), shape=(answers.n_rows, m * n_classes))
-    transposed, detectors = said.T.tocsr(), answers.detectors()
+    detectors = answers.detectors()
+    # A row with one answer says nothing about who is right, unless something else is known of the row.
+    telling = np.bincount(answers.rows, minlength=answers.n_rows) > 1
+    if truth is not None:
+        telling |= truth >= 0
+    if log_belief is not None:
+        telling[:] = True
+    single = np.asarray(np.bincount(answers.labels, own * ~telling[answers.rows], n_classes), dtype=np.float64)
+    transposed = said.T.tocsr()[:, telling]
     votes = answers.votes + answers.votes.sum(axis=0) / own.sum()
     chances = votes / votes.sum(axis=1, keepdims=True)
     if log_belief is not None:
         chances = softmax(np.log(chances) + log_belief, axis=1)
     chances = _with_truth(chances, truth)
     for _ in range(most_rounds):
-        counts = np.asarray(transposed @ chances).reshape(m, n_classes, n_classes).transpose(0, 2, 1)
-        pattern = _patterns(counts)
+        counts = np.asarray(transposed @ chances[telling]).reshape(m, n_classes, n_classes).transpose(0, 2, 1)
+        pattern = _patterns(counts, single)
         confusion = (counts + strength * pattern) / (counts.sum(axis=2, keepdims=True) + strength)
         if detectors.any():
-            confusion[detectors] = _one_class(counts[detectors])
+            confusion[detectors] = _one_class(counts[detectors], seen=log_belief is not None)
         logs = np.log(np.maximum(confusion, LEAST))
         evidence = np.asarray(said @ logs.transpose(0, 2, 1).reshape(m * n_classes, n_classes))
         if log_belief is not None:
@@ -277,20 +287,24 @@ def _held_out(answers: Statements, estimated: bool, log_belief: Array | None, tr
     return total * len(order) / max(int(np.count_nonzero(fold < len(folds))), 1)
 
 
-def _patterns(counts: Array) -> Array:
-    """The common pattern of confusion, moved to the accuracy of each source."""
+def _patterns(counts: Array, single: Array) -> Array:
+    """The common pattern of confusion, moved to the accuracy of each source.
+
+    ``single`` are the numbers of answers by label in rows with nothing but one answer, which are as good as the others.
+    """
     m, n_classes, _ = counts.shape
     each = np.arange(n_classes)
-    pooled = counts.sum(axis=0) + 0.5 / n_classes + 0.5 * np.eye(n_classes)
-    pooled /= pooled.sum(axis=1, keepdims=True)
+    usual, worth = USUAL_ACCURACY
     right, total = np.trace(counts, axis1=1, axis2=2), counts.sum(axis=(1, 2))
-    mean = right.sum() / total.sum()
-    spread = np.average((right / np.maximum(total, LEAST) - mean) ** 2, weights=total)
-    spread = max(spread - mean * (1 - mean) * m / total.sum(), 1e-4)
-    worth = np.clip(mean * (1 - mean) / spread - 1, 1, 200)
-    accuracy = (right + worth * mean) / (total + worth)
+    mean = (right.sum() + worth * usual) / (total.sum() + worth)
+    pooled = counts.sum(axis=0) + (worth + single) * np.where(np.eye(n_classes), mean, (1 - mean) / (n_classes - 1))
+    pooled /= pooled.sum(axis=1, keepdims=True)
+    accuracy = _accuracies(right, total, mean)
     shift = _logit(accuracy) - _logit(mean)
     diagonal = expit(_logit(pooled[each, each]) + shift[:, None])
+    # The sources together stay at the common pattern, whatever the spread of their accuracies.
+    share = (total + LEAST) / (total.sum() + m * LEAST)
+    diagonal = expit(_logit(diagonal) + _logit(pooled[each, each]) - _logit(share @ diagonal))
     wrong = pooled * (1 - np.eye(n_classes))
     wrong /= np.maximum(wrong.sum(axis=1, keepdims=True), LEAST)
     pattern = (1 - diagonal)[:, :, None] * wrong
@@ -302,14 +316,26 @@ def _logit(chance: Array | float) -> Array:
     return np.asarray(logit(np.clip(chance, *INSIDE)))
 
 
-def _one_class(counts: Array) -> Array:
-    """The chances of the answers of sources that know one class: each answer is as good as their mean."""
+def _accuracies(right: Array, total: Array, mean: float) -> Array:
+    """The share of right answers of every source, drawn towards the mean of all as far as their spread says."""
+    spread = np.sum(total * (right / np.maximum(total, LEAST) - mean) ** 2) / max(total.sum(), LEAST)
+    spread = max(spread - mean * (1 - mean) * len(total) / max(total.sum(), 1.0), 1e-4)
+    worth = np.clip(mean * (1 - mean) / spread - 1, 1, 200)
+    return np.asarray((right + worth * mean) / (total + worth))
+
+
+def _one_class(counts: Array, *, seen: bool) -> Array:
+    """The chances of the answers of sources that know one class.
+
+    Each answer is as good as the mean of them, unless features say how good every source is.
+    """
     only, n_classes = counts.sum(axis=1).argmax(axis=1), counts.shape[1]
-    right = counts[np.arange(len(only)), only, only].sum()
-    good = np.clip((right + 1) / (counts.sum() + 2), *INSIDE)
+    right, total = counts[np.arange(len(only)), only, only], counts.sum(axis=(1, 2))
+    mean = (right.sum() + 1) / (total.sum() + 2)
+    good = np.clip(_accuracies(right, total, mean) if seen else np.full(len(only), mean), *INSIDE)
     chances = np.full(counts.shape, LEAST)
     for j, label in enumerate(only):
-        chances[j, :, label] = np.where(np.arange(n_classes) == label, good, (1 - good) / (n_classes - 1))
+        chances[j, :, label] = np.where(np.arange(n_classes) == label, good[j], (1 - good[j]) / (n_classes - 1))
     return chances
 
 
@@ -412,7 +438,10 @@ def shared_prior(answers: Statements, models: float, unknown: float) -> tuple[fl
     reliability = per_row * alpha / (1 + (per_row - 1) * alpha)
     misled = float(np.clip(MODELS_SHARED[0] - MODELS_SHARED[1] * reliability, *MODELS_LIMITS))
     bar = UNRELIABLE[0] + UNRELIABLE[1] * per_row / answers.n_sources
-    by_models = models + unknown * float(expit((bar - reliability) / UNRELIABLE_STEP))
+    each = np.bincount(answers.rows).astype(np.float64)
+    highest = min(alpha + 2 / np.sqrt(max(float(each @ (each - 1)) / 2, 1.0)), 1.0)  # few pairs of answers say little
+    highest = per_row * highest / (1 + (per_row - 1) * highest)
+    by_models = models + unknown * float(expit((bar - highest) / UNRELIABLE_STEP))
     mean = (1 - by_models) * PEOPLE_SHARED[0] + by_models * misled
     spread = (1 - by_models) * PEOPLE_SHARED[1] ** 2 + by_models * MODELS_SPREAD**2
     spread += by_models * (1 - by_models) * (misled - PEOPLE_SHARED[0]) ** 2

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import is_missing
-from ..review import CheckPlan, LabelAudit
+from ..review import AnswerAudit, CheckPlan, LabelAudit
 from .evidence import (
     Trusted,
     ValueEvidence,
@@ -19,6 +19,7 @@ from .evidence import (
 )
 from .plain_data import ShownRows, cells, fingerprint, number, numbers, read_ids, shown_rows, texts
 from .review import MAX_BARS, MAX_WORDS, PageSettings, detailed, placed, review
+from .sources import source_data
 
 MAX_CHANCES = 5
 #: Texts of so many characters on average get the width of the page; shorter ones stand in the table.
@@ -42,6 +43,7 @@ def label_report(
     images: Sequence[str | None] | None = None,
     neighbours: int | ArrayLike = 3,
     plan: CheckPlan | None = None,
+    answers: AnswerAudit | None = None,
     settings: PageSettings | None = None,
 ) -> dict[str, Any]:
     """The data of the review page of an audit, as a plain dictionary that JSON can hold.
@@ -74,6 +76,8 @@ def label_report(
     plan : CheckPlan, default=None
         From :func:`plan_checks`: the page leads through these rows first, and shows the guaranteed share of wrong
         labels as verdicts come in.
+    answers : AnswerAudit, default=None
+        Who said what, and how good every source is; by default ``audit`` itself, if it is of several answers per row.
     settings : PageSettings, default=None
 
     Returns
@@ -134,6 +138,10 @@ def label_report(
     listed = np.array(page["suspects"]["row"], dtype=np.intp)
     shown = detailed(listed, plan, settings)
     top = listed[shown]
+    if answers is None and isinstance(audit, AnswerAudit):
+        answers = audit
+    if answers is not None:
+        page["sources"] = source_data(answers, listed, consensus=answers is audit)
     page["suspects"] |= {
         "id": [names[row] for row in listed],
         "features": [cells(column[listed]) for column in table.columns],

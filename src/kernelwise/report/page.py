@@ -18,8 +18,8 @@ from .review import SCHEMA
 
 #: The parts of the script; each part uses parts before it.
 SCRIPTS = (
-    "dom", "model", "store", "csv", "figures", "graph", "evidence", "texts", "pairs", "card", "queue", "bulk", "charts",
-    "guarantee", "main",
+    "dom", "model", "store", "csv", "figures", "graph", "evidence", "texts", "pairs", "sources", "card", "queue",
+    "bulk", "charts", "guarantee", "main",
 )  # fmt: skip
 #: Where the page may load pictures from: its own data, and files beside it if it shows some.
 PICTURES, PICTURES_BESIDE = "data:", "data: 'self' file:"
@@ -106,12 +106,13 @@ def headlines(report: dict[str, Any]) -> tuple[str, str, str]:
     kind, summary = report["kind"], report["summary"]
     verdict = summary.get("verdict", {})
     reliable = verdict.get("reliable", True) or summary["between"] is None
+    what = f"consensus {kind}" if report.get("sources", {}).get("consensus") else kind
     wrong = round(sum(rate["n"] * rate["rate"] for rate in summary["rates"]))
     if not reliable:
         low, high = summary["between"]
-        found = f"Between {low:,} and {high:,} of {summary['n']:,} {kind} look wrong"
+        found = f"Between {low:,} and {high:,} of {summary['n']:,} {what} look wrong"
     else:
-        found = f"About {wrong:,} of {summary['n']:,} {kind} look wrong" if wrong else f"The {kind} look right"
+        found = f"About {wrong:,} of {summary['n']:,} {what} look wrong" if wrong else f"The {what} look right"
     basis = [_sentence(rate, kind, reliable) for rate in summary["rates"]]
     if not reliable:
         basis = [*(basis if kind == "pairs" else []), verdict["reason"]]  # the reason holds the range of labels

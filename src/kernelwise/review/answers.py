@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..checks import check_count, check_positive
 from ..statements.answers import Answers
 from .audit import LabelAudit, _check_quality
+from .diagnosis import WIDE_RANGE, transition_of
 
 Array = NDArray[np.float64]
 
@@ -18,6 +19,8 @@ Array = NDArray[np.float64]
 OFTEN = 0.15
 #: Plans weigh this many sources for every row: those that would tell most about a row of which nothing is known.
 SOURCES_AT_ONCE = 30
+#: A nat of information is worth so many right labels.
+IN_NATS = 0.1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,10 +70,66 @@ class AnswerAudit(LabelAudit):
             raise ValueError(f"source must be one of those who answered, got {source!r}")
         chances = self.confusion[int(np.flatnonzero(names == source)[0])]
         found = [
-            (chances[k, a], f"calls {self.classes[k]} {self.classes[a]} in {chances[k, a]:.0%} of the rows")
+            (chances[k, a], f"says {self.classes[a]} for {chances[k, a]:.0%} of {self.classes[k]}")
             for k, a in np.argwhere((chances >= OFTEN) & ~np.eye(len(chances), dtype=bool)).tolist()
         ]
         return [words for _, words in sorted(found, reverse=True)]
+
+    def labels_of(self, source: Any) -> LabelAudit:
+        """The audit of the labels that one source gave: None where it did not answer.
+
+        All other answers, and the features, say which of them are wrong.
+        """
+        names = self.answers.source_names
+        if source not in names:
+            raise ValueError(f"source must be one of those who answered, got {source!r}")
+        return self._audit_of(np.flatnonzero(self.answers.source_index == np.flatnonzero(names == source)[0]))
+
+    def given_labels(self) -> LabelAudit:
+        """The audit of the given labels, where every row has one answer at most: of one column that sources share."""
+        if np.bincount(self.answers.rows).max() > 1:
+            raise ValueError(
+                "some rows have several answers, so there is no given label; labels_of(source) audits the labels of one"
+            )
+        return self._audit_of(np.arange(len(self.answers)))
+
+    def _audit_of(self, which: NDArray[np.intp]) -> LabelAudit:
+        """The audit of some answers as labels; of two answers of a source to one row the first counts."""
+        answers, first = self.answers, np.unique(self.answers.rows[which], return_index=True)[1]
+        which = which[first]
+        rows, quality = answers.rows[which], self.answer_quality[which]
+        places = np.searchsorted(self.classes, answers.classes)[answers.label_index[which]]
+        labels, all_quality = np.full(answers.n_rows, None, dtype=object), np.full(answers.n_rows, np.nan)
+        labels[rows], all_quality[rows] = answers.labels[which].tolist(), quality
+        suggested = self.classes[self.probabilities.argmax(axis=1)].astype(object)
+        suggested[rows] = np.where(quality > 0.5, labels[rows], suggested[rows])
+        counts = np.bincount(answers.source_index[which], minlength=len(self.sources)) / len(which)
+        rate = float(np.mean(1 - quality))
+        low = min(float(counts @ (1 - self.sources["high"])), rate)
+        high = max(float(counts @ (1 - self.sources["low"])), rate)
+        reason = (
+            f"By the accuracy of the sources, between {low:.1%} and {high:.1%} of the given labels are wrong. Errors "
+            "that follow the features in all sources alike cannot be seen. Checks of a few rows narrow this."
+        )
+        return LabelAudit(
+            labels=labels,
+            quality=all_quality,
+            suggested=suggested,
+            probabilities=self.probabilities,
+            classes=self.classes,
+            noise_rate=rate,
+            noise_interval=(low, high),
+            transition=transition_of(self.probabilities[rows], places, np.ones(len(which))),
+            diagnostic={
+                **self.diagnostic,
+                "reliable": bool(high - low <= WIDE_RANGE),
+                "reason": reason,
+                "claim": "The figures speak of the given labels, and not of the consensus.",
+                "interval_width": high - low,
+            },
+            checked=self.checked,
+            index=self.index,
+        )
 
     def to_frame(self) -> Any:
         """A pandas DataFrame of the consensus, its quality and the number of answers, one row per row of the data."""
@@ -86,7 +145,7 @@ class AnswerAudit(LabelAudit):
 
 @dataclass(frozen=True)
 class AnswerPlan:
-    """Whom to ask about which row next: ``sources[t]`` about ``rows[t]``, the most information per cost first.
+    """Whom to ask about which row next: ``sources[t]`` about ``rows[t]``, the answer that is worth most per cost first.
 
     ``information`` is how much the answer is expected to tell about the row, in nats.
     """
@@ -113,7 +172,9 @@ def plan_answers(audit: AnswerAudit, n_answers: int, *, costs: Mapping[Any, floa
 
     .. math:: H\Bigl(\sum_k q_{ik} T_{jk}\Bigr) - \sum_k q_{ik} H(T_{jk})
 
-    nats about the class, where H is the entropy. A second answer to the same row is expected to tell less, in
+    nats about the class, where H is the entropy. What it is worth is the expected gain in right labels,
+    :math:`\sum_a \max_k q_{ik} T_{jka} - \max_k q_{ik}`, and a tenth of this information, so that a row that needs two
+    answers to change its label is asked about, too. A second answer to the same row is expected to tell less, in
     proportion to what is not yet known.
 
     Parameters
@@ -158,21 +219,32 @@ def plan_answers(audit: AnswerAudit, n_answers: int, *, costs: Mapping[Any, floa
     if audit.checked is not None:
         told[[row for row, label in audit.checked.found().items() if label is not None]] = 0.0
     uncertainty = _entropy(audit.joint)
-    value = told / cost[useful]
+    value = np.where(told > 0, _gain(audit.joint, audit.confusion[useful]) + IN_NATS * told, 0.0) / cost[useful]
     best = value.argmax(axis=1)
     queue = [(-value[row, j], row, j) for row, j in enumerate(best.tolist()) if value[row, j] > 0]
     heapq.heapify(queue)
+    left_open = np.ones(len(value))  # the share of what is not known of each row after the planned answers
     plan: list[tuple[int, int, float]] = []
     while queue and len(plan) < n_answers:
-        worth, row, j = heapq.heappop(queue)
-        plan.append((row, int(useful[j]), -worth * cost[useful[j]]))
+        _, row, j = heapq.heappop(queue)
+        plan.append((row, int(useful[j]), left_open[row] * told[row, j]))
         left = max(1 - told[row, j] / max(uncertainty[row], 1e-12), 0.0)
+        left_open[row] *= left
         value[row] *= left
         value[row, j] = 0.0
         if value[row].max() > 0:
             heapq.heappush(queue, (-value[row].max(), row, int(value[row].argmax())))
-    rows, sources = np.array([step[:2] for step in plan], dtype=np.intp).reshape(-1, 2).T
-    return AnswerPlan(rows, answers.source_names[sources], np.array([information for *_, information in plan]))
+    rows, asked_of = np.array([step[:2] for step in plan], dtype=np.intp).reshape(-1, 2).T
+    return AnswerPlan(rows, answers.source_names[asked_of], np.array([information for *_, information in plan]))
+
+
+def _gain(chances: Array, confusion: Array) -> Array:
+    """The expected gain in right labels by an answer of each source (columns) about each row."""
+    after = [
+        np.sum([(chances * of_source[:, a]).max(axis=1) for a in range(of_source.shape[1])], axis=0)
+        for of_source in confusion
+    ]
+    return np.maximum(np.stack(after, axis=1) - chances.max(axis=1, keepdims=True), 0.0)
 
 
 def _entropy(chances: Array) -> Array:

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from ..memory import require
+from ..checks import require
 from .columns import Table
 from .encoders import MISSING_CATEGORY, Categories, Dates, Names, Numbers, Words
 from .errors import TableError
@@ -70,8 +70,11 @@ class TableFeatures:
     def __init__(self, leave_out: list[str] | tuple[str, ...] = (), *, scaled: bool = True):
         self.leave_out, self.scaled = list(leave_out), scaled
 
-    def fit(self, X: Any) -> Self:
-        """Learn the encoder of every column of a table, a data frame or an array."""
+    def fit(self, X: Any, *, needed: bool = True) -> Self:
+        """Learn the encoder of every column of a table, a data frame or an array.
+
+        A table without a column to learn from is an error if features are ``needed``.
+        """
         table = as_table(X)
         self.names_ = [name for name in table.names if name not in self.leave_out]
         self.n_block_ = 0 if table.block is None else int(table.block.shape[1])
@@ -86,7 +89,7 @@ class TableFeatures:
         sparse = sp.issparse(table.block) or any(kind in SPARSE for _, kind, _ in self.steps_)
         for encoder in [] if self.scaled or sparse else [part for _, kind, part in self.steps_ if kind == "numeric"]:
             encoder.mean, encoder.scale = 0.0, 1.0
-        if not self.steps_ and not self.n_block_:
+        if needed and not self.steps_ and not self.n_block_:
             self._refuse(table)
         return self
 

@@ -30,7 +30,7 @@ from scipy.linalg.blas import dgemm, dger
 from scipy.optimize import Bounds, minimize
 
 from ...statements import Pairs
-from ...statements.noise import RandomState
+from ...statements.graph import RandomState
 from ...ties import differ
 from .base import Best, FloatArray, MahalanobisTransformer, dense, squared_norms, weighted_gram
 
@@ -61,7 +61,7 @@ class ITML(MahalanobisTransformer):
         u and l, for *squared* distances under the prior. By default the 5th and 95th percentile between samples.
     prior : "identity", "covariance" or array of shape (n_features, n_features), default="identity"
         :math:`M_0`; "covariance" stands for the inverse of the covariance of the data, which must then be invertible.
-    tol : float, default=1e-6
+    tol : float, default=1e-12
         Duality gap to reach, relative to ``max(1, objective)``. M is known up to about the root of it.
     max_iter : int, default=1000
         Limit on the number of passes over the pairs, up to the end of a line search.
@@ -105,7 +105,7 @@ class ITML(MahalanobisTransformer):
     gamma: float = 1.0
     bounds: tuple[float, float] | None = None
     prior: str | ArrayLike = "identity"
-    tol: float = 1e-6
+    tol: float = 1e-12
     max_iter: int = 1000
     random_state: RandomState = None
 

@@ -8,7 +8,7 @@ function showCard(index) {
   }
   const ends = report.details[index]?.ends;
   const evidence = isPairs ? pairEvidence(index) : ends ? endsTable(["First record", "Second record"], ends) : labelEvidence(index);
-  rebuild(card, [cardHead(index), claim(index), actions(index), commentField(index), ...evidence]);
+  rebuild(card, [cardHead(index), claim(index), chips(index), actions(index), commentField(index), ...evidence]);
 }
 
 function cardHead(index) {
@@ -52,9 +52,9 @@ function claim(index) {
   return el(
     "div",
     { class: "claim" },
-    el("div", {}, el("p", { class: "quiet" }, "Given"), data(nameOf(given), { class: "label given clip" })),
+    el("div", {}, el("p", { class: "quiet" }, givenName), data(nameOf(given), { class: "label given clip" })),
     el("span", { class: "arrow", "aria-hidden": "true" }, given === suggested ? "=" : "→"),
-    el("div", {}, el("p", { class: "quiet" }, chance > 0.5 ? "The data suggest" : "If it is wrong"), data(nameOf(suggested), { class: "label suggested clip" })),
+    el("div", {}, el("p", { class: "quiet" }, chance > 0.5 && !ofConsensus ? "The data suggest" : "If it is wrong"), data(nameOf(suggested), { class: "label suggested clip" })),
     el(
       "div",
       { class: "verdict" },

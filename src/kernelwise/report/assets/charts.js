@@ -15,9 +15,10 @@ function buildCharts() {
   ].filter(Boolean);
   $("charts").append(
     ...[
+      sourcePanel(),
       columns && chart("Which columns matter", mattering[columns.by], columnBars(columns.bars)),
       chances && chart(`How suspect the ${what} are`, chances.threshold === null ? "None is worth checking." : "The coloured bars are worth checking.", histogram(chances)),
-      report.figures.confusions.length > 0 && chart("Given against suggested", "Pick a cell to list its rows.", confusionTable()),
+      report.figures.confusions.length > 0 && chart(`${givenName} against suggested`, "Pick a cell to list its rows.", confusionTable()),
     ].filter(Boolean),
   );
   if (inside.length) $("charts").after(el("details", { class: "inside" }, el("summary", {}, "Inside the model"), el("div", { class: "charts" }, inside)));

@@ -16,7 +16,7 @@ const planned = new Map((report.plan?.rows ?? []).map((row, place) => [row, plac
 const planName = String(report.plan?.batch ?? "");
 const placeOf = (index) => planned.get(suspects.row[index]) ?? total + index;
 const firstScope = planned.size ? "plan" : toCheck ? "check" : "all";
-const filters = { scope: firstScope, text: "", given: "", suggested: "", decision: "", low: 0, high: 100 };
+const filters = { scope: firstScope, text: "", given: "", suggested: "", decision: "", low: 0, high: 100, ...(report.sources && { source: "" }) };
 const sorting = { by: planned.size ? "plan" : "rank", descending: false };
 
 /** What rows can be sorted by: a name and one value for each row. */
@@ -24,7 +24,7 @@ const sortKeys = new Map([
   ...(planned.size ? [["plan", { name: "In the order of the plan", value: placeOf }]] : []),
   ["rank", { name: "Most suspect first", value: (index) => index }],
   ["id", { name: report.id_name, value: textOrNumber(suspects.id) }],
-  ["given", { name: "Given", value: (index) => suspects.given[index] }],
+  ["given", { name: report.sources?.consensus ? "Consensus" : "Given", value: (index) => suspects.given[index] }],
   ["suggested", { name: "If wrong", value: (index) => suspects.suggested[index] }],
   ["decision", { name: "Decision", value: (index) => decisionOf(index)?.decision ?? "" }],
   ...suspects.features.map((values, j) => [`feature-${j}`, { name: report.columns[j].name, value: textOrNumber(values) }]),
@@ -76,7 +76,7 @@ function prepareSearch(deadline) {
 }
 
 function filterRows() {
-  const { scope, given, suggested, decision, low, high } = filters;
+  const { scope, given, suggested, source, decision, low, high } = filters;
   const needle = filters.text.trim().toLowerCase();
   const texts = needle ? searchable() : null;
   const limit = scope === "check" ? toCheck : total;
@@ -88,6 +88,7 @@ function filterRows() {
     if (suggested !== "" && suspects.suggested[index] !== Number(suggested)) continue;
     const chance = 100 * chanceWrong(index);
     if (chance < low || chance > high) continue;
+    if (source !== undefined && source !== "" && !concerns(Number(source), index)) continue;
     if (decision && !hasDecision(index, decision)) continue;
     if (texts && !texts[index].includes(needle)) continue;
     kept[count++] = index;

@@ -7,7 +7,7 @@ let cursor = -1; // position in `visible`
 const columns = [
   { key: null, name: "No.", numeric: true },
   { key: "id", name: isPairs ? "Pair" : report.id_name },
-  { key: "given", name: "Given" },
+  { key: "given", name: givenName },
   { key: "suggested", name: "If wrong" },
   { key: "rank", name: "Wrong", numeric: true },
   { key: "decision", name: "Decision" },
@@ -57,7 +57,8 @@ function buildFilters() {
       el(
         "div",
         { class: "more-filters" },
-        field("Given", select("given", labels())),
+        sourceFilter(select),
+        field(givenName, select("given", labels())),
         field("If wrong", select("suggested", labels())),
         field("Decision", select("decision", states.map(([value, text]) => option(value, text)))),
         el("div", { class: "field", role: "group", "aria-label": "Chance that it is wrong" },
@@ -87,7 +88,7 @@ function applyFilter(key, value) {
 }
 
 function resetFilters() {
-  Object.assign(filters, { scope: firstScope, text: "", given: "", suggested: "", decision: "", low: 0, high: 100 });
+  Object.assign(filters, { scope: firstScope, text: "", given: "", suggested: "", decision: "", low: 0, high: 100, ...(sources && { source: "" }) });
   for (const [key, value] of Object.entries(filters)) $(`filter-${key}`).value = value;
   sortBy(planned.size ? "plan" : "rank", false);
 }
@@ -203,6 +204,7 @@ const partsOf = (label) => label.split(/([^_./-]*[_./-]+)/).filter(Boolean);
 /** The columns of labels are as wide as the longest label needs, within limits. */
 function fitLabels() {
   const longest = Math.max(...report.names.flatMap((name) => partsOf(name).map((part) => Array.from(part).length)));
+  if (ofConsensus) $("list").style.setProperty("--given-head", "9.5ch");
   $("list").style.setProperty("--label", `${Math.min(Math.max(longest, 7), 11) + 1}ch`);
 }
 

@@ -1,0 +1,291 @@
+"""Several answers per row, as they stand in files: columns of labels, a column of who gave them, a table of answers."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import files
+from ..files.errors import FileError
+from ..tables.errors import choices
+from .answer_options import AskedAnswers, AuditFiles, kinds_of
+from .session import Data, Session, features_of, named_rows, read
+
+if TYPE_CHECKING:
+    from .. import Answers
+    from ..files import Table
+
+#: What the three columns of a table of answers are called, without capitals and signs; the first word that fits counts.
+ROLES = {
+    "id": ["id", "row", "line", "item", "itemid", "rowid", "task", "taskid", "text", "textid", "document", "unit"]
+    + ["docid", "example", "exampleid", "question", "questionid", "image", "file", "key"],
+    "source": ["source", "annotator", "annotatorid", "worker", "workerid", "rater", "coder", "labeler", "labeller"]
+    + ["model", "user", "userid", "person", "judge", "who", "by", "name", "rule"],
+    "label": [
+        "label",
+        "answer",
+        "class",
+        "annotation",
+        "response",
+        "category",
+        "vote",
+        "judgement",
+        "judgment",
+        "rating",
+    ]
+    + ["value", "prediction"],
+}
+#: The source of labels of which nobody says who gave them.
+NOBODY = "unknown"
+#: A column names what was labelled if it has more different values than the first number, and fewer than this share of
+#: the rows.
+FEW_VALUES, REPEATED = 10, 0.8
+#: With fewer answers, a source may have met rare classes alone.
+ENOUGH_TO_JUDGE = 10
+
+
+@dataclass(frozen=True)
+class GivenAnswers:
+    """Answers and the table that they speak of.
+
+    ``several`` says whether a row may have more than one answer; ``written`` holds the labels of a single column as
+    they stand in the file.
+    """
+
+    answers: "Answers"
+    loaded: Data
+    several: bool
+    written: list[str]
+    notes: list[str] = field(default_factory=list)
+    groups: NDArray[Any] | None = None
+
+
+@dataclass(frozen=True)
+class _Said:
+    """Answers as they are written: the row, the source and the label of each."""
+
+    rows: NDArray[np.intp]
+    sources: NDArray[Any]
+    labels: list[str]
+
+
+def read_answers(session: Session, paths: AuditFiles) -> GivenAnswers:
+    """Read a table and the answers to its rows; the columns of labels, of sources and of groups are no features."""
+    data, asked, row_id, kinds, ignore = paths.data, paths.asked, paths.row_id, paths.kinds, paths.ignore
+    listed = None if asked.table is None else _answer_table(session, asked.table)
+    named = [name for name in (*asked.labels, asked.annotator, asked.group) if name is not None]
+    _check_distinct(named, row_id, ignore)
+    as_written = [name for name in (asked.annotator, asked.group, row_id) if name is not None]
+    table = read(session, data, as_written, kinds, asked.labels)
+    if listed is not None and row_id is None and listed.names[0] in table.columns:
+        row_id = listed.names[0]
+        table = read(session, data, [*as_written, row_id], kinds, asked.labels)
+    for name in ignore:
+        table[name]  # a column that is not there is found before anything else is done
+    long = _one_row_per_answer(table, asked, row_id)
+    hints = [] if row_id is not None else _repeated_ids(table, asked, named)
+    rows = table if long is None else table.take(long[0])
+    id_name, ids = named_rows(rows, row_id)
+    said = [_said_in_columns(table, asked, None if long is None else long[1])]
+    if listed is not None:
+        said.append(_said_in_table(listed, rows, id_name, ids))
+    answers, notes, empty = _answers_of(said, asked, rows.n_rows, str(asked.table or data))
+    left_out = [*named, *([row_id] if row_id else []), *ignore]
+    features, matrix = features_of(session, rows, files.TableFeatures(leave_out=left_out, scaled=False), needed=False)
+    loaded = Data(rows, features, matrix, ids, id_name, tuple(ignore), unlabelled=empty)
+    single = len(asked.labels) == 1 and long is None and listed is None
+    return GivenAnswers(
+        answers,
+        loaded,
+        several=not single,
+        written=rows[asked.labels[0]].labels() if single else [],
+        notes=[*notes, *hints, *_like_answers(loaded, answers)],
+        groups=None if asked.group is None else np.array(rows.required(asked.group)),
+    )
+
+
+def _check_distinct(named: Sequence[str], row_id: str | None, ignore: Sequence[str]) -> None:
+    if row_id is not None and row_id in named:
+        raise FileError(f"--id {row_id} is also named as a column of labels, sources or groups; name the column of ids")
+    for name in ignore:
+        if name in (*named, row_id):
+            raise FileError(f"--ignore {name} is also named by another option; name it once")
+    if twice := [name for name, count in Counter(named).items() if count > 1]:
+        raise FileError(f"the column {twice[0]!r} is named by two options; name it once")
+
+
+def _one_row_per_answer(
+    table: "Table", asked: AskedAnswers, row_id: str | None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+    """The first line of every row, and the row of every line, if the ids say that lines are answers; None if not."""
+    if asked.annotator is None or row_id is None:
+        return None
+    ids = np.array(table.required(row_id), dtype=object)
+    _, first, row = np.unique(ids.astype(str), return_index=True, return_inverse=True)
+    if len(first) == len(ids):
+        return None
+    order = np.argsort(first)
+    place = np.empty(len(first), dtype=np.intp)
+    place[order] = np.arange(len(first))
+    return first[order], place[row]
+
+
+def _repeated_ids(table: "Table", asked: AskedAnswers, named: Sequence[str]) -> list[str]:
+    """A hint at a column that seems to name what was labelled: it has a value once for each of several sources."""
+    if asked.annotator is None:
+        return []
+    sources = table[asked.annotator].labels()
+    for name, column in table.columns.items():
+        cells = column.labels()
+        pairs, distinct = set(zip(cells, sources, strict=True)), set(cells)
+        if name not in named and len(pairs) == len(cells) and FEW_VALUES < len(distinct) < REPEATED * len(cells):
+            return [
+                f"The column {name!r} has the same value in several rows, once for each source. If it names what was "
+                f"labelled, so that a row of the file is an answer, add --id {name!r}."
+            ]
+    return []
+
+
+def _said_in_columns(table: "Table", asked: AskedAnswers, rows: NDArray[np.intp] | None) -> _Said:
+    """The answers that stand in columns of the table."""
+    positions = np.arange(table.n_rows) if rows is None else rows
+    cells = [label for name in asked.labels for label in table[name].labels()]
+    if asked.annotator is not None:
+        sources = [cell or NOBODY for cell in table[asked.annotator].labels()]
+    else:
+        sources = [name for name in asked.labels for _ in range(table.n_rows)]
+    return _Said(np.tile(positions, len(asked.labels)), np.array(sources, dtype=object), cells)
+
+
+def _answer_table(session: Session, path: Path) -> "Table":
+    """A table of answers whose columns are the id of the row, the source and the label, in this order."""
+    names = files.read_table(path).names
+    keys = {name: "".join(filter(str.isalnum, name.casefold())) for name in names}
+    roles = {
+        role: next((name for word in words for name in names if keys[name] == word), None)
+        for role, words in ROLES.items()
+    }
+    rest = [name for name in names if name not in roles.values()]
+    if len(names) == len(ROLES):  # then the order says what the names do not
+        roles = {role: name if name is not None else rest.pop(0) for role, name in roles.items()}
+    if lacking := [role for role, name in roles.items() if name is None]:
+        raise FileError(
+            f"{path} has no column for the {lacking[0]} of every answer; call its columns id, source and label, or "
+            f"give these three alone, in this order ({choices('', names)})"
+        )
+    row, source, label = (str(roles[role]) for role in ROLES)
+    table = read(session, path, [row, source], (), label)
+    if not table.n_rows:
+        raise FileError(f"{path} holds no answer; give a row for every answer")
+    return replace(table, columns={name: table.columns[name] for name in (row, source, label)})
+
+
+def _said_in_table(listed: "Table", rows: "Table", id_name: str, ids: Sequence[str]) -> _Said:
+    """The answers of a table of answers, whose ids are those of the rows, or the numbers of rows."""
+    name, source, label = listed.names
+    cells = listed.required(name)
+    if id_name not in rows.columns:
+        if name == "row":  # as in a file of corrections: from zero
+            ids = [str(row) for row in range(rows.n_rows)]
+        elif name != id_name:
+            raise FileError(
+                f"{listed.source}: the column {name!r} names rows, and no column of {rows.source} does; name that "
+                "column by --id, or count the rows in a column 'row' (from 0) or 'line' (as a spreadsheet does)"
+            )
+    place = {one: row for row, one in enumerate(ids)}
+    for at, cell in enumerate(cells):
+        if cell not in place:
+            known = f"the column {id_name!r} of {rows.source}" if id_name in rows.columns else str(rows.source)
+            raise FileError(f"{listed.where(at, name)}: {cell!r} is no row of {known}; {choices(cell, ids)}")
+    sources = np.array([cell or NOBODY for cell in listed[source].labels()], dtype=object)
+    return _Said(np.array([place[cell] for cell in cells], dtype=np.intp), sources, listed[label].labels())
+
+
+def _answers_of(
+    said: Sequence[_Said], asked: AskedAnswers, n_rows: int, where: str
+) -> tuple["Answers", list[str], dict[str, int]]:
+    """The answers, sentences about them, and the cells that stand for a missing answer."""
+    from .. import Answers
+
+    cells = [label for one in said for label in one.labels]
+    sources = np.concatenate([one.sources for one in said])
+    labels, notes, empty = _classes_in(cells, where)
+    answered = labels != None  # noqa: E711  # the comparison is made for every label
+    for name in asked.labels if asked.annotator is None else ():
+        if name not in sources[answered]:
+            raise FileError(f"{where}, column {name!r} holds no answer; leave --label {name} out")
+    if nameless := int(np.count_nonzero(answered & (sources == NOBODY))):
+        notes.append(f"{nameless} answers name no source; they count as those of one source called {NOBODY!r}.")
+    known = sorted(set(sources[answered].tolist()))
+    if len(known) == 1:
+        raise FileError(f"{where}: all answers are of one source, {known[0]!r}; name the column by --label alone")
+    _check_same_question(sources[answered], labels[answered], where)
+    rows = np.concatenate([one.rows for one in said])
+    return Answers(rows, sources, labels, n_rows=n_rows, kinds=kinds_of(asked, known)), notes, empty
+
+
+def _classes_in(cells: Sequence[str], where: str) -> tuple[NDArray[Any], list[str], dict[str, int]]:
+    """The classes in the cells of all sources, None where there is none; sentences about them; and the empty cells."""
+    from ..labels.given import codes_missing_label, group_numbers
+    from ..labels.spellings import join_spellings, label_notes, without_missing_words
+
+    labels, empty = without_missing_words(cells)
+    before = Counter(label for label in labels.tolist() if label is not None)
+    if codes_missing_label(before):
+        empty["-1"] = before.pop("-1", 0)
+        labels[labels == "-1"] = None
+    if not before:
+        raise FileError(f"{where} holds no answer: all cells of labels are empty; fill them in, or name other columns")
+    if group_numbers(labels.tolist()) is not None:
+        raise FileError(
+            f"{where}: the answers are {len(before)} different numbers, which look like amounts; several answers per "
+            "row must be classes, so put the numbers into a few groups first"
+        )
+    labels, joined = join_spellings(labels)
+    counts = Counter(label for label in labels.tolist() if label is not None)
+    if len(counts) < 2:
+        raise FileError(f"{where}: all answers are {next(iter(counts))!r}; two classes are needed")
+    if len(counts) > max(2, counts.total() // 2):
+        raise FileError(
+            f"{where}: there are {len(counts)} different labels in {counts.total()} answers; name the columns of the "
+            "classes"
+        )
+    notes = [
+        note.replace(" row)", " answer)").replace(" rows)", " answers)") for note in label_notes(counts, joined, before)
+    ]
+    if empty.get("-1"):
+        notes.append(f"-1 ({empty['-1']} cells) beside the classes 0, 1, ... is taken for no answer.")
+    return labels, notes, empty
+
+
+def _check_same_question(sources: NDArray[Any], labels: NDArray[Any], where: str) -> None:
+    """Refuse a source whose classes nobody else knows: its column answers another question."""
+    classes = {name: set(labels[sources == name].tolist()) for name in sorted(set(sources.tolist()))}
+    for name, own in sorted(classes.items(), key=lambda item: -len(item[1])):
+        others = set().union(*(some for other, some in classes.items() if other != name))
+        if len(own) > 1 and not own & others and np.count_nonzero(sources == name) >= ENOUGH_TO_JUDGE:
+            said = ", ".join(repr(label[:30]) for label in sorted(own)[:3])
+            raise FileError(
+                f"{where}: {name!r} says {said}, and no other source does: the sources must answer the same question "
+                "in the same words; name other columns"
+            )
+
+
+def _like_answers(loaded: Data, answers: "Answers") -> list[str]:
+    """Warnings of columns of features that hold the words of the answers: another source, or made from answers."""
+    from ..tables.notation import find_truth
+
+    classes = [str(name) for name in answers.classes.tolist()]
+    if not all(any(map(str.isalpha, name)) for name in classes) or find_truth(classes):
+        return []
+    used = {name for name, *_ in loaded.features.steps_}
+    return [
+        f"The column {name!r} holds the same words as the answers, and is learned from. If it is another source, add "
+        f"--label {name!r}; if it was made from answers, or is the truth, add --ignore {name!r}."
+        for name, column in loaded.table.columns.items()
+        if name in used and len(words := {*column.labels()} - {""}) > 1 and words <= {*classes}
+    ]

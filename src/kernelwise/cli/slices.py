@@ -1,0 +1,122 @@
+"""Parts of the data with far more suspects than chance explains: the rows of one source, or with one value of a column.
+
+A part is named if all of this holds:
+
+- at least :data:`LEAST` suspects lie in it;
+- its share of the suspects is at least :data:`TIMES` times its share of all rows;
+- so many suspects would fall into it by chance, if they were drawn from all rows, with a probability below
+  :data:`CHANCE` divided by the number of parts that were looked at (the tail of the hypergeometric distribution).
+
+A part whose suspects are nearly those of a part that was named before is left out. Parts are the rows that one source
+answered, the values of categories, the years of dates, and numbers of which a column has at most
+:data:`MOST_NUMBERS` different ones.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .. import Answers
+    from ..tables.columns import Column, Table
+
+LEAST = 5
+TIMES = 1.5
+CHANCE = 0.001
+MOST_NUMBERS = 30
+#: Two parts are nearly the same if so large a share of the suspects of either lies in both.
+SAME = 0.9
+#: So many parts are named.
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A part of the rows with many suspects: ``inside`` of ``suspects`` lie in it, and ``share`` of all rows.
+
+    ``column`` is None if the part are the rows of the source ``value``.
+    """
+
+    column: str | None
+    value: str
+    inside: int
+    suspects: int
+    share: float
+
+    def sentence(self, *, gave: bool) -> str:
+        """What was found, in words; a source ``gave`` the labels of its rows, or else answered among others.
+
+        >>> Slice("year", "2008", 38, 45, 0.1).sentence(gave=True)
+        '38 of 45 suspects have year = 2008, as 10.0% of all rows have.'
+        """
+        what = "suspects" if gave else "doubtful rows"
+        count, share = f"{self.inside} of {self.suspects} {what}", f"{self.share:.1%} of all rows"
+        if self.column is not None:
+            said = f"{self.column} = {self.value}" if self.value else f"no {self.column}"
+            return f"{count} have {said}, as {share} have."
+        return f"{self.value} {'gave' if gave else 'answered'} {count}, and {share}."
+
+
+def slices_of(suspects: NDArray[np.bool_], answers: "Answers", table: "Table") -> list[Slice]:
+    """The parts with far more suspects than chance explains, the clearest first."""
+    parts = [
+        (column, value, members)
+        for column, value, members in (*_of_sources(answers), *_of_columns(table.columns.values()))
+        if 0 < np.count_nonzero(members) < len(members)
+    ]
+    n_suspects, n_rows = int(np.count_nonzero(suspects)), len(suspects)
+    found: list[tuple[float, Slice, NDArray[np.bool_]]] = []
+    for column, value, members in parts:
+        inside, size = int(np.count_nonzero(members & suspects)), int(np.count_nonzero(members))
+        if inside < LEAST or inside / n_suspects < TIMES * size / n_rows:
+            continue
+        if (tail := _chance_of_more(inside, n_rows, size, n_suspects)) < CHANCE / len(parts):
+            found.append((tail, Slice(column, value, inside, n_suspects, size / n_rows), members & suspects))
+    named: list[Slice] = []
+    seen: list[NDArray[np.bool_]] = []
+    for _, one, own in sorted(found, key=lambda item: item[0]):
+        if not any(_nearly_same(own, other) for other in seen):
+            named.append(one)
+            seen.append(own)
+    return named
+
+
+def _chance_of_more(inside: int, n_rows: int, size: int, drawn: int) -> float:
+    """The chance that at least ``inside`` of ``drawn`` rows lie in a part of ``size`` rows."""
+    from scipy.stats import hypergeom
+
+    return float(hypergeom.sf(inside - 1, n_rows, size, drawn))
+
+
+def _nearly_same(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> bool:
+    both = np.count_nonzero(one & other)
+    return bool(both >= SAME * max(np.count_nonzero(one), np.count_nonzero(other)))
+
+
+def _of_sources(answers: "Answers") -> Iterator[tuple[None, str, NDArray[np.bool_]]]:
+    for code, name in enumerate(answers.source_names.tolist()):
+        members = np.zeros(answers.n_rows, dtype=bool)
+        members[answers.rows[answers.source_index == code]] = True
+        yield None, str(name), members
+
+
+def _of_columns(columns: "Iterable[Column]") -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
+    for column in columns:
+        cells = np.array(column.labels(), dtype=object)
+        if column.kind == "date":
+            cells = np.array([_year(cell) for cell in cells.tolist()], dtype=object)
+        elif column.kind not in ("categorical", "numeric"):
+            continue
+        values = sorted(set(cells.tolist()))
+        if column.kind != "numeric" or len(values) <= MOST_NUMBERS:
+            for value in values:
+                yield column.name, value, cells == value
+
+
+def _year(cell: str) -> str:
+    """The year in a date, which has four digits; what has none is taken whole."""
+    parts = "".join(sign if sign.isdigit() else " " for sign in cell).split()
+    return next((part for part in parts if len(part) == 4), cell)

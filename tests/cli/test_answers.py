@@ -1,0 +1,334 @@
+"""Several answers per row on the command line: the consensus, the sources, whom to ask next."""
+
+import csv
+import json
+import re
+from functools import partial
+
+import numpy as np
+import pytest
+
+from command_line import refused, run_here
+from kernelwise import Answers, audit_answers, plan_answers
+from kernelwise.cli.slices import slices_of
+from kernelwise.tables.columns import Column, Table
+
+pytest.importorskip("skops")
+
+RATES = {"Ann": 0.08, "Bob": 0.15, "Cy": 0.45}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def call(capsys):
+    return partial(run_here, capsys)
+
+
+def crowd(n=150, seed=0):
+    """The truth, and what three people say of it; Cy leaves out every third row."""
+    rng = np.random.default_rng(seed)
+    truth = np.where(rng.random(n) < 0.5, "ham", "spam")
+    other = np.where(truth == "ham", "spam", "ham")
+    table = {name: np.where(rng.random(n) < rate, other, truth).astype(object) for name, rate in RATES.items()}
+    table["Cy"][::3] = ""
+    return truth, table
+
+
+@pytest.fixture
+def mails(folder):
+    """A file with a column for each of three people, and one feature."""
+    truth, table = crowd()
+    x = np.random.default_rng(1).normal(size=len(truth)) + 2 * (truth == "spam")
+    lines = ["id,x,Ann,Bob,Cy"]
+    lines += [f"m{i},{x[i]:.3f},{table['Ann'][i]},{table['Bob'][i]},{table['Cy'][i]}" for i in range(len(truth))]
+    (folder / "mails.csv").write_text("\n".join(lines) + "\n")
+    return truth
+
+
+@pytest.fixture
+def only_answers(folder):
+    """A table of ids, and a table of answers; there is nothing to learn from."""
+    truth, table = crowd()
+    (folder / "items.csv").write_text("item\n" + "".join(f"i{row}\n" for row in range(len(truth))))
+    said = [(f"i{row}", who, cells[row]) for who, cells in table.items() for row in range(len(truth)) if cells[row]]
+    (folder / "said.csv").write_text("item,worker,answer\n" + "".join(f"{a},{b},{c}\n" for a, b, c in said))
+    return truth, table
+
+
+COLUMNS = ["--label", "Ann", "--label", "Bob", "--label", "Cy"]
+
+
+def rows_of(path):
+    return list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))
+
+
+def result_of(call, *arguments):
+    status, out, err = call(*arguments, "--json", "-q")
+    assert status == 0, err
+    return json.loads(out)
+
+
+def test_columns_of_labels_are_sources_and_no_features(mails, call):
+    found = result_of(call, "audit", "labels", "mails.csv", *COLUMNS)
+    assert {one["column"] for one in found["data"]["columns"]} == {"id", "x"}
+    assert found["n_answers"] == 400
+    assert found["sources"][0]["source"] == "Cy"
+    cy = found["sources"][0]
+    assert (cy["answers"], cy["interval"][0] < 1 - RATES["Cy"] < cy["interval"][1]) == (100, True)
+    assert cy["errs"][0].startswith("says ")
+    assert found["noise_interval"][0] <= found["noise_rate"] <= found["noise_interval"][1]
+    assert 0.5 < found["agreement"] < 0.9
+
+
+def test_a_table_of_answers_without_features_gives_what_python_gives(only_answers, folder, call):
+    _, table = only_answers
+    found = result_of(
+        call, "audit", "labels", "items.csv", "--answers", "said.csv", "--ask", "ask.csv", "--questions", 15
+    )
+    audit = audit_answers(None, Answers.from_table({name: np.where(c == "", None, c) for name, c in table.items()}))
+    assert found["noise_rate"] == pytest.approx(audit.noise_rate)
+    assert found["columns"] == found["models"] == {}
+    plan = plan_answers(audit, 15)
+    asked = rows_of(folder / "ask.csv")
+    assert [one["item"] for one in asked] == [f"i{row}" for row in plan.rows]
+    assert {one["source"] for one in asked} == {"Cy"}
+    assert [one["id"] for one in found["ask"]] == [one["item"] for one in asked]
+
+
+def test_the_columns_of_a_table_of_answers_are_found_by_name_or_by_order(only_answers, folder, call):
+    expected = result_of(call, "audit", "labels", "items.csv", "--answers", "said.csv")["noise_rate"]
+    said = rows_of(folder / "said.csv")
+    moved = [("when", "answer", "item", "worker"), *(("now", r["answer"], r["item"], r["worker"]) for r in said)]
+    bare = [("one", "two", "three"), *((r["item"], r["worker"], r["answer"]) for r in said)]
+    for name, cells in (("moved.csv", moved), ("bare.csv", bare)):
+        (folder / name).write_text("".join(",".join(row) + "\n" for row in cells))
+        found = result_of(call, "audit", "labels", "items.csv", "--id", "item", "--answers", name)
+        assert found["noise_rate"] == pytest.approx(expected)
+
+
+def test_rows_are_named_by_their_number_where_no_column_names_them(only_answers, folder, call):
+    expected = result_of(call, "audit", "labels", "items.csv", "--answers", "said.csv")["noise_rate"]
+    (folder / "x.csv").write_text("x\n" + "1\n" * 150)
+    said = [(int(r["item"][1:]), r["worker"], r["answer"]) for r in rows_of(folder / "said.csv")]
+    for name, first in (("row", 0), ("line", 2)):
+        text = f"{name},source,label\n" + "".join(f"{row + first},{a},{b}\n" for row, a, b in said)
+        (folder / "numbered.csv").write_text(text)
+        found = result_of(call, "audit", "labels", "x.csv", "--answers", "numbered.csv")
+        assert found["noise_rate"] == pytest.approx(expected)
+    (folder / "numbered.csv").write_text(text.replace("line", "task"))
+    refused(call("audit", "labels", "x.csv", "--answers", "numbered.csv", "-q"), "count the rows in a column 'row'")
+
+
+def test_the_loop_of_checks_with_the_consensus(mails, folder, call):
+    ours = ("audit", "labels", "mails.csv", *COLUMNS)
+    planned = result_of(call, *ours, "--checks", 30, "-o", "review.csv")
+    review = rows_of(folder / "review.csv")
+    assert len(review) == 150
+    assert [one["id"] for one in planned["plan"]] == [one["id"] for one in review[:30]]
+    assert {one["column"] for one in review} == {"consensus"}
+    first = next(one for one in review if one["disagree"])
+    assert re.fullmatch(r"((Ann|Bob|Cy): (ham|spam)(; |$))+", first["disagree"])
+    for one in review[:30]:
+        true = mails[int(one["row"])]
+        one |= {"decision": "correct" if one["given"] == true else "wrong", "corrected": true}
+    with (folder / "checked.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, review[0])
+        writer.writeheader()
+        writer.writerows(review)
+    found = result_of(call, *ours, "--checked", "checked.csv", "--consensus", "labels.csv", "-o", "next.csv")
+    wrong = np.mean([one["given"] != mails[int(one["row"])] for one in review])
+    assert found["checked"] == found["guarantee"]["checked"] == 30
+    assert found["guarantee"]["low"] <= wrong <= found["guarantee"]["high"]
+    labels = rows_of(folder / "labels.csv")
+    for row, one in enumerate(labels):
+        assert float(one["chance"]) == pytest.approx(float(one[f"chance of {one['consensus']}"]))
+        if one["checked"] == "yes":
+            assert (one["consensus"], float(one["chance"])) == (mails[row], 1.0)
+    assert sum(one["checked"] == "yes" for one in labels) == 30
+    assert np.mean([one["consensus"] == mails[row] for row, one in enumerate(labels)]) > 0.9
+    assert [one["decision"] for one in rows_of(folder / "next.csv")].count("skip") == 120
+    refused(call("apply", "mails.csv", "checked.csv"), "--consensus FILE")
+
+
+def test_one_column_and_who_gave_each_label(folder, call):
+    """The file of labels of single people is reviewed and applied as a file of labels is."""
+    rng = np.random.default_rng(0)
+    truth = np.where(rng.random(240) < 0.5, "ham", "spam")
+    who = np.array(["Ann", "Bob", "Cy"])[rng.integers(3, size=240)]
+    wrong = (who == "Cy") & (rng.random(240) < 0.5)
+    given = np.where(wrong, np.where(truth == "ham", "spam", "ham"), truth)
+    X = rng.normal(size=(240, 2)) + 4 * (truth == "spam")[:, None]
+    lines = [f"{X[i, 0]:.2f},{X[i, 1]:.2f},{who[i]},{given[i]}" for i in range(240)]
+    (folder / "mails.csv").write_text("x,z,who,kind\n" + "\n".join(lines) + "\n")
+    ours = ("audit", "labels", "mails.csv", "--label", "kind", "--annotator", "who")
+    found = result_of(call, *ours, "-o", "review.csv")
+    assert [one["column"] for one in found["data"]["columns"]] == ["x", "z"]
+    assert found["slices"][0]["value"] == "Cy"
+    assert "Cy gave" in found["slices"][0]["sentence"]
+    suspects = rows_of(folder / "review.csv")[: found["worth_checking"]]
+    assert {one["column"] for one in suspects} == {"kind"}
+    assert np.mean([wrong[int(one["row"])] for one in suspects]) > 0.9
+    (folder / "done.csv").write_text((folder / "review.csv").read_text("utf-8-sig").replace(",skip,0.0", ",wrong,0.0"))
+    status, _, err = call("apply", "mails.csv", "done.csv", "-o", "fixed.csv")
+    assert status == 0, err
+    fixed = np.array([one["kind"] for one in rows_of(folder / "fixed.csv")])
+    assert np.mean(fixed == truth) > np.mean(given == truth)
+    status, out, _ = call(*ours, "-q")
+    assert (status, out.splitlines()[0].endswith(")."), "given by" in out) == (0, True, True)
+
+
+def test_a_file_with_a_line_for_every_answer(only_answers, folder, call):
+    expected = result_of(call, "audit", "labels", "items.csv", "--answers", "said.csv")
+    ours = ("audit", "labels", "said.csv", "--label", "answer", "--annotator", "worker")
+    found = result_of(call, *ours, "--id", "item", "--consensus", "labels.csv")
+    assert found["noise_rate"] == pytest.approx(expected["noise_rate"])
+    assert len(rows_of(folder / "labels.csv")) == 150
+    _, out, _ = call(*ours, "-q")
+    assert "add --id 'item'" in out
+
+
+def test_what_stands_for_no_answer_and_spellings(folder, call):
+    truth, table = crowd()
+    codes = {"ham": "0", "spam": "1", "": "-1"}
+    (folder / "codes.csv").write_text(
+        "a,b,c\n" + "".join(",".join(codes[table[name][row]] for name in RATES) + "\n" for row in range(len(truth)))
+    )
+    found = result_of(call, "audit", "labels", "codes.csv", "--label", "a", "--label", "b", "--label", "c")
+    assert (found["classes"], found["n_answers"], found["unlabelled"]) == (["0", "1"], 400, {"-1": 50})
+    assert "-1 (50 cells)" in found["notes"][0]
+    table["Ann"][0] = table["Ann"][0].title()
+    lines = ["Ann,Bob,Cy", *(",".join(table[name][row] for name in RATES) for row in range(len(truth)))]
+    (folder / "spelled.csv").write_text("\n".join(lines) + "\n")
+    found = result_of(call, "audit", "labels", "spelled.csv", *COLUMNS)
+    assert found["classes"] == ["ham", "spam"]
+    assert "(1 answer) is taken as" in found["notes"][0]
+
+
+def test_what_is_printed_begins_with_the_consensus_and_fits_on_a_screen(mails, call):
+    status, out, _ = call("audit", "labels", "mails.csv", *COLUMNS, "-q")
+    lines = out.splitlines()
+    assert status == 0
+    assert re.match(r"mails.csv: (about|between) .* consensus labels are probably wrong", lines[0])
+    assert lines[1].startswith("400 answers of 3 sources, 2 classes. Two answers to the same row agree in ")
+    assert out.index("Cy  ") < min(out.index("Bob  "), out.index("Ann  "))
+    assert "Ask first: " in out
+    assert len(lines) < 35
+
+
+def test_copies_and_a_column_that_repeats_the_answers_are_named(mails, folder, call):
+    text = (folder / "mails.csv").read_text().splitlines()
+    copied = [f"{line},{line.split(',')[2]},{line.split(',')[3]}" for line in text[1:]]
+    (folder / "copied.csv").write_text("\n".join([f"{text[0]},Dan,gold", *copied]) + "\n")
+    _, out, _ = call("audit", "labels", "copied.csv", *COLUMNS, "--label", "Dan", "-q")
+    assert re.search(r"Ann and Dan agree as if one copied the other in \d+% of the rows", out)
+    assert "The column 'gold' holds the same words as the answers" in out
+
+
+def test_the_page_holds_who_said_what(mails, folder, call):
+    status, _, err = call("audit", "labels", "mails.csv", *COLUMNS, "--report", "page.html", "-q")
+    assert status == 0, err
+    (stored,) = re.findall(r'id="report-data">(.*?)</script>', (folder / "page.html").read_text("utf-8"))
+    page = json.loads(stored)
+    assert page["label_name"] == "consensus"
+    assert page["sources"]["names"][0] == "Cy"
+    assert "consensus labels look wrong" in (folder / "page.html").read_text("utf-8")
+    cells = {one["id"]: one for one in rows_of(folder / "mails.csv")}
+    for name, said in zip(page["suspects"]["id"][:20], page["sources"]["said"], strict=False):
+        pairs = {page["sources"]["names"][a]: page["values"][b] for a, b in zip(said[::2], said[1::2], strict=True)}
+        assert pairs == {who: cells[name][who] for who in RATES if cells[name][who]}
+
+
+BAD = [
+    ([*COLUMNS[:2], "--label", "Bbo"], "has no column 'Bbo'; did you mean 'Bob'?"),
+    ([*COLUMNS[:2], "--label", "Ann"], "--label Ann is given twice"),
+    ([], "--label is missing"),
+    (["--label", "Ann", "--annotator", "Ann"], "--annotator Ann is also the column of labels"),
+    ([*COLUMNS, "--annotator", "x"], "there are 3 columns of labels"),
+    (["--label", "Ann", "--annotator", "who"], "has no column 'who'"),
+    (["--label", "Ann", "--ask", "ask.csv"], "--ask is for labels of several sources"),
+    ([*COLUMNS, "--questions", "5"], "add --ask FILE"),
+    ([*COLUMNS, "--source-kind", "Eve=person"], "--source-kind: there is no source 'Eve'"),
+    ([*COLUMNS, "--source-kind", "Ann=human"], "'human' must be one of person, program, language model"),
+    ([*COLUMNS, "--source-kind", "Ann"], "must be SOURCE=KIND"),
+    ([*COLUMNS, "--cost", "Ann=free"], "'free' must be a number above zero"),
+    ([*COLUMNS, "--cost", "Eve=2"], "--cost: there is no source 'Eve'"),
+    ([*COLUMNS, "--id", "Ann"], "--id Ann is also named"),
+    ([*COLUMNS, "--ignore", "Ann"], "--ignore Ann is also named"),
+    ([*COLUMNS, "--ignore", "xx"], "has no column 'xx'"),
+    ([*COLUMNS, "--group", "Ann"], "--group Ann is also a column of labels"),
+    ([*COLUMNS[:4], "--label", "site"], "'site' says 'north', 'south', and no other source does"),
+    (["--label", "Ann", "--label", "void"], "column 'void' holds no answer; leave --label void out"),
+    (["--label", "x", "--label", "z"], "which look like amounts"),
+    (["--answers", "none.csv"], "there is no file none.csv"),
+    (["--answers", "unknown.csv"], "unknown.csv, line 3, column 'id': 'm999' is no row of the column 'id' of all.csv"),
+    (["--answers", "nameless.csv"], "has no column for the id of every answer"),
+    (["--answers", "empty.csv"], "holds no answer: all cells of labels are empty"),
+    (["--answers", "single.csv"], "all answers are of one source, 'Ann'"),
+    ([*COLUMNS, "--chunk-rows", "2000"], "a second --label needs the whole table in memory"),
+    ([*COLUMNS, "--checked", "none.csv"], "there is no file none.csv"),
+]
+
+
+@pytest.mark.parametrize(("options", "sentence"), BAD, ids=[sentence[:30] for _, sentence in BAD])
+def test_bad_input_is_refused_in_a_sentence(mails, folder, call, options, sentence):
+    lines = (folder / "mails.csv").read_text().splitlines()
+    more = [f"{line},{['north', 'south'][at % 2]},,{at * 1.37:.2f}" for at, line in enumerate(lines[1:])]
+    (folder / "all.csv").write_text("\n".join([f"{lines[0]},site,void,z", *more]) + "\n")
+    for name, text in {
+        "unknown": "id,source,label\nm1,Ann,ham\nm999,Bob,spam\n",
+        "nameless": "a,b,c,d\nm1,Ann,ham,1\n",
+        "empty": "id,source,label\nm1,Ann,\n",
+        "single": "id,source,label\nm1,Ann,ham\nm2,Ann,spam\n",
+    }.items():
+        (folder / f"{name}.csv").write_text(text)
+    refused(call("audit", "labels", "all.csv", *options, "-q"), sentence)
+    assert not (folder / "ask.csv").exists()
+
+
+# ------------------------------------------------------------------------------------------- where the suspects are
+
+
+def made_table(rng, n=1000):
+    columns = [
+        Column("year", "numeric", rng.integers(2000, 2010, size=n).astype(float)),
+        Column("site", "categorical", np.array(["north", "south"], dtype=object)[rng.integers(2, size=n)]),
+        Column("day", "date", np.array([f"{year}-05-01" for year in rng.integers(1990, 2000, size=n)], dtype=object)),
+    ]
+    return Table.of("a.csv", columns)
+
+
+def made_answers(rng, n=1000):
+    return Answers.from_column(rng.integers(2, size=n), np.array(["Ann", "Bob", "Cy", "Dan"])[rng.integers(4, size=n)])
+
+
+def test_parts_with_many_suspects_are_found():
+    rng = np.random.default_rng(0)
+    table, answers = made_table(rng), made_answers(rng)
+    suspects = (rng.random(1000) < 0.02) | ((table["year"].values == 2008) & (rng.random(1000) < 0.5))
+    (found,) = slices_of(suspects, answers, table)
+    assert (found.column, found.value) == ("year", "2008")
+    assert found.inside == np.count_nonzero(suspects & (table["year"].values == 2008))
+    assert f"{found.inside} of {np.count_nonzero(suspects)} suspects have year = 2008" in found.sentence(gave=True)
+    suspects = (rng.random(1000) < 0.02) | ((answers.sources == "Cy") & (rng.random(1000) < 0.4))
+    (found,) = slices_of(suspects, answers, table)
+    assert (found.column, found.value) == (None, "Cy")
+
+
+def test_noise_is_not_described():
+    """Suspects at random: at most one table in a thousand names a part, so none of a hundred does but by a fault."""
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        assert not slices_of(rng.random(1000) < 0.05, made_answers(rng), made_table(rng))
+
+
+def test_two_parts_with_the_same_suspects_are_named_once():
+    rng = np.random.default_rng(2)
+    table, answers = made_table(rng), made_answers(rng)
+    twin = Column("twin", "categorical", np.array([f"y{year:.0f}" for year in table["year"].values], dtype=object))
+    both = Table.of("a.csv", [*table.columns.values(), twin])
+    assert len(slices_of((table["year"].values == 2008) & (rng.random(1000) < 0.5), answers, both)) == 1
