@@ -77,6 +77,7 @@ CASES = {
     "NoisyLabelClassifier(table)": lambda seed: classifier(kw.NoisyLabelClassifier(random_state=seed), table(), NAMES),
     "estimate_label_noise": lambda seed: kw.estimate_label_noise(X, TWO, random_state=seed),
     "audit_labels": lambda seed: kw.audit_labels(X, TWO, random_state=seed),
+    "audit_labels(groups)": lambda seed: kw.audit_labels(X, TWO, groups=np.arange(N) // 3, random_state=seed),
     "audit_answers": lambda seed: kw.audit_answers(X, ANSWERS, random_state=seed),
     "audit_pairs": lambda seed: kw.audit_pairs(X, PAIRS, random_state=seed),
     "audit_pairs(links)": lambda seed: kw.audit_pairs(WORDS, LINKS, random_state=seed),

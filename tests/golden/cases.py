@@ -8,6 +8,7 @@ Inside :func:`features_moved` every case sees features with errors of a relative
 the rounding of a processor: ``tests/everywhere/test_continuity.py`` asks how far the outputs move.
 """
 
+import warnings
 from contextlib import contextmanager
 from functools import cache, wraps
 
@@ -252,12 +253,38 @@ def heart():
     """Weights: some rows count twice, some do not count, and some rows are the same."""
     X, y = heart_with_repetitions()
     weight = np.tile([1.0, 2.0, 0.5, 0.0, 1.0, 1.5], 18)[: len(X)]
-    return noisy_labels(X, y, X[1::2], sample_weight=weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # many copies
+        return noisy_labels(X, y, X[1::2], sample_weight=weight)
 
 
 def splice():
     X, y = bundled("splice", 120, 0.1)
     return noisy_labels(X, y, X[::2])
+
+
+def groups():
+    """Groups of three rows that are near each other and have one label."""
+    X, y = bundled("heart", 90, 0.0)
+    given = np.repeat(kw.flip_labels(y[::3], 0.2, random_state=SEED), 3)
+    noise = np.random.RandomState(SEED).randn(*X.shape)
+    found = kw.audit_labels(
+        np.repeat(X[::3], 3, axis=0) + 0.1 * noise * X.std(axis=0), given, groups=np.arange(90) // 3, random_state=SEED
+    )
+    return label_audit(found)
+
+
+def copied():
+    """Fifteen rows that are repeated three times with a wrong label, exactly or nearly, and one row with two labels."""
+    X, y = bundled("ionosphere", 90, 0.0)
+    wrong = np.arange(0, 90, 6)
+    y = np.where(np.isin(np.arange(90), wrong), 1 - y, y)
+    rows = np.concatenate([np.arange(90), np.tile(wrong, 3), [20]])
+    away = 1e-3 * np.random.RandomState(SEED).randn(136, X.shape[1]) * X.std(axis=0)
+    away[:90] = away[90::2] = away[-1] = 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # many copies
+        return label_audit(kw.audit_labels(X[rows] + away, np.append(y[rows[:-1]], 1 - y[20]), random_state=SEED))
 
 
 def many_classes():
@@ -500,6 +527,8 @@ def multiple_kernels(model, name):
 WITH_TREES = {
     "audit_labels_ionosphere",
     "audit_answers_heart",
+    "audit_labels_groups",
+    "audit_labels_copies",
     "estimate_label_noise_heart",
     "noisy_label_classifier_ionosphere",
     "noisy_label_classifier_heart",
@@ -523,6 +552,8 @@ CASES = {
     "audit_labels_ionosphere": lambda: label_audit(kw.audit_labels(*bundled("ionosphere", 70, 0.2), random_state=SEED)),
     "audit_answers_alone": lambda: answer_audit(None, made_answers()),
     "audit_answers_heart": answers_on_heart,
+    "audit_labels_groups": groups,
+    "audit_labels_copies": copied,
     "estimate_label_noise_heart": estimate,
     "noisy_label_classifier_ionosphere": ionosphere,
     "noisy_label_classifier_heart": heart,

@@ -18,8 +18,8 @@ from ..tables.columns import Column, Table
 WHO = re.compile(
     "(annotat(e|o)r|label{1,2}er|rater|coder|grader|scorer|assessor|judge|reviewer|(crowd)?worker|turker|tagger|curator|"
     "user|source|annotat(eur|rice|ore)|codeur|[eé]valuateur|annotierer|bewerter(in)?|kodierer(in)?|gutachter(in)?|"
-    "pr(ü|ue)fer(in)?|anotador|etiquetador|codificador|a?valiador|evaluador|valutatore|codificatore|beoordelaar|"
-    "codeerder|rotulador)s?"
+    "pr(ü|ue)fer(in)?|(anotador|etiquetador|codificador|avaliador|evaluador|rotulador)(es)?|valutatore|codificatore|"
+    "beoordelaar|codeerder)s?"
 )
 DONE = re.compile("(annotat|label{1,2}|rat|cod|grad|scor|assess|judg|review|tagg)ed|annot[eé]|annotiert|bewertet")
 BY = ("by", "par", "von", "por", "da", "door")
@@ -63,7 +63,7 @@ def _behaves(column: Column, classes: set[str]) -> bool:
     """Whether the values of a column are few, in several rows each, and no labels themselves."""
     cells = [cell for cell in column.labels() if cell]
     values, counts = np.unique(np.array(cells, dtype=str), return_counts=True)
-    if len(values) < 2 or len(cells) < ROWS_PER_VALUE * len(values) or set(values.tolist()) <= classes:
+    if len(values) < 2 or len(cells) < ROWS_PER_VALUE * len(values) or set(values.tolist()) <= classes | {"0", "1"}:
         return False
     numbers = column.values.dtype.kind == "f" and not all(float(cell).is_integer() for cell in values.tolist())
     return not numbers and int(counts[counts > 1].sum()) * 2 > len(cells)

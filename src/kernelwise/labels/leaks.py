@@ -170,13 +170,17 @@ def _short(cell: Any) -> str:
 
 
 class _Alone(NamedTuple):
-    """How well a column predicts the label in the rows that have a value; by which words, or by groups of numbers."""
+    """How well a column predicts the label in the rows that have a value; by which words, or by groups of numbers.
+
+    All words that tell a label, the ``telling``, are taken out of the text before it is compared with the others.
+    """
 
     column: Column
     rows: Index
     skill: float
     right: float
     words: tuple[str, ...] = ()
+    telling: tuple[str, ...] = ()
     in_order: bool = False
 
 
@@ -261,9 +265,12 @@ def _by_words(column: Column, rows: Index, code: Index, texts: NDArray[Any]) -> 
     least = errors.min(axis=0)
     most = np.minimum(sizes, len(code) - sizes)
     used = np.argsort(least / np.maximum(most, 1), kind="stable")[: len(sizes) - 1]
-    words = counter.get_feature_names_out()[best[used]].tolist()
+    words = counter.get_feature_names_out()
+    telling = words[(errors <= (1 - SKILL) * most).any(axis=1)]
     skill = 1 - float(least[used].sum() / max(most[used].sum(), 1.0))
-    return _Alone(column, rows, skill, 1 - float(least[used].sum()) / len(code), tuple(words))
+    return _Alone(
+        column, rows, skill, 1 - float(least[used].sum()) / len(code), tuple(words[best[used]]), tuple(telling)
+    )
 
 
 def _skill_of_others(table: Table, one: _Alone, copies: set[str], code: Index) -> tuple[float, float] | None:
@@ -271,7 +278,7 @@ def _skill_of_others(table: Table, one: _Alone, copies: set[str], code: Index) -
     others = table.without([*copies, one.column.name]) if copies or not one.words else table
     others = replace(others, block=None)
     if one.words:
-        pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, one.words))})\b", re.IGNORECASE)
+        pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, [*one.words, *one.telling]))})\b", re.IGNORECASE)
         cells = [None if cell is None else pattern.sub(" ", cell) for cell in one.column.values]
         left = replace(one.column, values=np.array(cells, dtype=object))
         others = replace(others, columns=others.columns | {one.column.name: left})

@@ -149,7 +149,7 @@ def _said_of(found: Copies, given: Index, one_label: bool, differ: float) -> dic
     if n_contradicting := int((copies & contradicting).sum()):
         said += (
             f" {n_contradicting} rows equal another row that has another label: at least {figures['certain_errors']} of"
-            " these labels are wrong, or the columns do not say enough to tell the rows apart."
+            " their labels must be wrong, or the columns do not say enough to tell the rows apart."
         )
     if parts and one_label:
         said += " Copies count as one row, and no row vouches for its copies."
