@@ -49,6 +49,7 @@ BENCHMARKS = (
     "run_times",
     "record_pairs",
     "checks",
+    "copies",
     "messy_files",
     "answers",
 )

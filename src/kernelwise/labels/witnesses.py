@@ -35,6 +35,8 @@ Index = NDArray[np.intp]
 
 #: If this share of the pairs of copies have different labels, copies were labelled one by one.
 SEPARATE = 0.05
+#: Up to this share of copies that do not contradict each other, the reason does not speak of them.
+FEW_COPIES = 0.01
 #: Beyond this share of copies of one label among the rows there is a warning, and no range is called reliable.
 MANY_COPIES = 0.05
 #: Chances are kept away from zero where evidence is multiplied.
@@ -163,7 +165,7 @@ def conclude_copies(
 ) -> dict[str, Any]:
     """Return the diagnostic with what was found of copies; many of them make no range reliable, and give a warning."""
     said = diagnostic | {"copies": copies}
-    if copies["sentence"]:
+    if copies["share"] > FEW_COPIES or copies["certain_errors"]:
         said["reason"] = f"{diagnostic['reason']} {copies['sentence']}"
     if copies["share"] > MANY_COPIES and copies["one_witness"]:
         said["reliable"] = False
