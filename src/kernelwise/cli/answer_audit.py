@@ -65,23 +65,27 @@ class _Found:
         return (self.audit.joint.max(axis=1) < SURE) & ~self.checked
 
     @cached_property
+    def said(self) -> list[list[tuple[str, str]]]:
+        """Who said what of every row."""
+        said: list[list[tuple[str, str]]] = [[] for _ in self.audit.labels]
+        answers = self.audit.answers
+        rows, sources, labels = answers.rows.tolist(), answers.sources.astype(str), answers.labels.astype(str)
+        for row, source, label in zip(rows, sources.tolist(), labels.tolist(), strict=True):
+            said[row].append((source, label))
+        return said
+
+    @cached_property
     def others(self) -> list[str]:
         """Who disagrees with the consensus about every row, and what they say."""
-        said: list[list[str]] = [[] for _ in self.audit.labels]
-        answers, consensus = self.audit.answers, self.audit.labels.tolist()
-        for row, source, label in zip(
-            answers.rows.tolist(), answers.sources.tolist(), answers.labels.tolist(), strict=True
-        ):
-            if label != consensus[row]:
-                said[row].append(f"{source}: {label}")
-        return ["; ".join(some) for some in said]
+        both = zip(self.said, self.audit.labels.tolist(), strict=True)
+        return ["; ".join(f"{who}: {label}" for who, label in said if label != str(agreed)) for said, agreed in both]
 
     def who(self, row: int) -> str:
         """Who gave the label of a row; or how many answers every class has, the most frequent first."""
-        here = self.audit.answers.rows == row
-        said = self.audit.answers.labels[here] if self.given.several else self.audit.answers.sources[here]
-        counts = Counter(map(str, said.tolist())).most_common()
-        return ", ".join(f"{name}: {count}" if self.given.several else name for name, count in counts)
+        if not self.given.several:
+            return ", ".join(source for source, _ in self.said[row])
+        counts = Counter(label for _, label in self.said[row])
+        return ", ".join(f"{label}: {count}" for label, count in counts.most_common())
 
     @cached_property
     def n_answers(self) -> NDArray[np.intp]:
