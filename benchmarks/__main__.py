@@ -50,8 +50,9 @@ BENCHMARKS = (
     "record_pairs",
     "checks",
     "messy_files",
+    "answers",
 )
-ON_DATA = ("record_pairs",)
+ON_DATA = ("record_pairs", "answers")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelwise import LinkedClustering, Pairs
 from kernelwise.datasets import load_citeseer, load_cora
-from kernelwise.links.clustering import two_stage_k_means
+from kernelwise.links.candidates import two_stage_k_means
 from kernelwise.metrics import normalized_mutual_info
 
 from .measure import record

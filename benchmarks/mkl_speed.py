@@ -11,7 +11,7 @@ from kernelwise.kernels import build_bank, gaussian_kernels
 from kernelwise.mkl.column_generation import solve_by_column_generation
 from kernelwise.mkl.problem import NoisyLabelProblem
 from kernelwise.optim import HistoryRow, SolverResult
-from kernelwise.papers.stpmkl.mirror_prox import solve_by_mirror_prox
+from kernelwise.papers.stpmkl.saddle import solve_by_mirror_prox
 
 from .measure import record
 

@@ -96,7 +96,7 @@ def without(all_parts: Sequence[Recipe], one: Recipe) -> tuple[Recipe, ...]:
 
 def words(recipe: Recipe) -> str:
     """A recipe in words."""
-    return f'"{recipe.start}"{", trusting" if recipe.trusting else ""}'
+    return f'"{recipe.start}"{", trusting" if recipe.trusting else ""}{", finer" if recipe.finer else ""}'
 
 
 def tasks(names: Sequence[str], seeds: Sequence[int]) -> Iterator[Task]:
@@ -117,7 +117,7 @@ def task(name: str, size: str, share: float, flips: float, seed: int) -> Task:
     columns = fit_columns(X, "features", rng)(X)
     search = ClassSearch(columns, ClassFeatures.of_kernels(columns, None, rng), evidence, int(y.max()) + 1, seed)
     alone = search.features_alone()
-    fits = search.short_runs()
+    fits = search.short_runs(parts.RECIPES)
     refined = [search.refine(fit, parts.N_LONG) for fit in fits]
     told, same = search.told_of_held_out_pairs([*alone, *refined])
     recipes = [fit.recipe for fit in (*alone, *refined)]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kernelwise.kernels import Cosine, Gaussian, Linear, Polynomial, factors, landmarks
+from kernelwise.kernels import Cosine, Gaussian, Linear, Polynomial, bank, landmarks
 
 
 def columns_of(kernel, X):
@@ -34,4 +34,4 @@ def make_everything_large(patch):
     patch.setattr(landmarks, "SAMPLE", 4)
     patch.setattr(landmarks, "WORST", 3)
     patch.setattr(landmarks, "CHUNK", 16)
-    patch.setattr(factors, "STACK_BYTES", 300)
+    patch.setattr(bank, "STACK_BYTES", 300)

@@ -168,7 +168,11 @@ FLOWS = {
 if __name__ == "__main__":
     for module in pkgutil.walk_packages([str(ROOT)], "kernelwise."):  # so that no import is taken for a call
         if "__main__" not in module.name:
-            importlib.import_module(module.name)
+            loaded = importlib.import_module(module.name)
+            for name in getattr(loaded, "__all__", ()):  # some packages load their names on the first use
+                getattr(loaded, name)
+    for name in kw.__all__:
+        getattr(kw, name)
     for name, call in FLOWS.items():
         trace = traced(call)
         files = trace.files

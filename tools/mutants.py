@@ -117,7 +117,7 @@ HAND_WRITTEN = (
     ("noise/explanations.py", "* self.counting_error", "* 0.0", "the rate is taken as exact"),
     ("noise/explanations.py", "STEEPEST = 2.0", "STEEPEST = 1.5", "prior of the shape of errors"),
     ("scoring/pool.py", "_positive_mean(agreement", "(lambda c, e: c)(agreement", "correlations at their word"),
-    ("pairs/audit/by_classes.py", "MARGIN = 1.5", "MARGIN = 0.0", "only the best number of classes"),
+    ("pairs/audit/judgements.py", "MARGIN = 1.5", "MARGIN = 0.0", "only the best number of classes"),
     ("pairs/audit/hidden_classes.py", "prior = told.prior + ", "prior = ", "features of links left out"),
 )
 

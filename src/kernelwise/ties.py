@@ -1,12 +1,16 @@
-"""Choices and orders that rounding cannot reach.
+"""Choices and orders that rounding cannot reach, and random vectors that are the same at every call.
 
 Two processors compute the same sum with different last digits. Where two candidates are equally good, as two starts of
 a search that end at the same classes, the last digit would choose between them. Here numbers that agree to about eight
 digits are equal, and among equals the first one is taken.
 """
 
+import inspect
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.linalg import eigsh
 
 #: Scores are equal if they differ by at most this fraction of the largest.
 NEARLY = 1e-8
@@ -16,6 +20,8 @@ EQUAL_ROWS = 1e-6
 STIR, N_SHIFTS = 1e-6, 8
 #: Numbers are ordered by so many leading bits: about seven digits.
 BITS = 24
+#: Before SciPy 1.17 the iteration drew its random vectors from a state of its own, the same in every new process.
+EIGSH_TAKES_GENERATOR = "rng" in inspect.signature(eigsh).parameters
 
 
 def first_best(scores: ArrayLike) -> int:
@@ -61,3 +67,13 @@ def steady_order(values: ArrayLike) -> NDArray[np.intp]:
     """The positions from the smallest to the largest value; nearly equal ones stay in the given order, NaN is last."""
     part, power = np.frexp(np.asarray(values, dtype=np.float64))
     return np.argsort(np.ldexp(np.round(np.ldexp(part, BITS)), power - BITS), kind="stable")
+
+
+def repeatable_eigsh(matrix: Any, k: int, **options: Any) -> Any:
+    """SciPy's ``eigsh``, with the same random vectors at every call.
+
+    Where the iteration from ``v0`` ends in a small invariant subspace, it goes on from a vector that it draws.
+    """
+    if EIGSH_TAKES_GENERATOR:
+        options["rng"] = np.random.default_rng(0)
+    return eigsh(matrix, k, **options)

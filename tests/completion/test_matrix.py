@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from kernelwise import complete_matrix
 from kernelwise.completion.matrix.factors import PATIENCE, Record, Stage, evaluate
-from kernelwise.completion.matrix.observed import LARGEST_SIDE, ObservedEntries
-from kernelwise.completion.matrix.problem import CompletionProblem, Factors
+from kernelwise.completion.matrix.problem import LARGEST_SIDE, CompletionProblem, Factors, ObservedEntries
 from kernelwise.optim import Certificate, Status
 from kernelwise.papers import singular_value_thresholding, soft_impute
 

@@ -15,7 +15,7 @@ from kernelwise.completion.core import (
 )
 from kernelwise.completion.core_fit import complete_block, refined_rows, unshrunk_factors
 from kernelwise.completion.matrix.complete import complete_matrix
-from kernelwise.completion.matrix.observed import proven_eigenvalue_bound, proven_singular_value_bound
+from kernelwise.completion.matrix.problem import proven_eigenvalue_bound, proven_singular_value_bound
 from kernelwise.spectral.eigenpairs import GramFactor
 
 

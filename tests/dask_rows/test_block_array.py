@@ -16,7 +16,7 @@ from kernelwise.dask_rows.block_array import BlockArray, Transposed
 from kernelwise.dask_rows.engine import LocalEngine
 from kernelwise.optim import largest_spending, project_box_budget
 from kernelwise.optim.reduced_system import weighted_gram
-from kernelwise.rows import compute, map_rows, persist, select_rows
+from kernelwise.samples import compute, map_rows, persist, select_rows
 
 
 def in_blocks(array, lengths):

@@ -17,7 +17,7 @@ from kernelwise import PairCompleter, PairCompletionClustering, Pairs, plan_labe
 from kernelwise.dask_rows.block_array import BlockArray
 from kernelwise.dask_rows.engine import LocalEngine
 from kernelwise.kernels import Gaussian
-from kernelwise.rows import for_users, put_rows, take_rows
+from kernelwise.samples import for_users, put_rows, take_rows
 from kernelwise.spectral import GramFactor
 from waiting import wait_until
 

@@ -10,7 +10,7 @@ import pytest
 
 import kernelwise as kw
 from determinism_cases import CASES, FEW, TWO, X, digest, numbers
-from kernelwise.spectral.eigenpairs import _TAKES_GENERATOR, repeatable_eigsh
+from kernelwise.ties import EIGSH_TAKES_GENERATOR, repeatable_eigsh
 
 #: What the documentation promises across numbers of threads: numbers agree relative to the largest of their array.
 ACROSS_THREADS = 1e-6
@@ -110,7 +110,9 @@ def test_many_samples_across_threads(tmp_path):
     np.testing.assert_allclose(*found, rtol=0, atol=ACROSS_THREADS * np.abs(found[0]).max())
 
 
-@pytest.mark.skipif(not _TAKES_GENERATOR, reason="this version of SciPy draws these vectors from a state of its own")
+@pytest.mark.skipif(
+    not EIGSH_TAKES_GENERATOR, reason="this version of SciPy draws these vectors from a state of its own"
+)
 def test_iterations_that_draw_their_own_vectors_are_repeatable():
     """A start that is an eigenvector ends the iteration at once; what it goes on from must not be new every time."""
     blocks = np.kron(np.eye(10), np.ones((20, 20)))

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from kernelwise import memory
+from kernelwise import checks
 
 MEMINFO = "MemTotal:       16000000 kB\nMemFree:          100000 kB\nMemAvailable:   8000000 kB\n"
 #: Systems by name: what stands in which file, and what is left.
@@ -53,25 +53,25 @@ def test_the_tightest_limit_counts(tmp_path, monkeypatch, name):
     for path, content in written.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(content)
-    monkeypatch.setattr(memory, "ROOT", tmp_path)
-    assert memory.available() == left
+    monkeypatch.setattr(checks, "ROOT", tmp_path)
+    assert checks.available() == left
 
 
 def test_a_system_that_says_little_or_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "ROOT", tmp_path)
-    assert memory.available() is None or memory.available() > 0
+    monkeypatch.setattr(checks, "ROOT", tmp_path)
+    assert checks.available() is None or checks.available() > 0
     monkeypatch.delattr("os.sysconf", raising=False)
-    assert memory.available() is None
-    memory.require(10**18, "everything", "use less")  # nothing is known, so nothing is refused
+    assert checks.available() is None
+    checks.require(10**18, "everything", "use less")  # nothing is known, so nothing is refused
 
 
 def test_require(tmp_path, monkeypatch):
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/meminfo").write_text("MemAvailable: 1000000 kB\n")
-    monkeypatch.setattr(memory, "ROOT", tmp_path)
-    memory.require(10**9, "a matrix", "use rank=")
+    monkeypatch.setattr(checks, "ROOT", tmp_path)
+    checks.require(10**9, "a matrix", "use rank=")
     with pytest.raises(MemoryError) as caught:
-        memory.require(5 * 10**9, "a matrix", "use rank=")
+        checks.require(5 * 10**9, "a matrix", "use rank=")
     assert str(caught.value) == "a matrix needs 5.0 GB of memory, and 1.0 GB is available; use rank="
 
 

@@ -10,7 +10,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from kernelwise.files import FileError, corrected_file, read_links, read_table
-from kernelwise.files.limits import MAX_BYTES
+from kernelwise.files.errors import MAX_BYTES
 
 MM = b"%%MatrixMarket matrix "
 

@@ -32,7 +32,7 @@ from kernelwise.files import (
     read_table,
     save_model,
 )
-from kernelwise.files.limits import LARGE, MAX_COLUMNS
+from kernelwise.files.errors import LARGE, MAX_COLUMNS
 from kernelwise.papers import RecordFile
 from kernelwise.papers.records import RecordError
 

@@ -12,9 +12,8 @@ from kernelwise.files.arrays import matrix_market
 from kernelwise.files.chunks import parts_of
 from kernelwise.files.corrected import link_answers, link_words
 from kernelwise.files.delimited import csv_line, cut, decode, encoding, find_delimiter, is_header, records
-from kernelwise.files.errors import FileError, explain
+from kernelwise.files.errors import FileError, check_size, explain, human, unpacking
 from kernelwise.files.identify import what_is
-from kernelwise.files.limits import check_size, human, unpacking
 from kernelwise.files.models import check_native_parts
 from kernelwise.files.reading import ending, link_delimiter, link_records, meanings
 from kernelwise.files.two_tables import TwoTables

@@ -17,10 +17,12 @@ from kernelwise.kernels import (
     RankWarning,
     build,
     build_bank,
-    factors,
     gaussian_kernels,
     landmarks,
     resolve_kernels,
+)
+from kernelwise.kernels import (
+    bank as banks,
 )
 
 # What low rank leaves out
@@ -209,7 +211,7 @@ def test_user_kernels_of_large_data_are_checked_on_a_sample(rng, monkeypatch):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(factors, "STACK_BYTES", 2000)
+    monkeypatch.setattr(banks, "STACK_BYTES", 2000)
 
 
 @pytest.fixture

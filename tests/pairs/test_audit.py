@@ -11,8 +11,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelwise import PairKernelLearner, PairNoise, Pairs, audit_pairs
 from kernelwise.datasets import load_citeseer, load_cora
-from kernelwise.pairs.audit.by_links import add_context, soft_logistic
 from kernelwise.pairs.audit.hidden_classes import PairGraph, Rates, fit_classes
+from kernelwise.pairs.audit.judgements import add_context, soft_logistic
 from kernelwise.pairs.audit.views import class_view
 from kernelwise.pairs.classes.evidence import with_labels
 from kernelwise.pairs.classes.features import NoFeatures
@@ -248,7 +248,7 @@ def test_no_link_vouches_for_itself_among_clusters(rng):
 
 
 def test_repetitions_of_a_pair_share_a_fold(rng):
-    from kernelwise.pairs.audit.by_links import link_folds
+    from kernelwise.pairs.audit.judgements import link_folds
 
     pairs = Pairs([0, 1, 2, 0], [1, 0, 3, 1], [1, 1, -1, -1], n_samples=4)
     fold_of = link_folds(pairs, 5, np.random.RandomState(0))

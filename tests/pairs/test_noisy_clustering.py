@@ -12,11 +12,17 @@ from sklearn.preprocessing import StandardScaler
 
 from kernelwise import NoisyPairClustering, Pairs
 from kernelwise.kernels import Gaussian
-from kernelwise.metrics import clustering_accuracy
+from kernelwise.metrics import clustering_accuracy, normalized_mutual_info
 from kernelwise.pairs.classes.evidence import PairEvidence, Rates, informative, with_both_kinds
-from kernelwise.pairs.classes.features import ClassFeatures, StandardColumns, WordColumns, fit_columns
+from kernelwise.pairs.classes.features import (
+    ClassFeatures,
+    StandardColumns,
+    WordColumns,
+    fit_columns,
+    starting_clusters,
+)
 from kernelwise.pairs.classes.results import fits_by_count, improved_by_merging, likely_fits
-from kernelwise.pairs.classes.search import ClassFit, ClassSearch, Recipe, merged
+from kernelwise.pairs.classes.search import RECIPES, ClassFit, ClassSearch, Recipe, merged
 
 
 @pytest.fixture(scope="module")
@@ -115,12 +121,35 @@ def _beliefs(pairs, prior, many_pairs, monkeypatch):
     return evidence.propagate(prior, np.exp(prior)[evidence.sources], odds, 10)[0]
 
 
+def test_a_finer_start_ends_with_as_many_classes_as_asked_for(wine):
+    X, y = wine
+    columns = StandardScaler().fit_transform(X)
+    features = ClassFeatures.of_kernels(columns, None, np.random.RandomState(0))
+    evidence, _ = PairEvidence.of_pairs(flipped(y, 3, 0.1))
+    finer = [recipe for recipe in RECIPES if recipe.finer]
+    search = ClassSearch(columns, features, evidence, 3, 0)
+    assert [fit.belief.shape for fit in search.short_runs(finer)] == [(len(y), 3)] * len(finer)
+    assert finer
+    assert not ClassSearch(columns, features, evidence, 2, 0).short_runs(finer)  # two classes need no finer start
+
+
+def test_neighbours_find_classes_that_are_divided_by_gaps():
+    angle = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False)
+    ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    columns, y = np.vstack([ring, 4.0 * ring]), np.repeat([0, 1], 60)
+    evidence, _ = PairEvidence.of_pairs(flipped(y, 1, 0.0))
+    clusters = starting_clusters("neighbours", columns, columns, evidence, 2, 0)
+    assert normalized_mutual_info(y, clusters) == pytest.approx(1.0)
+    assert normalized_mutual_info(y, starting_clusters("k-means", columns, columns, evidence, 2, 0)) < 0.5
+
+
 def test_merging_never_makes_a_fit_worse(wine):
     X, y = wine
     columns = StandardScaler().fit_transform(X)
     features = ClassFeatures.of_kernels(columns, None, np.random.RandomState(0))
     evidence, _ = PairEvidence.of_pairs(flipped(y, 3, 0.2))
-    runs = [max(ClassSearch(columns, features, evidence, count, 0).short_runs(), key=ClassFit.bold) for count in (2, 4)]
+    searches = [ClassSearch(columns, features, evidence, count, 0) for count in (2, 4)]
+    runs = [max(search.short_runs(RECIPES), key=ClassFit.bold) for search in searches]
     better = {fit.belief.shape[1]: fit for fit in improved_by_merging(runs, columns, features, 0)}
     assert sorted(better) == [2, 3, 4]  # every number between, too
     assert all(better[run.belief.shape[1]].bold() >= run.bold() for run in runs)

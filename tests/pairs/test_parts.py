@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernelwise import PairNoise, Pairs
-from kernelwise.kernels.attributes import AttributeBank
+from kernelwise.kernels.bank import AttributeBank
 from kernelwise.optim.bounded_newton import minimize_bounded
 from kernelwise.pairs.classes.evidence import PairEvidence, Rates, informative, row_softmax, with_both_kinds
 from kernelwise.pairs.classes.features import ClassFeatures

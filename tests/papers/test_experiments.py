@@ -31,7 +31,7 @@ from kernelwise.papers import (
 )
 from kernelwise.papers.figures import render
 from kernelwise.papers.runner import run_one
-from kernelwise.papers.stpmkl import figure1_accuracy, figure1_convergence, paths
+from kernelwise.papers.stpmkl import figure1, paths
 from kernelwise.whole_files import write_whole
 from tiny_experiment import reproduce, tiny
 from waiting import PATIENCE, wait_until
@@ -318,13 +318,13 @@ def test_the_cells_of_every_experiment_are_distinct_and_quick_ones_are_few():
 
 def test_trials_share_the_split_and_nest_the_flips():
     cells = [Cell.of(dataset="heart", noise=noise, trial=1) for noise in (0.0, 0.2, 0.4)]
-    clean, some, many = (figure1_accuracy.make_trial(cell, "x") for cell in cells)
+    clean, some, many = (figure1.make_trial(cell, "x") for cell in cells)
     np.testing.assert_array_equal(clean.X, many.X)
     np.testing.assert_array_equal(clean.y_test, many.y_test)
     wrong_some, wrong_many = some.y != clean.y, many.y != clean.y
     assert 0 < wrong_some.sum() < wrong_many.sum()
     assert not (wrong_some & ~wrong_many).any()
-    other = figure1_accuracy.make_trial(Cell.of(dataset="heart", noise=0.0, trial=2), "x")
+    other = figure1.make_trial(Cell.of(dataset="heart", noise=0.0, trial=2), "x")
     assert not np.array_equal(other.y, clean.y)
 
 
@@ -383,7 +383,7 @@ def test_unknown_methods_are_refused(waves):
 @pytest.mark.parametrize("method", ["SVC, mean kernel", "SVC, RBF", "logistic regression"])
 def test_a_tuned_baseline_learns(method):
     cell = Cell.of(dataset="heart", noise=0.0, trial=0, method=method)
-    record = run_one(figure1_accuracy.run_honest_cell, cell, 0, "x")
+    record = run_one(figure1.run_honest_cell, cell, 0, "x")
     assert record.ok, record.message
     assert record.results["accuracy"] > 0.7
 
@@ -402,7 +402,7 @@ def test_the_quick_version_of_an_experiment_runs(tmp_path, name):
 @pytest.mark.parametrize("method", ["AMP last, long step", "column generation"])
 def test_a_convergence_cell_reports_gaps_that_fall(method):
     cell = Cell.of(dataset="heart", method=method, iterations=30)
-    record = run_one(figure1_convergence.run_convergence_cell, cell, 0, "x")
+    record = run_one(figure1.run_convergence_cell, cell, 0, "x")
     assert record.ok, record.message
     gaps = record.results["gap"]
     assert len(gaps) > 1

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kernelwise import ITML, Pairs
-from kernelwise.statements.resolve import resolve_pairs
+from kernelwise.statements.noise import resolve_pairs
 from oracles import solve
 
 

@@ -10,7 +10,7 @@ from kernelwise.papers.lkcnpc.figure1 import mean_error
 from kernelwise.papers.lkcnpc.nonparametric_kernel import known_positions, linear_graph, neighbor_graph
 from kernelwise.papers.lkcnpc.spectral_kernel import align_spectrum
 from kernelwise.papers.lkcnpc.transitive_closure import closed_groups
-from kernelwise.papers.stpmkl.figure1_accuracy import load_scaled
+from kernelwise.papers.stpmkl.figure1 import load_scaled
 from kernelwise.papers.stpmkl.tuned_baselines import mean_gram
 
 

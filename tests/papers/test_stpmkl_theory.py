@@ -10,7 +10,7 @@ import pytest
 from kernelwise.kernels import DenseBank, FactorBank, Gaussian
 from kernelwise.mkl.column_generation import solve_by_column_generation
 from kernelwise.mkl.problem import NoisyLabelProblem, margin_of_confidence
-from kernelwise.papers.stpmkl.mirror_prox import solve_by_mirror_prox
+from kernelwise.papers.stpmkl.saddle import solve_by_mirror_prox
 from kernelwise.papers.stpmkl.theory import (
     budget_from_noise_rate,
     budget_multiplier,

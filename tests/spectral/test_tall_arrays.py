@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from kernelwise.dask_rows.block_array import BlockArray
 from kernelwise.dask_rows.engine import LocalEngine
 from kernelwise.dask_rows.graph import BlockGraph
-from kernelwise.spectral.block_lanczos import block_lanczos
-from kernelwise.spectral.tall_arrays import beside, largest_entries, orthonormal, right_singular_vectors, triangle
+from kernelwise.spectral.block_lanczos import beside, block_lanczos, orthonormal, triangle
+from kernelwise.spectral.eigenpairs import largest_entries, right_singular_vectors
 
 CUTS = (0, 7, 90, 91, 300)
 

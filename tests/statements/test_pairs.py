@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwise import Pairs
-from kernelwise.statements.resolve import resolve_pairs
+from kernelwise.statements.noise import resolve_pairs
 from plain_pairs import triples
 
 

@@ -4,22 +4,25 @@ import numpy as np
 import pandas as pd
 
 from kernelwise.tables.columns import habits_of
-from kernelwise.tables.dates import DateOrder, find_dates, iso_seconds, shows_day_first
 from kernelwise.tables.encoders import Categories, Dates, Names, Numbers, Words
 from kernelwise.tables.errors import choices, place
 from kernelwise.tables.frames import as_table, is_table, native_frame
 from kernelwise.tables.kinds import (
+    DateOrder,
     _recurring,
     are_codes,
     are_compact_dates,
     as_numbers,
     as_words,
+    find_dates,
     is_missing,
     is_number,
     is_word_for_missing,
+    iso_seconds,
     kind_of_numbers,
     kind_of_words,
     missing_code,
+    shows_day_first,
 )
 from kernelwise.tables.notation import (
     Amounts,

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwise.tables.columns import Column, habits_of
-from kernelwise.tables.dates import DateOrder, find_dates
 from kernelwise.tables.errors import TableError
 from kernelwise.tables.frames import as_table
+from kernelwise.tables.kinds import DateOrder, find_dates
 from kernelwise.tables.notation import MARKS, Amounts, Habits, find_amounts
 from kernelwise.tables.preparation import TableFeatures
 

@@ -11,12 +11,11 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from scipy.stats import mannwhitneyu
 from sklearn.utils import check_random_state
 
+from ..checks import require
 from ..kernels import build_bank, resolve_kernels
 from ..kernels.combined import combined_features
-from ..kernels.precomputed import is_precomputed
-from ..memory import require
-from ..rows import is_dask, map_rows, take_rows
-from ..samples import read_samples
+from ..kernels.specs import is_precomputed
+from ..samples import is_dask, map_rows, read_samples, take_rows
 from ..spectral import GramFactor, SpectralBasis, spectral_basis
 from ..spectral.embedding import checked_degrees, inverse_root, nystroem_rows, nystroem_weights
 from ..spectral.filtered import filtered_eigenpairs

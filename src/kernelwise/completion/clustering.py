@@ -15,7 +15,7 @@ from ..samples import read_samples
 from ..spectral import GramFactor
 from ..spectral.embedding import possible_normalization, settled_clusters, unit_rows
 from ..statements import Pairs
-from ..statements.resolve import resolve_pairs
+from ..statements.noise import resolve_pairs
 from .basis import (
     ExtendedBasis,
     Similarity,

@@ -11,14 +11,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import check_choice, check_count, check_ends, is_number
-from ..kernels.precomputed import is_precomputed
-from ..memory import require
+from ..checks import check_choice, check_count, check_ends, is_number, require
+from ..kernels.specs import is_precomputed
 from ..pairs.noisy_clustering import NoisyPairClustering
 from ..progress import Progress, Tell, part, silent, teller
-from ..rows import for_users, in_memory, is_dask
+from ..samples import for_users, in_memory, is_dask
 from ..statements import Pairs
-from ..statements.resolve import resolve_pairs
+from ..statements.noise import resolve_pairs
 from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_new, read_similarity, refuse_distances
 from .core import KnownBlock, known_block, sample_product
 from .core_fit import METHODS, CoreFitter, FittedCore, is_contradictory, warn_of_doubtful_core

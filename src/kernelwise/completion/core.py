@@ -49,7 +49,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..optim import Certificate, HistoryRow, SolverResult, Status
-from ..spectral.tall_arrays import with_signs
+from ..spectral.eigenpairs import with_signs
 from ..statements import Pairs
 
 Array = NDArray[np.float64]

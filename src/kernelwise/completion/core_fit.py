@@ -51,10 +51,9 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
 from ..optim import Certificate
-from ..rows import put_rows, take_rows
-from ..spectral.eigenpairs import repeatable_eigsh
+from ..samples import put_rows, take_rows
 from ..statements import Pairs
-from ..ties import NEARLY, first_best
+from ..ties import NEARLY, first_best, repeatable_eigsh
 from .core import (
     NOISE_MULTIPLE,
     CoreProblem,

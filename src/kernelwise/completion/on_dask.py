@@ -21,14 +21,14 @@ from ..dask_rows.engine import Engine
 from ..dask_rows.graph import BlockGraph, read_graph
 from ..dask_rows.labelled_pairs import pairs_in_memory
 from ..dask_rows.lazy import array_of, call, opaque, parts_of
-from ..kernels.precomputed import is_precomputed
-from ..rows import is_dask, persist
+from ..kernels.specs import is_precomputed
+from ..samples import is_dask, persist
 from ..spectral import GramFactor, SpectralBasis
-from ..spectral.block_lanczos import block_lanczos
+from ..spectral.block_lanczos import block_lanczos, triangle
+from ..spectral.eigenpairs import with_signs
 from ..spectral.embedding import checked_degrees, inverse_root
 from ..spectral.filtered import filtered_eigenpairs
-from ..spectral.tall_arrays import triangle, with_signs
-from ..statements.resolve import resolve_pairs
+from ..statements.noise import resolve_pairs
 from .basis import ExtendedBasis, Similarity, n_samples_of
 from .core import known_block, sample_product
 from .held_out import candidates

@@ -3,7 +3,7 @@
 Each task has one file ``on_dask.py`` that uses this package, and each estimator has one line that chooses
 between memory and cluster. Other modules of kernelwise do not use Dask. Read in this order:
 
-1. ``kernelwise/rows.py``: the few operations that solvers need of arrays, in memory and in blocks alike.
+1. ``kernelwise/samples.py``: the few operations that solvers need of arrays, in memory and in blocks alike.
 2. ``block_array.py``: :class:`BlockArray`, an array that is cut along its rows. It remembers an expression and
    evaluates the expression block by block (``expressions.py``) on the workers (``engine.py``).
 3. ``collections.py``: from Dask arrays and frames to block arrays. ``lazy.py``: delayed values of Dask, and Dask arrays

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..kernels import LandmarkMap
-from ..kernels.factors import FactorLayout
-from ..rows import by_rows
+from ..kernels.bank import FactorLayout
+from ..samples import by_rows
 from .block_array import BlockArray, Transposed
 
 Array = NDArray[np.float64]

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
-from ..rows import by_rows
+from ..samples import by_rows
 from .engine import Engine, Handle
 from .expressions import BY_ROWS, Expression, Leaf, Node, Portable, Whole, evaluate, values
 from .lazy import array_of

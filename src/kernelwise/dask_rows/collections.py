@@ -10,8 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from ..rows import is_dask
-from ..samples import check_magnitude, tidy
+from ..samples import check_magnitude, is_dask, tidy
 from .block_array import BlockArray, stacked
 from .engine import ClusterEngine, Engine, LocalEngine
 from .lazy import parts_of

@@ -10,7 +10,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..rows import compute
+from ..samples import compute
 from .block_array import BlockArray
 from .collections import check_numbers
 from .engine import Engine, Handle

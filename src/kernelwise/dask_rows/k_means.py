@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin_min
 
-from ..rows import compute
+from ..samples import compute
 from .block_array import BlockArray
 from .collections import sample_rows
 

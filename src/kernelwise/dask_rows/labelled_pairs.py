@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..memory import require
-from ..rows import is_dask
+from ..checks import require
+from ..samples import is_dask
 from ..statements import Pairs
-from ..statements.resolve import check_both_kinds, resolve_pairs
+from ..statements.noise import check_both_kinds, resolve_pairs
 from .block_array import BlockArray, stacked
 from .collections import BLOCKS_PER_THREAD
 from .engine import Engine, Handle

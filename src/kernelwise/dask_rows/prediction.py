@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..rows import is_dask
+from ..samples import is_dask
 
 if TYPE_CHECKING:
     from .engine import Engine

@@ -14,10 +14,19 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..tables.columns import Column, Table
+from ..tables.errors import place
 from ..tables.kinds import as_words
 from .delimited import read_bytes
-from .errors import FileError, explain, place
-from .limits import MAX_COLUMNS, MAX_SAMPLES, MAX_SPARSE_COLUMNS, check_size, open_archive, unpacking
+from .errors import (
+    MAX_COLUMNS,
+    MAX_SAMPLES,
+    MAX_SPARSE_COLUMNS,
+    FileError,
+    check_size,
+    explain,
+    open_archive,
+    unpacking,
+)
 
 #: The bytes of the shortest entry: "1 1" or "0", and the end of the line.
 BYTES_PER_ENTRY = {"coordinate": 4, "array": 2}

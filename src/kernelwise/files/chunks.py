@@ -15,14 +15,14 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..memory import available
+from ..checks import available
 from ..tables.columns import CELLS_FOR_HABITS, Column, Table, habits_of
+from ..tables.errors import place
 from ..tables.kinds import Kind, as_numbers, as_words
 from ..tables.notation import Amounts
 from ..tables.preparation import TableFeatures
 from .delimited import GZIP, MEMORY_PER_BYTE, SAMPLE_ROWS, cut_rows, encoding, find_delimiter, records
-from .errors import FileError, place, reading_a_table
-from .limits import MAX_TEXT_BYTES
+from .errors import MAX_TEXT_BYTES, FileError, reading_a_table
 from .parquet import CELL, as_floats, cells_of, check_types, decoded, parquet_module, reading_arrow
 from .reading import PARQUET, TEXTS, ending, existing
 

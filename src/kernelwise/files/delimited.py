@@ -18,11 +18,11 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..memory import require
+from ..checks import require
 from ..tables.columns import Column, Table, habits_of
+from ..tables.errors import place
 from ..tables.kinds import as_words, is_number
-from .errors import FileError, place, reading_a_table
-from .limits import MAX_TEXT_BYTES, check_columns, check_size, unpacking
+from .errors import MAX_TEXT_BYTES, FileError, check_columns, check_size, reading_a_table, unpacking
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 #: The delimiter and the header are found from so many rows.

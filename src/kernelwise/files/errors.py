@@ -1,11 +1,39 @@
-"""Files that cannot be used, and how to say so."""
+"""Files that cannot be used, and how to say so; how much memory a file may ask for.
 
+The sizes in the header of a file are checked before any memory is taken.
+"""
+
+import io
+import math
+import struct
+import zipfile
+import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
 
-from ..tables.errors import TableError, choices, place
+from ..checks import require
+from ..tables.errors import TableError
 
-__all__ = ["FileError", "choices", "explain", "place", "reading_a_table"]
+#: The most bytes of a file, after unpacking: more would not fit in memory as an array.
+MAX_BYTES = 4 * 2**30
+#: The most bytes of a text file: while it is read, its cells take about ten times as much memory.
+MAX_TEXT_BYTES = 2**29
+#: The most columns of a table; a matrix in a sparse format may have more.
+MAX_COLUMNS = 100_000
+#: The most columns of a matrix in a sparse format: each column has a name and a weight.
+MAX_SPARSE_COLUMNS = 5_000_000
+#: The most rows or columns of a sparse matrix: even an empty row takes eight bytes.
+MAX_SAMPLES = 50_000_000
+#: An archive that unpacks to more than LARGE bytes may unpack to at most MAX_RATIO times its size. Numbers shrink to a
+#: tenth when they are packed, and tables that are nearly empty to less.
+LARGE, MAX_RATIO = 2**28, 100
+#: The bit of the flags of a member that says that the member is encrypted.
+ENCRYPTED = 1
+#: The errors that unpacking a damaged archive raises.
+DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, OSError, ValueError, LookupError, EOFError, RuntimeError)
 
 
 class FileError(TableError):
@@ -35,3 +63,72 @@ def reading_a_table(where: str = "") -> Iterator[None]:
         raise
     except TableError as error:
         raise FileError(f"{where}{error}") from error
+
+
+def human(size: float) -> str:
+    """A number of bytes as people write it."""
+    if size < 1000:
+        return f"{size:.0f} bytes"
+    power = min(int(math.log10(size) // 3), 4)
+    return f"{size / 1000**power:.1f} {('kB', 'MB', 'GB', 'TB')[power - 1]}"
+
+
+def check_size(path: Path, size: int, *, what: str = "holds", limit: int = MAX_BYTES) -> None:
+    """Refuse more than ``limit`` bytes."""
+    if size > limit:
+        raise FileError(
+            f"{path} {what} {human(size)}, and {human(limit)} is the most that is read; take a sample, or write it as"
+            " .parquet or .npz"
+        )
+
+
+def check_columns(path: Path, count: int) -> None:
+    """Refuse a table that is too wide."""
+    if count > MAX_COLUMNS:
+        raise FileError(f"{path} has {count} columns, and {MAX_COLUMNS} is the most that is read")
+
+
+def open_archive(path: Path, content: Path | IO[bytes] | None = None) -> zipfile.ZipFile:
+    """Open the zip archive at ``path``, or its member ``content``; an archive beyond the limits is refused."""
+    with unpacking(f"{path} is not a zip archive or is damaged"):
+        archive = zipfile.ZipFile(path if content is None else content)
+    try:
+        _check_members(path, archive)
+    except BaseException:
+        archive.close()
+        raise
+    return archive
+
+
+def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
+    """Refuse archives that are made to fill the memory or to write outside of their folder."""
+    members = archive.infolist()
+    unpacked, packed = (sum(getattr(member, size) for member in members) for size in ("file_size", "compress_size"))
+    check_size(path, unpacked, what="unpacks to")
+    if unpacked > max(LARGE, MAX_RATIO * packed):
+        raise FileError(
+            f"{path} unpacks to {human(unpacked)} from {human(packed)}, as archives do that are made to fill memory;"
+            " if it is yours, write it without compression (numpy.savez)"
+        )
+    for name, times in Counter(member.filename for member in members).items():
+        parts = name.replace("\\", "/..").split("/")
+        if times > 1 or ".." in parts or not parts[0] or not parts[-1]:
+            raise FileError(f"{path} holds {name!r}, a name that is taken or leads elsewhere; write it again")
+    for member in members:
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or member.flag_bits & ENCRYPTED:
+            raise FileError(f"{path}: {member.filename!r} is packed in a way that is not read; write it again")
+    size = archive.fp.seek(0, io.SEEK_END) if archive.fp is not None else 0
+    if packed > size:
+        raise FileError(f"{path} holds {human(packed)} in {human(size)}: its members overlap; write it again")
+    require(unpacked, f"unpacking {path}", "take a sample of the rows")
+
+
+@contextmanager
+def unpacking(problem: str) -> Iterator[None]:
+    """Turn the errors of unpacking into a :exc:`FileError` that says ``problem``."""
+    try:
+        yield
+    except FileError:
+        raise
+    except DAMAGE as error:
+        raise FileError(f"{problem} ({explain(error)}); write it again") from error

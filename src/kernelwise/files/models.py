@@ -21,9 +21,8 @@ from ..tables.columns import Table
 from ..tables.errors import TableError
 from ..tables.preparation import TableFeatures
 from .arrays import arrays_in, check_array, check_characters, sparse_from
-from .errors import FileError, explain
+from .errors import FileError, check_size, explain, open_archive, unpacking
 from .identify import MODEL, what_is
-from .limits import check_size, open_archive, unpacking
 from .reading import existing
 from .writing import write_file
 
@@ -95,7 +94,7 @@ TRUSTED = frozenset(
         "kernelwise.review.audit": "PairAudit",
         "kernelwise.statements.noise": "PairNoise",
         "kernelwise.statements.pairs": "Pairs",
-        "kernelwise.tables.dates": "DateOrder",
+        "kernelwise.tables.kinds": "DateOrder",
         "kernelwise.tables.encoders": "Categories Dates Names Numbers Words",
         "kernelwise.tables.notation": "Amounts Times TruthWords",
         "kernelwise.tables.preparation": "TableFeatures",

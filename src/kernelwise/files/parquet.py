@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..memory import require
+from ..checks import require
 from ..tables.columns import CELLS_FOR_HABITS, Column, Table, habits_of
 from ..tables.kinds import as_words
 from ..tables.notation import Habits
-from .errors import FileError, explain
-from .limits import check_columns, check_size
+from .errors import FileError, check_columns, check_size, explain
 
 #: A cell takes so many bytes as an object of Python, besides its text.
 CELL = 64

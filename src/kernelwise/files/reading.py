@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..memory import require
+from ..checks import require
 from ..statements import Pairs
 from ..tables.columns import Table
+from ..tables.errors import choices, place
 from ..tables.kinds import Kind, as_words, is_number
 from .arrays import read_matrix_market, read_npy, read_npz, read_svmlight
 from .delimited import STANDARD_INPUT, decode, find_delimiter, is_header, read_bytes, read_delimited, records
-from .errors import FileError, choices, place, reading_a_table
+from .errors import FileError, reading_a_table
 from .identify import what_is
 from .parquet import read_parquet
 from .spreadsheet import read_workbook

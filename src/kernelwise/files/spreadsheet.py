@@ -7,11 +7,11 @@ from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
-from ..memory import require
+from ..checks import require
 from ..tables.columns import Table
+from ..tables.errors import choices
 from .delimited import cut_rows, table_of
-from .errors import FileError, choices, explain
-from .limits import check_columns, open_archive
+from .errors import FileError, check_columns, explain, open_archive
 
 #: A cell takes so many bytes while it is read.
 CELL = 200

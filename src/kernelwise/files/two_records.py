@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from ..statements import Pairs
 from ..tables.columns import Column, Table
+from ..tables.errors import choices
 from ..tables.kinds import Kind
-from .errors import FileError, choices
+from .errors import FileError
 from .reading import answer_labels, read_table
 
 #: The parts of names that tell the first record from the second.

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..tables.columns import Column, Table
-from .errors import FileError, choices, place
+from ..tables.errors import choices, place
+from .errors import FileError
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,8 @@
 """What the data looks like: kernel functions, families of them, and banks that evaluate them together."""
 
-from .attributes import AttributeBank
-from .bank import KernelBank
-from .build import RankWarning, build_bank
-from .dense import DenseBank
+from .bank import AttributeBank, FactorBank, KernelBank
+from .build import DenseBank, RankWarning, build_bank
 from .expansion import KernelExpansion
-from .factors import FactorBank
 from .families import KernelFamily, gaussian_kernels, linear_kernels, resolve_kernels
 from .gram_checks import check_positive_semidefinite, project_psd
 from .landmarks import LandmarkMap

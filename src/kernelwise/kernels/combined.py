@@ -14,16 +14,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from ..memory import require
+from ..checks import require
 from ..samples import read_samples, refuse_collections
-from .attributes import AttributeBank
-from .bank import KernelBank
+from .bank import AttributeBank, FactorBank, KernelBank
 from .build import build_bank
-from .factors import FactorBank
 from .families import linear_kernels, resolve_kernels
 from .landmarks import LandmarkMap
-from .precomputed import StackedGram, gram_stack, is_precomputed
-from .specs import Kernel
+from .precomputed import StackedGram, gram_stack
+from .specs import Kernel, is_precomputed
 from .standardize import Standardization, standardization
 
 Array = NDArray[np.float64]

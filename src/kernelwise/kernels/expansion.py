@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .factors import FactorBank
+from .bank import FactorBank
 from .specs import Kernel
 
 Array = NDArray[np.float64]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
-from ..memory import require
+from ..checks import require
 from ..ties import first_best
 from .specs import Kernel
 

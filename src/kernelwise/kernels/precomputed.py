@@ -18,11 +18,6 @@ from .gram_checks import check_gram_stack, project_psd
 from .specs import Kernel
 
 
-def is_precomputed(kernels: Any) -> bool:
-    """Whether the option ``kernels`` says that ``X`` is a Gram matrix, or a stack of them, instead of features."""
-    return isinstance(kernels, str) and kernels == "precomputed"
-
-
 def check_stack_shape(shape: tuple[int, ...], *, fitting: bool) -> None:
     """Refuse an ``X`` that is neither a Gram matrix nor a stack of them, samples first; for ``fit``, square ones."""
     if len(shape) not in (2, 3) or (fitting and shape[0] != shape[1]):

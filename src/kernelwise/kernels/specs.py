@@ -385,3 +385,8 @@ def _float64(S: Any) -> Any:
 
 def _dense(values: Any) -> Any:
     return values.toarray() if sp.issparse(values) else np.asarray(values)
+
+
+def is_precomputed(kernels: Any) -> bool:
+    """Whether the option ``kernels`` says that ``X`` is a Gram matrix, or a stack of them, instead of features."""
+    return isinstance(kernels, str) and kernels == "precomputed"

@@ -21,8 +21,7 @@ from ..progress import Progress, teller
 from ..review.answers import AnswerAudit
 from ..review.diagnosis import found_labels, guarantee_of, transition_of
 from ..review.guarantee import Guarantee
-from ..rows import is_dask
-from ..samples import n_rows, row_index
+from ..samples import is_dask, n_rows, row_index
 from ..statements.answers import Answers
 from ..statements.verdicts import Verdicts
 from .classifier import NoisyLabelClassifier
@@ -38,8 +37,9 @@ BELIEF_ROWS = 10_000
 LEAST_BELIEF = 1e-3
 #: A range of the share of wrong classes that is wider than this is not called an answer.
 WIDE_RANGE = 0.15
-#: Sources take part in shared errors more or less: the standard deviation of an accuracy for this reason.
-OWN_SHARE = 0.05
+#: Sources take part in shared errors more or less: the standard deviation of an accuracy for this reason; programs
+#: that know one class are compared with few others.
+OWN_SHARE, OWN_SHARE_OF_PROGRAMS = 0.05, 0.1
 #: The 90 % interval of an accuracy, in standard deviations.
 INTERVAL = 1.645
 
@@ -249,7 +249,7 @@ def _source_table(answers: Answers, fitted: Fitted, found: Array, shared: Shared
     accuracy = np.bincount(statements.sources, found[statements.rows, statements.labels]) / n_answers
     inside = np.clip(accuracy, 0.01, 0.99)
     variance = inside * (1 - inside) / (n_answers + 2) + ((inside - 1 / n_classes) * shared.deviation) ** 2
-    variance += OWN_SHARE**2
+    variance += np.where(statements.detectors(), OWN_SHARE_OF_PROGRAMS, OWN_SHARE) ** 2
     margin = INTERVAL * np.sqrt(variance) / (inside * (1 - inside))
     kinds = np.array([kind or "" for kind in answers.source_kinds])
     low, high = expit(logit(inside) - margin), expit(logit(inside) + margin)

@@ -15,8 +15,8 @@ from ..noise.two_classes import FLOOR
 from ..progress import Progress, teller
 from ..review.audit import LabelAudit, suggested_classes
 from ..review.diagnosis import calibrated, diagnose, found_labels, guarantee_of, range_of, transition_of, weights
-from ..rows import is_dask
-from ..samples import balanced_folds, refuse_collections, row_index
+from ..samples import is_dask, refuse_collections, row_index
+from ..scoring.groups import grouped_folds, read_groups, refuse_groups
 from ..statements.verdicts import Verdicts
 from .classifier import NoisyLabelClassifier
 from .describe import figures_of
@@ -61,7 +61,13 @@ class LabelNoiseEstimate:
 
 
 def estimate_label_noise(
-    X: Any, y: ArrayLike, *, checked: Verdicts | None = None, sample_size: int | str = "auto", random_state: Any = None
+    X: Any,
+    y: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    checked: Verdicts | None = None,
+    sample_size: int | str = "auto",
+    random_state: Any = None,
 ) -> LabelNoiseEstimate:
     """Estimate the share of wrong labels and the transition matrix; no clean labels are needed.
 
@@ -70,6 +76,8 @@ def estimate_label_noise(
     X : array, sparse matrix or DataFrame of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
         Labels of which some may be wrong.
+    groups : array-like of shape (n_samples,), optional
+        Rows that may share their errors: see :meth:`NoisyLabelClassifier.fit`.
     checked : Verdicts, optional
         What people found who checked some rows: see :func:`plan_checks`.
     sample_size : int or "auto"
@@ -89,7 +97,8 @@ def estimate_label_noise(
     >>> found.interval[0] < 0.3 < found.interval[1]
     True
     """
-    model = NoisyLabelClassifier(sample_size=sample_size, random_state=random_state).fit(X, y, checked=checked)
+    model = NoisyLabelClassifier(sample_size=sample_size, random_state=random_state)
+    model.fit(X, y, groups=groups, checked=checked)
     return LabelNoiseEstimate(
         model.noise_rate_, model.noise_interval_, model.transition_, model.classes_, model.diagnostic_
     )
@@ -101,6 +110,7 @@ def audit_labels(
     *,
     estimator: Any = None,
     probabilities: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     checked: Verdicts | None = None,
     sample_size: int | str = "auto",
     random_state: Any = None,
@@ -123,6 +133,9 @@ def audit_labels(
     probabilities : array-like of shape (n_samples, n_classes), optional
         Out-of-sample probabilities of the *given* labels by a model of your own, one column per class in sorted order:
         what cleanlab calls ``pred_probs``.
+    groups : array-like of shape (n_samples,), optional
+        Rows that may share their errors, such as the visits of one patient: see :meth:`NoisyLabelClassifier.fit`. With
+        an estimator, the rows of a group are in one fold.
     checked : Verdicts, optional
         What people found who checked some rows: see :func:`plan_checks`. They calibrate the qualities of all rows.
     sample_size : int or "auto"
@@ -156,8 +169,9 @@ def audit_labels(
             )
         from .on_dask import audit_on_cluster
 
+        refuse_groups(groups)
         return audit_on_cluster(model, X, y, checked=checked, progress=teller(progress, "learning from labels"))
-    refuse_collections(model, X=X, y=y)
+    refuse_collections(model, X=X, y=y, groups=groups)
     index = row_index(X, y)
     labels = join_spellings(np.asarray(read_labels(y)), warn=True)[0]
     if estimator is not None and probabilities is not None:
@@ -166,9 +180,12 @@ def audit_labels(
         learned, errors = without_typing_errors(labels, checked)
         for error, usual in errors.items():
             warnings.warn(f"label {error!r} of one row is taken for a typing error of {usual!r}", stacklevel=2)
-        audit = audit_by(model.fit(X, learned, checked=checked, progress=progress), labels, checked)
+        audit = audit_by(model.fit(X, learned, groups=groups, checked=checked, progress=progress), labels, checked)
     else:
-        audit = _audit_by_others(X, labels, estimator, probabilities, checked, random_state)
+        if groups is not None and probabilities is not None:
+            raise ValueError("probabilities are made already: leave out groups, and keep a group in one fold")
+        group = read_groups(groups, len(labels))
+        audit = _audit_by_others(X, labels, estimator, probabilities, checked, random_state, group)
     return replace(audit, index=index)
 
 
@@ -179,6 +196,7 @@ def _audit_by_others(
     probabilities: ArrayLike | None,
     checked: Verdicts | None,
     random_state: Any,
+    group: NDArray[np.intp] | None,
 ) -> LabelAudit:
     """Return the audit by the probabilities of the given labels that another model has out of sample."""
     if (missing := missing_labels(labels)).any():
@@ -201,7 +219,7 @@ def _audit_by_others(
     if probabilities is None:
         seed = check_random_state(random_state).randint(2**31)
         learned = classes[np.where(truth >= 0, truth, given)]
-        probabilities = _out_of_fold(clone(estimator), X, learned, classes, given, seed)
+        probabilities = _out_of_fold(clone(estimator), X, learned, classes, given, seed, group)
     scores = np.log(np.clip(_check_probabilities(probabilities, len(labels), classes), FLOOR, None))
     noise = explain_label_noise(scores, given)
     guarantee = guarantee_of(checked, labels)
@@ -277,11 +295,17 @@ def _with_typing_errors(audit: LabelAudit, labels: NDArray[Any], errors: dict[st
 
 
 def _out_of_fold(
-    estimator: Any, X: Any, labels: NDArray[Any], classes: NDArray[Any], given: NDArray[np.intp], seed: int
+    estimator: Any,
+    X: Any,
+    labels: NDArray[Any],
+    classes: NDArray[Any],
+    given: NDArray[np.intp],
+    seed: int,
+    group: NDArray[np.intp] | None,
 ) -> Array:
     """Return the probabilities of the labels by fits that did not see them; rare classes may be missing from a fold."""
     belief, X = np.zeros((len(labels), len(classes))), indexable(X)[0]
-    fold = balanced_folds(given, N_FOLDS, np.random.RandomState(seed))
+    fold = grouped_folds(given, np.arange(len(given)) if group is None else group, N_FOLDS, np.random.RandomState(seed))
     for k in np.unique(fold):
         rows, others = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
         model = clone(estimator).fit(_safe_indexing(X, others), labels[others])

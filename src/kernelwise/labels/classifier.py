@@ -18,8 +18,8 @@ from ..noise.explanations import ExplainedNoise, explain_label_noise
 from ..progress import Progress, Tell, teller
 from ..review.diagnosis import calibrated, diagnose, found_labels, guarantee_of, range_of, transition_of, weights
 from ..review.guarantee import Guarantee
-from ..rows import is_dask
-from ..samples import n_rows, order_alike, read_samples, read_weights, refuse_collections, tidy
+from ..samples import is_dask, n_rows, order_alike, read_samples, read_weights, refuse_collections, tidy
+from ..scoring.groups import read_groups, refuse_groups
 from ..scoring.kernel_scores import _Standardiser
 from ..scoring.pool import fit_pool
 from ..statements.answers import Answers
@@ -29,6 +29,7 @@ from .describe import shuffled_importances
 from .given import read_labels, read_training, refuse_single_column, warn_of_numbers
 from .large import fit_in_memory
 from .sample import Sample
+from .witnesses import conclude_copies, find_witnesses
 
 Array = NDArray[np.float64]
 
@@ -125,6 +126,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         y: ArrayLike | Answers,
         sample_weight: ArrayLike | None = None,
         *,
+        groups: ArrayLike | None = None,
         checked: Verdicts | None = None,
         progress: Progress = None,
     ) -> "NoisyLabelClassifier":
@@ -151,6 +153,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
             likelihood; the mean weights of the classes change predictions alone, which are made for rows as the weights
             have them. So equal weights change nothing, and weights that balance the classes do not change the audit. A
             row of weight two is one row: it is not two equal rows, which vouch for each other.
+        groups : array-like of shape (n_samples,), optional
+            Rows that may share their errors, such as the visits of one patient: rows of one group have equal values,
+            and a row with None or NaN is a group of its own. A row is scored by models that saw no row of its group.
         checked : Verdicts, optional
             What people found who checked some rows: see :func:`plan_checks`. Checked rows are learned from with their
             true labels, and they calibrate the probabilities of all other rows.
@@ -168,23 +173,27 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
 
             if sample_weight is not None:
                 raise ValueError("sample_weight is for labels; with answers, rows count as far as the answers agree")
+            if groups is not None:
+                raise ValueError("groups is for labels; with answers, give the consensus: audit_answers(X, y).labels")
             fit_to_answers(self, X, y, checked, progress)
             return self
         size, tell = check_sample_size(self.sample_size), teller(progress, "learning from labels")
         if is_dask(X):
             from .on_dask import fit_on_cluster
 
+            refuse_groups(groups)
             return fit_on_cluster(self, X, y, sample_weight, checked=checked, progress=tell)
-        refuse_collections(self, X=X, y=y, sample_weight=sample_weight)
+        refuse_collections(self, X=X, y=y, sample_weight=sample_weight, groups=groups)
         X, y = native_frame(np.asarray(X) if isinstance(X, list) else X), read_labels(y)
         refuse_single_column(X)
+        group = read_groups(groups, n_rows(X))
         if n_rows(X) > size and n_rows(X) == n_rows(y):
             weight = None if sample_weight is None else read_weights(sample_weight, X)
-            fit_in_memory(self, X, np.asarray(y), weight, checked, tell)
+            fit_in_memory(self, X, np.asarray(y), weight, checked, tell, group)
             return self
         if (labels := np.asarray(y)).ndim == 1:
             warn_of_numbers(Counter(labels[~missing_labels(labels)].tolist()))
-        self._conclude(self._learn(X, y, sample_weight, checked=checked, progress=tell))
+        self._conclude(self._learn(X, y, sample_weight, checked=checked, progress=tell, group=group))
         return self
 
     def _learn(
@@ -196,6 +205,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         checked: Verdicts | None,
         progress: Tell,
         sample: Sample | None = None,
+        group: NDArray[np.intp] | None = None,
     ) -> "_Learned":
         """Fit the base models and the noise model, and score the rows; ``sample`` says how they were drawn."""
         rng = check_random_state(self.random_state) if sample is None else sample.random_state
@@ -222,9 +232,11 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         order, starts = order_alike(Z, learned * n_classes + column)
         Z, given, counts = Z[order], column[order], counts[order]
         common = None if self._scaler is None else self._scaler.common
-        pool = fit_pool(Z, learned[order], n_classes, counts, rng, common, progress)
+        seen = find_witnesses(Z, given, None if group is None else group[used][order], self._columns)
+        pool = fit_pool(Z, learned[order], n_classes, counts * seen.learning, rng, common, progress, seen.group)
         scores = pool.out_of_sample
-        self._posterior: ExplainedNoise = explain_label_noise(scores, given, counts)
+        self._posterior: ExplainedNoise = explain_label_noise(scores, given, counts * seen.counting)
+        self._posterior = seen.of_rows(self._posterior, scores, given, counts)
         # A prediction is for rows as the weights have them, where a class may be more frequent than it was given.
         self._frequency = self._posterior.overlap.transition @ (by_class / by_class.max())
         self.model_names_ = [view.name for view in pool.views]
@@ -232,7 +244,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         rows = np.linspace(0, Z.shape[0] - 1, min(Z.shape[0], IMPORTANCE_ROWS)).astype(np.intp)
         self._pool, self._some_rows = pool.for_prediction(), Z[rows]
         self._importances: Array | None = None
-        belief, posterior = self._posterior.true_probabilities(scores), self._posterior.label_posterior(scores, given)
+        belief, posterior = self._posterior.true_probabilities(scores), seen.posterior(self._posterior, scores, given)
         sizes = np.diff([*starts, len(order)])
         for found in (belief, posterior):  # alike rows with the same label get the same answer, in the given order
             found[order] = np.repeat(np.add.reduceat(found, starts) / sizes[:, None], sizes, axis=0)
@@ -248,7 +260,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         belief = belief if self._recalibration is None else self._recalibration.true_probabilities(belief)
         self._audit(X, y, labelled, weight, used, belief, posterior, truth)
         n_learned = None if sample is None or sample.whole else float(counts.sum())
-        return _Learned(scores, given, len(truths), guarantee, pool.disagreement(counts), n_learned)
+        return _Learned(scores, given, len(truths), guarantee, pool.disagreement(counts), n_learned, seen.copies)
 
     def _find_classes(self, given: NDArray[Any], found: list[Any]) -> None:
         """Set the classes among the given labels and those that people found."""
@@ -269,6 +281,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         self.diagnostic_ = diagnose(
             self._posterior, rate, self.noise_interval_, learned.scores, learned.given, learned.n_checked, guarantee
         ) | {"disagreement": learned.disagreement}
+        self.diagnostic_ = conclude_copies(self.diagnostic_, learned.copies, self.noise_interval_)
         if n_rows is not None:
             self.diagnostic_ |= {"learned_from": len(learned.given), "sampling_error": error}
 
@@ -420,3 +433,4 @@ class _Learned(NamedTuple):
     guarantee: Guarantee | None
     disagreement: float
     n_rows: float | None  # how many equally weighted rows the sample is worth; None if it is all rows
+    copies: dict[str, Any]

@@ -1,14 +1,9 @@
 """What users give: a column of labels, labels that are numbers, columns that repeat the label, and rows to learn from.
 
 Numbers may be classes, or amounts that are cut into groups; -1 may be a code for "no label".
-
-A column that repeats the given label repeats its errors too, and an audit that believes the column finds none. A column
-is reported if the label can be read off it in nearly every row: from its values, if they are few; from where its
-numbers lie; or from whether its cells are empty. Where some labels are wrong, no honest column can do so.
 """
 
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -24,11 +19,12 @@ from sklearn.utils.validation import validate_data
 from .. import checks
 from ..checks import is_missing, missing_labels
 from ..samples import check_magnitude, read_weights, tidy
-from ..tables.columns import Column, Table
 from ..tables.frames import as_table, is_table
 from ..tables.kinds import is_number
 from ..tables.notation import Amounts, Habits, find_amounts
 from ..tables.preparation import TableFeatures
+from .annotators import find_annotator_columns, said_of_annotators
+from .leaks import find_leaks, leaking_numbers, warn_of_leaks
 
 Array = NDArray[np.float64]
 NO_LABEL = np.array(None)
@@ -37,17 +33,6 @@ NO_LABEL = np.array(None)
 FEW_NUMBERS, MANY_WHOLE_NUMBERS, ROWS_PER_CLASS = 10, 20, 10
 #: Amounts are cut into so many groups of equal size.
 N_GROUPS = 4
-#: With fewer labelled rows, chance may do it.
-LEAST_ROWS = 20
-#: The label must follow from the column in this share of the rows, and all exceptions must be fewer than EXCEPTIONS
-#: times the rows that are not of the largest class.
-SHARE, EXCEPTIONS = 0.99, 0.05
-#: There must be so many rows for each class on average.
-LEAK_ROWS_PER_CLASS = 4
-#: A column of few values has at most so many values for each class.
-VALUES_PER_CLASS = 3
-#: Arrays with more columns are not searched.
-MAX_COLUMNS = 2000
 
 
 def read_labels(y: Any) -> Any:
@@ -183,108 +168,6 @@ def group_numbers(labels: Sequence[str | None], habits: Habits = Habits()) -> tu
     return (groups, groups(numbers)) if groups.cuts else None
 
 
-@dataclass(frozen=True)
-class Leak:
-    """A column that gives the label away, and how this was found."""
-
-    column: str
-    how: str
-
-    def __str__(self) -> str:
-        return (
-            f"column {self.column!r} gives the label away: {self.how}. Errors of the label that the column repeats "
-            "cannot be found. If the column was made from the label, or known only after it, leave it out"
-        )
-
-
-def warn_of_leaks(found: list[Leak]) -> None:
-    """Warn of each column, as if the caller's caller had called."""
-    for one in found:
-        warnings.warn(str(one), stacklevel=4)
-
-
-def find_leaks(table: Table, labels: NDArray[Any]) -> list[Leak]:
-    """The columns of a table that give the labels away; rows whose label is None do not count."""
-    found = _leaks([one for one in table.columns.values() if one.kind not in ("id", "text")], labels, numbers=True)
-    return found + (leaking_numbers(table.block, labels) if isinstance(table.block, np.ndarray) else [])
-
-
-def leaking_numbers(X: Any, labels: NDArray[Any]) -> list[Leak]:
-    """The columns of an array that are copies of the labels: they have few values, and each goes with one label."""
-    if not isinstance(X, np.ndarray) or X.shape[1] > MAX_COLUMNS:
-        return []
-    return _leaks((Column(f"x{j + 1}", "numeric", X[:, j]) for j in range(X.shape[1])), labels, numbers=False)
-
-
-def _leaks(columns: Iterable[Column], labels: NDArray[Any], *, numbers: bool) -> list[Leak]:
-    rows = np.array([label is not None for label in labels.tolist()])
-    given = np.array([str(label) for label in labels[rows].tolist()])
-    hows = ((column.name, _how(column, rows, given, numbers=numbers)) for column in columns)
-    return [Leak(name, how) for name, how in hows if how is not None]
-
-
-def _how(column: Column, rows: NDArray[np.bool_], given: NDArray[Any], *, numbers: bool) -> str | None:
-    """How the label follows from a column, in words; None if it does not follow."""
-    classes = Counter(given.tolist())
-    if len(given) < LEAST_ROWS or not 2 <= len(classes) <= len(given) // LEAK_ROWS_PER_CLASS:
-        return None
-    others = len(given) - max(classes.values())
-    allowed = min((1 - SHARE) * len(given), EXCEPTIONS * others)
-    cells, missing = np.asarray(column.values)[rows], column.missing[rows]
-    if 0 < missing.sum() < len(missing):
-        goes, exceptions = _majorities(np.where(missing, "an empty cell", "a value"), given)
-        if exceptions <= allowed and len(set(goes.values())) > 1:
-            return _said(goes, len(given), exceptions, "")
-    most = min(VALUES_PER_CLASS * len(classes), len(given) // 4 - 1)
-    if len({_short(cell) for cell in cells[~missing][: 4 * most]}) <= most:  # most columns of numbers end here
-        words = np.array(["(empty)" if gone else _short(cell) for cell, gone in zip(cells, missing, strict=True)])
-        if len(set(words.tolist())) <= most:
-            goes, exceptions = _majorities(words, given)
-            return _said(goes, len(given), exceptions, "its value ") if exceptions <= allowed else None
-    if numbers and cells.dtype.kind == "f" and not missing.any():
-        return _by_cuts(cells, given, len(classes))
-    return None
-
-
-def _majorities(values: NDArray[Any], given: NDArray[Any]) -> tuple[dict[str, str], int]:
-    """The label that goes with each value, and the number of rows in which it does not."""
-    counts: dict[str, Counter[str]] = {}
-    for value, label in zip(values.tolist(), given.tolist(), strict=True):
-        counts.setdefault(value, Counter())[label] += 1
-    goes = {value: counts[value].most_common(1)[0][0] for value in sorted(counts)}
-    return goes, len(given) - sum(counts[value][label] for value, label in goes.items())
-
-
-def _said(goes: dict[str, str], n_rows: int, exceptions: int, what: str) -> str:
-    shown = list(goes.items())[:4]
-    (first, label), rest = shown[0], shown[1:]
-    parts = [
-        f"{what}{first} goes with the label {label!r}",
-        *(f"{what}{value} with {label!r}" for value, label in rest),
-    ]
-    more = " and so on" if len(goes) > len(shown) else ""
-    joined = ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
-    return f"{joined}{more}, in {n_rows - exceptions} of {n_rows} rows"
-
-
-def _by_cuts(numbers: NDArray[np.float64], given: NDArray[Any], n_classes: int) -> str | None:
-    """How the label follows from the size of a number, if every class is one range of numbers."""
-    order = np.argsort(numbers, kind="stable")
-    values, labels = numbers[order], given[order]
-    changes = np.flatnonzero(labels[1:] != labels[:-1])
-    if len(changes) != n_classes - 1 or (values[changes] == values[changes + 1]).any():
-        return None
-    cut = f"{values[changes[0]]:g}"
-    return (
-        f"its numbers up to {cut} go with the label {str(labels[0])!r}, and larger ones with "
-        f"{'another label' if n_classes == 2 else 'other labels'}, in all {len(given)} rows"
-    )
-
-
-def _short(cell: Any) -> str:
-    return f"{cell:g}" if isinstance(cell, float) else repr(str(cell)[:40])
-
-
 def read_training(
     model: Any, X: Any, y: Any, sample_weight: Any, lacks_cells: bool
 ) -> tuple[Any, NDArray[Any], Array, NDArray[np.bool_]]:
@@ -305,8 +188,11 @@ def read_training(
         validate_data(model, X, skip_check_array=True)  # the estimator remembers the names of the columns
         if len(y) != len(X):
             raise ValueError(f"X and y must have equally many rows, got {len(X)} and {len(y)}")
-        table = as_table(X)
-        warn_of_leaks(find_leaks(table, np.where(missing, NO_LABEL, y.astype(object))))
+        table, known = as_table(X), np.where(missing, NO_LABEL, y.astype(object))
+        if annotators := find_annotator_columns(table, known):
+            warnings.warn(said_of_annotators(annotators), stacklevel=4)
+            table = table.retyped(dict.fromkeys(annotators, "id"))
+        warn_of_leaks(find_leaks(table, known))
         model._columns = TableFeatures(scaled=False).fit(table)
         X = model._columns.transform(table)
     else:

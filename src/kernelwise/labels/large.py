@@ -31,6 +31,7 @@ from .sample import (
     Sample,
     Taken,
     counted_rows,
+    draw_groups,
     draw_positions,
     in_blocks,
     rows_of,
@@ -170,11 +171,12 @@ def fit_in_blocks(
     checked: Verdicts | None = None,
     progress: Tell = silent,
     scoring: Callable[..., Any] = score_rows,
+    group: Index | None = None,
 ) -> Fitted:
     """Learn from a sample of all blocks, score every row, and set the attributes of the model that are sums over rows.
 
     ``blocks`` are :class:`.sample.Chunks`, or have their methods. ``scoring`` is :func:`score_rows`, or a function that
-    calls it and does more with a block.
+    calls it and does more with a block. ``group`` is the group of every row, for rows in memory.
     """
     size, rng = check_sample_size(model.sample_size), check_random_state(model.random_state)
     parts: list[LabelCounts] = blocks.count()
@@ -186,11 +188,16 @@ def fit_in_blocks(
         checked.check_rows(counts.n_rows)
     known = np.unique([] if checked is None else checked.rows).astype(np.intp)
     cut = [known[(known >= low) & (known < high)] - low for low, high in pairwise(starts.tolist())]
-    drawn = in_blocks(draw_positions(counts.classes, size, rng), parts)
+    if group is None:
+        positions = draw_positions(counts.classes, size, rng)
+    else:
+        positions = draw_groups([part[1:] for part in blocks.read(True)], group, known, size, rng)
+    drawn = in_blocks(positions, parts)
     taken: list[Taken] = blocks.gather(blocks.map(take_rows, list(zip(drawn, cut, strict=True))))
     rows = np.concatenate([start + part.places for start, part in zip(starts[:-1], taken, strict=True)])
     learning = LEARNING * len(rows) / (LEARNING * len(rows) + counts.n_rows)
-    learned = _learn(model, blocks.features, taken, rows, counts, checked, rng, part(progress, 0.0, learning))
+    fit = partial(model._learn, progress=part(progress, 0.0, learning), group=None if group is None else group[rows])
+    learned = _learn(fit, blocks.features, taken, rows, counts, checked, rng)
     scorer = RowScorer(model._for_workers(), blocks.features)
     ends = np.cumsum([0, *(len(part.places) for part in taken)])
     found, without = model.label_probabilities_, model.out_of_sample_probabilities_
@@ -207,14 +214,13 @@ def fit_in_blocks(
 
 
 def _learn(
-    model: Any,
+    fit: Callable[..., Any],
     features: Any,
     taken: Sequence[Taken],
     rows: Index,
     counts: LabelCounts,
     checked: Verdicts | None,
     rng: np.random.RandomState,
-    progress: Tell,
 ) -> Any:
     """Let the model learn from the rows of the sample, weighted to represent all rows."""
     filled = [part for part in taken if len(part.places)]
@@ -233,7 +239,7 @@ def _learn(
         int(counted.sum()) == counts.classes.total(),
     )
     X = X if features is None else features.learn(X)
-    return model._learn(X, y, weight, checked=here, progress=progress, sample=sample)
+    return fit(X, y, weight, checked=here, sample=sample)
 
 
 def _guarantee(checked: Verdicts, given: NDArray[Any], counts: LabelCounts) -> Guarantee | None:
@@ -259,10 +265,19 @@ def _check_classes(model: Any, counts: LabelCounts, size: int) -> None:
         )
 
 
-def fit_in_memory(model: Any, X: Any, y: Any, weight: Array | None, checked: Verdicts | None, progress: Tell) -> None:
-    """Fit to a sample of rows in memory, and score all rows."""
+def fit_in_memory(
+    model: Any,
+    X: Any,
+    y: Any,
+    weight: Array | None,
+    checked: Verdicts | None,
+    progress: Tell,
+    group: Index | None = None,
+) -> None:
+    """Fit to a sample of rows in memory, and score all rows; of a ``group``, all rows are learned from or none."""
     scoring = partial(score_rows, wide=True)
-    results = fit_in_blocks(model, slices(X, y, weight), checked=checked, progress=progress, scoring=scoring).results
+    blocks = slices(X, y, weight)
+    results = fit_in_blocks(model, blocks, checked=checked, progress=progress, scoring=scoring, group=group).results
     model.label_probabilities_ = np.concatenate([part.probabilities for part in results])
     model.out_of_sample_probabilities_ = np.concatenate([part.out_of_sample for part in results])
     model.label_quality_ = np.concatenate([part.quality for part in results])

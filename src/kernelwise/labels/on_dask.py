@@ -18,7 +18,7 @@ from ..dask_rows.lazy import array_of, call, opaque, parts_of
 from ..dask_rows.prediction import shared_value
 from ..progress import Tell, silent
 from ..review.audit import LabelAudit, count_worth_checking, most_probable_other
-from ..rows import is_dask
+from ..samples import is_dask
 from ..statements.verdicts import Verdicts
 from .describe import figures_of
 from .given import read_labels

@@ -233,6 +233,37 @@ def draw_positions(
     return drawn
 
 
+def draw_groups(
+    parts: Sequence[tuple[Any, Array | None]],
+    group: Index,
+    checked: Index,
+    size: int,
+    random_state: np.random.RandomState,
+) -> dict[Hashable, Index]:
+    """Draw whole groups of about ``size`` rows, those of ``checked`` rows among them: positions as in other draws.
+
+    ``parts`` are the labels and weights of all blocks. Every group has the same chance, and further groups are drawn
+    until each class has :data:`FEWEST` rows. So no row that is left out has a row of its group in the sample.
+    """
+    labels = np.concatenate([np.asarray(read_labels(y)).astype(object) for y, _ in parts])
+    weight = np.concatenate([np.ones(len(y)) if given is None else given for y, given in parts])
+    counted = counted_rows(labels, weight)
+    place = random_state.permutation(int(group.max()) + 1)
+    place[group[checked]] = -1
+    turn = place[group[counted]]
+    last = np.sort(turn)[min(size, len(counted)) - 1]
+    names, code = np.unique(labels[counted].astype(str), return_inverse=True)
+    taken = turn <= last
+    for k in range(len(names)):
+        own = np.flatnonzero(code == k)
+        few = own[np.argsort(turn[own], kind="stable")[:FEWEST]]
+        taken |= np.isin(turn, turn[few])
+    members: dict[Hashable, list[bool]] = {}
+    for label, drawn in zip(labels[counted].tolist(), taken.tolist(), strict=True):
+        members.setdefault(label, []).append(drawn)
+    return {label: np.flatnonzero(drawn) for label, drawn in members.items()}
+
+
 def in_blocks(drawn: Mapping[Hashable, Index], blocks: Sequence[LabelCounts]) -> list[dict[Hashable, Index]]:
     """Return the drawn positions of each block, counted from the first row of the class in the block."""
     parts: list[dict[Hashable, Index]] = [{} for _ in blocks]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import normalize
 
-from ..spectral.tall_arrays import with_signs
+from ..spectral.eigenpairs import with_signs
 from ..ties import stirred
 
 Array = NDArray[np.float64]

@@ -18,12 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import check_count
 from ..dask_rows.prediction import on_blocks
 from ..progress import Progress, Tell, part, teller
-from ..rows import is_dask, map_rows, persist
-from ..samples import check_magnitude, largest_magnitude, power_of_two, read_samples
+from ..samples import check_magnitude, is_dask, largest_magnitude, map_rows, persist, power_of_two, read_samples
 from ..statements import Pairs
-from .candidates import DEEPEST, Embedding
-from .candidates import leading_directions as leading_directions
-from .candidates import two_stage_k_means as two_stage_k_means
+from .candidates import DEEPEST, Embedding, leading_directions, two_stage_k_means
 from .choice import MANY_ROWS, Clustering, best_clusters, diagnose, finalists_like, gather_evidence
 from .smoothing import LinkSmoother, links_under_one_name, read_links
 from .walks import walk_factors

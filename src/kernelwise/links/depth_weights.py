@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from ..optim.bounded_newton import minimize_bounded
 from ..optim.statistic_likelihood import statistic_problem
 from ..samples import check_magnitude
-from ..statements import Pairs
 from ..statements.graph import count_pairs
+from ..statements.pairs import Pairs
 
 Array = NDArray[np.float64]
 

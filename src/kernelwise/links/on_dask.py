@@ -15,7 +15,7 @@ from ..dask_rows.engine import Engine
 from ..dask_rows.graph import BlockGraph, read_graph
 from ..dask_rows.k_means import two_stage_block_k_means
 from ..dask_rows.labelled_pairs import read_pairs
-from ..rows import is_dask, persist, reduce_rows
+from ..samples import is_dask, persist, reduce_rows
 from ..statements import Pairs
 
 Array = NDArray[np.float64]

@@ -26,11 +26,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_choice, is_count
 from ..dask_rows.prediction import on_blocks
-from ..rows import for_users, in_memory, is_dask, map_rows, reduce_rows
-from ..samples import check_magnitude, read_samples
-from ..spectral.tall_arrays import beside, right_singular_vectors
+from ..samples import check_magnitude, for_users, in_memory, is_dask, map_rows, read_samples, reduce_rows
+from ..spectral.block_lanczos import beside
+from ..spectral.eigenpairs import right_singular_vectors
 from ..statements import Pairs
-from ..statements.resolve import resolve_pairs
+from ..statements.noise import resolve_pairs
 from .depth_weights import learned_depth_weights
 from .words import are_counts, count_signs, dense, each_row
 

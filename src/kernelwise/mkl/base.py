@@ -3,6 +3,7 @@
 import logging
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,14 +21,14 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import check_choice, check_count, check_positive
 from ..dask_rows.prediction import on_blocks
 from ..kernels import Kernel, KernelExpansion
-from ..kernels.precomputed import is_precomputed
+from ..kernels.specs import is_precomputed
 from ..optim import HistoryRow, SolverResult, Status
-from ..rows import compute, in_memory, is_dask, persist
-from ..samples import LARGEST, LEAST, balanced_folds, power_of_two
+from ..papers.stpmkl.saddle import solve_by_mirror_prox, solve_by_variational_inequality
+from ..samples import LARGEST, LEAST, balanced_folds, compute, in_memory, is_dask, persist, power_of_two
 from .calibration import chosen_classes, class_probabilities, decision_unit, fit_slope, with_exact_ties
 from .checkpoint import Checkpoint
+from .column_generation import solve_by_column_generation
 from .problem import MKLPoint, NoisyLabelProblem
-from .solvers import SOLVERS
 from .training import TrainingSet, read_features, training_in_memory
 
 Array = NDArray[np.float64]
@@ -35,6 +36,13 @@ Result = SolverResult[MKLPoint]
 
 logger = logging.getLogger("kernelwise")
 
+#: The solvers of the noisy-label problem by the names that the parameter ``solver`` takes.
+SOLVERS: Mapping[str, Callable[..., SolverResult[MKLPoint]]] = {
+    "auto": solve_by_column_generation,
+    "column-generation": solve_by_column_generation,
+    "mirror-prox": solve_by_mirror_prox,
+    "variational-inequality": solve_by_variational_inequality,
+}
 #: Probabilities are calibrated on decisions out of this many folds, each solved to this gap.
 CALIBRATION_FOLDS, CALIBRATION_TOL = 5, 1e-3
 #: Weights of samples below this share of their mean make no difference to any sum.

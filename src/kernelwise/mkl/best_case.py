@@ -21,7 +21,7 @@ from sklearn.utils import check_random_state
 
 from ..checks import check_count
 from ..optim import Certificate, HistoryRow, SolverResult, Status
-from ..rows import refuse_dask
+from ..samples import refuse_dask
 from .base import Result, WeightedSamples
 from .checkpoint import refuse_checkpoint
 from .classifiers import NoisyMKLClassifier

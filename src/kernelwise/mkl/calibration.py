@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from ..rows import compute, map_rows
-from ..samples import power_of_two
+from ..samples import compute, map_rows, power_of_two
 
 Array = NDArray[np.float64]
 

@@ -7,8 +7,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from ..kernels.precomputed import is_precomputed
-from ..rows import is_dask
+from ..kernels.specs import is_precomputed
+from ..samples import is_dask
 from .base import MKLClassifier, Result, WeightedSamples
 from .on_dask import some_rows
 from .problem import margin_of_confidence

@@ -18,7 +18,7 @@ from ..optim import Certificate, HistoryRow, SolverResult, Status
 from ..optim.cone_program import ConeProgram, ConeSolution, solve_cone_program
 from ..optim.reduced_system import MANY_SAMPLES
 from ..optim.threads import suitable_blas_threads
-from ..rows import compute, persist, select_rows
+from ..samples import compute, persist, select_rows
 from .problem import MKLPoint, NoisyLabelProblem
 
 Array = NDArray[np.float64]

@@ -14,8 +14,7 @@ from ..dask_rows.collections import checked_samples, read_rows, remember_feature
 from ..dask_rows.engine import Engine
 from ..dask_rows.landmarks import choose_block_maps
 from ..kernels.build import tolerance_and_rank
-from ..rows import select_rows
-from ..samples import FeatureScaler, distinct_samples
+from ..samples import FeatureScaler, distinct_samples, select_rows
 from .training import TrainingSet, chosen_kernels, is_precomputed
 
 Array = NDArray[np.float64]

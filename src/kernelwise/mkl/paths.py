@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from ..checks import check_count
-from ..rows import refuse_dask
-from ..samples import balanced_folds
+from ..samples import balanced_folds, refuse_dask
 from .base import MKLModel, WeightedSamples
 from .calibration import chosen_classes, decision_unit, fit_slope, with_exact_ties
 from .checkpoint import refuse_checkpoint

@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 
 from ..kernels import KernelBank
 from ..optim import Certificate, largest_spending
-from ..rows import compute, persist
+from ..samples import compute, persist
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ..kernels import FactorBank, IndexedGram, StackedGram, build_bank, gaussian_kernels, resolve_kernels
-from ..kernels.precomputed import gram_stack, is_precomputed
+from ..kernels.precomputed import gram_stack
+from ..kernels.specs import is_precomputed
 from ..optim.threads import suitable_blas_threads
 from ..samples import FeatureScaler, distinct_samples, n_rows, read_weights, refuse_collections, tidy
 

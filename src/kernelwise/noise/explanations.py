@@ -158,6 +158,10 @@ class ExplainedNoise:
     means : pair of float or None
         The mean chance of the labels to be wrong, if classes overlap and if they do not. The share of wrong labels that
         follows from the posterior of the single labels lies between the two.
+    of_rows : pair of pairs of float or None
+        How many times as large the share of wrong labels is among rows as among witnesses, and how much
+        larger its standard error is since rows of one group err together, for each explanation; None if every row is
+        a witness.
     """
 
     overlap: Posterior
@@ -166,6 +170,7 @@ class ExplainedNoise:
     counting_error: float
     fading: FadingErrors | None = None
     means: tuple[float, float] | None = None
+    of_rows: tuple[tuple[float, float], tuple[float, float]] | None = None
 
     @property
     def explanations(self) -> dict[str, tuple[float, float]]:
@@ -177,6 +182,11 @@ class ExplainedNoise:
             overlap, errors = (
                 (min(low, mean), max(high, mean))
                 for (low, high), mean in zip((overlap, errors), self.means, strict=True)
+            )
+        if self.of_rows is not None:
+            overlap, errors = (
+                (float(np.clip(low * times - 1.96 * error, 0, 1)), float(np.clip(high * times + 1.96 * error, 0, 1)))
+                for (low, high), (times, error) in zip((overlap, errors), self.of_rows, strict=True)
             )
         return {"classes overlap": overlap, "classes do not overlap": errors}
 

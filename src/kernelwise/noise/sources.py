@@ -242,7 +242,7 @@ def _em(
         telling |= truth >= 0
     if log_belief is not None:
         telling[:] = True
-    single = np.bincount(answers.labels, own * ~telling[answers.rows], n_classes)
+    single = np.asarray(np.bincount(answers.labels, own * ~telling[answers.rows], n_classes), dtype=np.float64)
     transposed = said.T.tocsr()[:, telling]
     votes = answers.votes + answers.votes.sum(axis=0) / own.sum()
     chances = votes / votes.sum(axis=1, keepdims=True)
@@ -254,7 +254,7 @@ def _em(
         pattern = _patterns(counts, single)
         confusion = (counts + strength * pattern) / (counts.sum(axis=2, keepdims=True) + strength)
         if detectors.any():
-            confusion[detectors] = _one_class(counts[detectors])
+            confusion[detectors] = _one_class(counts[detectors], seen=log_belief is not None)
         logs = np.log(np.maximum(confusion, LEAST))
         evidence = np.asarray(said @ logs.transpose(0, 2, 1).reshape(m * n_classes, n_classes))
         if log_belief is not None:
@@ -299,10 +299,7 @@ def _patterns(counts: Array, single: Array) -> Array:
     mean = (right.sum() + worth * usual) / (total.sum() + worth)
     pooled = counts.sum(axis=0) + (worth + single) * np.where(np.eye(n_classes), mean, (1 - mean) / (n_classes - 1))
     pooled /= pooled.sum(axis=1, keepdims=True)
-    spread = np.sum(total * (right / np.maximum(total, LEAST) - mean) ** 2) / max(total.sum(), LEAST)
-    spread = max(spread - mean * (1 - mean) * m / max(total.sum(), 1.0), 1e-4)
-    worth = np.clip(mean * (1 - mean) / spread - 1, 1, 200)
-    accuracy = (right + worth * mean) / (total + worth)
+    accuracy = _accuracies(right, total, mean)
     shift = _logit(accuracy) - _logit(mean)
     diagonal = expit(_logit(pooled[each, each]) + shift[:, None])
     # The sources together stay at the common pattern, whatever the spread of their accuracies.
@@ -319,14 +316,26 @@ def _logit(chance: Array | float) -> Array:
     return np.asarray(logit(np.clip(chance, *INSIDE)))
 
 
-def _one_class(counts: Array) -> Array:
-    """The chances of the answers of sources that know one class: each answer is as good as their mean."""
+def _accuracies(right: Array, total: Array, mean: float) -> Array:
+    """The share of right answers of every source, drawn towards the mean of all as far as their spread says."""
+    spread = np.sum(total * (right / np.maximum(total, LEAST) - mean) ** 2) / max(total.sum(), LEAST)
+    spread = max(spread - mean * (1 - mean) * len(total) / max(total.sum(), 1.0), 1e-4)
+    worth = np.clip(mean * (1 - mean) / spread - 1, 1, 200)
+    return np.asarray((right + worth * mean) / (total + worth))
+
+
+def _one_class(counts: Array, *, seen: bool) -> Array:
+    """The chances of the answers of sources that know one class.
+
+    Each answer is as good as the mean of them, unless features say how good every source is.
+    """
     only, n_classes = counts.sum(axis=1).argmax(axis=1), counts.shape[1]
-    right = counts[np.arange(len(only)), only, only].sum()
-    good = np.clip((right + 1) / (counts.sum() + 2), *INSIDE)
+    right, total = counts[np.arange(len(only)), only, only], counts.sum(axis=(1, 2))
+    mean = (right.sum() + 1) / (total.sum() + 2)
+    good = np.clip(_accuracies(right, total, mean) if seen else np.full(len(only), mean), *INSIDE)
     chances = np.full(counts.shape, LEAST)
     for j, label in enumerate(only):
-        chances[j, :, label] = np.where(np.arange(n_classes) == label, good, (1 - good) / (n_classes - 1))
+        chances[j, :, label] = np.where(np.arange(n_classes) == label, good[j], (1 - good[j]) / (n_classes - 1))
     return chances
 
 
@@ -429,8 +438,8 @@ def shared_prior(answers: Statements, models: float, unknown: float) -> tuple[fl
     reliability = per_row * alpha / (1 + (per_row - 1) * alpha)
     misled = float(np.clip(MODELS_SHARED[0] - MODELS_SHARED[1] * reliability, *MODELS_LIMITS))
     bar = UNRELIABLE[0] + UNRELIABLE[1] * per_row / answers.n_sources
-    each = np.bincount(answers.rows)
-    highest = min(alpha + 2 / np.sqrt(max(each @ (each - 1) / 2, 1.0)), 1.0)  # few pairs of answers say little
+    each = np.bincount(answers.rows).astype(np.float64)
+    highest = min(alpha + 2 / np.sqrt(max(float(each @ (each - 1)) / 2, 1.0)), 1.0)  # few pairs of answers say little
     highest = per_row * highest / (1 + (per_row - 1) * highest)
     by_models = models + unknown * float(expit((bar - highest) / UNRELIABLE_STEP))
     mean = (1 - by_models) * PEOPLE_SHARED[0] + by_models * misled

@@ -36,7 +36,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from ..rows import compute, map_rows, persist, reduce_rows
+from ..samples import compute, map_rows, persist, reduce_rows
 from .result import Certificate, HistoryRow, SolverResult, Status
 
 Array = NDArray[np.float64]

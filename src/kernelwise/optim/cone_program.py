@@ -10,8 +10,8 @@ Mehrotra's corrector. A starting point that is strictly feasible in both the pro
 so every iterate is strictly feasible, and ``s^T z`` is the gap.
 
 Each iteration needs one Gram matrix of the rows of B (weighted over samples) and a few products with B. These are sums
-over samples, so arrays with an entry per sample may be cut into row blocks on other machines (``rows.py``). The cones,
-whose size is the sum of the ranks, are always in memory.
+over samples, so arrays with an entry per sample may be cut into row blocks on other machines (``samples.py``). The
+cones, whose size is the sum of the ranks, are always in memory.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
-from ..rows import compute, persist
+from ..samples import compute, persist
 from .cones import ConePoint, Scaling
 from .reduced_system import ConeProgram, ReducedInverse
 

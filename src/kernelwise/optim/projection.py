@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..rows import compute, in_memory, map_rows, persist, reduce_rows
+from ..samples import compute, in_memory, map_rows, persist, reduce_rows
 
 FloatArray = NDArray[np.float64]
 

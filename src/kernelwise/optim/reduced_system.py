@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from ..rows import by_rows, compute, in_memory, persist, reduce_rows
+from ..samples import by_rows, compute, in_memory, persist, reduce_rows
 from .cones import Cones, Scaling
 
 Array = NDArray[np.float64]

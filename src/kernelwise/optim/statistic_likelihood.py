@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from ..rows import compute, map_rows, persist
+from ..samples import compute, map_rows, persist
 from .bounded_newton import BoundedPoint, SeparableProblem
 
 Array = NDArray[np.float64]

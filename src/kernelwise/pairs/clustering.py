@@ -17,7 +17,7 @@ from ..samples import refuse_collections, tidy
 from ..spectral import GramFactor, SpectralBasis, spectral_basis
 from ..spectral.embedding import nystroem_rows, nystroem_weights, possible_normalization, settled_clusters, unit_rows
 from ..statements import Pairs
-from ..statements.resolve import resolve_pairs
+from ..statements.noise import resolve_pairs
 from .learner import PairKernelLearner
 
 __all__ = ["PairKernelClustering"]

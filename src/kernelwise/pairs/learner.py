@@ -17,9 +17,9 @@ from ..optim import HistoryRow, SolverResult
 from ..optim.bounded_newton import BoundedPoint, SeparableProblem, kkt_residual, minimize_bounded
 from ..optim.statistic_likelihood import statistic_problem
 from ..review import PairAudit
-from ..rows import is_dask
+from ..samples import is_dask
 from ..statements import PairNoise, Pairs
-from ..statements.resolve import resolve_pairs
+from ..statements.noise import resolve_pairs
 from .audit.wrong_pairs import audit_pairs
 from .problem import forward_problem, pair_value_matrix
 from .statistics import PairMeans, check_informative, implied_prior, keep_feasible, mean_magnitudes, true_statistic

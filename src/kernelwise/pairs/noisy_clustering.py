@@ -14,11 +14,10 @@ from ..dask_rows.prediction import on_blocks
 from ..kernels import resolve_kernels
 from ..progress import Progress, Tell, part, teller
 from ..review.checked_pairs import CheckedPairs
-from ..rows import for_users, is_dask, map_rows, persist, take_rows
-from ..samples import read_samples
+from ..samples import for_users, is_dask, map_rows, persist, read_samples, take_rows
 from ..statements import Pairs
 from ..statements.graph import pair_keys
-from ..statements.resolve import resolve_pairs
+from ..statements.noise import resolve_pairs
 from ..statements.verdicts import Verdicts
 from ..ties import NEARLY, most_probable
 from .classes.evidence import PairEvidence, with_both_kinds

@@ -20,8 +20,7 @@ from ..kernels.build import one_linear_kernel_per_attribute, tolerance_and_rank
 from ..kernels.combined import AttributeFeatures, LandmarkFeatures
 from ..kernels.standardize import Standardization
 from ..progress import Tell
-from ..rows import is_dask
-from ..samples import check_magnitude
+from ..samples import check_magnitude, is_dask
 from ..statements import Pairs
 from .problem import pair_value_matrix
 

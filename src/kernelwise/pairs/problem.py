@@ -50,8 +50,7 @@ from scipy.special import expit
 from ..kernels import AttributeBank, KernelBank
 from ..optim.bounded_newton import SeparableProblem
 from ..optim.statistic_likelihood import with_bias
-from ..rows import compute, persist
-from ..samples import check_magnitude
+from ..samples import check_magnitude, compute, persist
 from ..statements import PairNoise, Pairs
 
 Array = NDArray[np.float64]

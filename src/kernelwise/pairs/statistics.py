@@ -44,7 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import check_positive
-from ..rows import compute, map_rows
+from ..samples import compute, map_rows
 from ..statements import PairNoise, Pairs
 
 Array = NDArray[np.float64]

@@ -43,11 +43,10 @@ def catalogue() -> dict[str, Experiment]:
     """Return all experiments by name."""
     from .lkcnpc import figure1 as pairs_figure
     from .lkcnpc import table2 as pairs_table
-    from .stpmkl import figure1_accuracy, figure1_convergence
+    from .stpmkl import figure1 as labels_figure
     from .tpcmc import figure1 as completion_example
     from .tpcmc import figures2to4 as completion_figures
 
-    accuracy, honest = figure1_accuracy.EXPERIMENTS
     others = (pairs_table, pairs_figure, completion_example, completion_figures)
-    labels = (accuracy, figure1_convergence.EXPERIMENT, honest)
-    return {experiment.name: experiment for experiment in (*labels, *(module.EXPERIMENT for module in others))}
+    experiments = (*labels_figure.EXPERIMENTS, *(module.EXPERIMENT for module in others))
+    return {experiment.name: experiment for experiment in experiments}

@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 OFTEN = 0.15
 #: Plans weigh this many sources for every row: those that would tell most about a row of which nothing is known.
 SOURCES_AT_ONCE = 30
+#: A nat of information is worth so many right labels.
+IN_NATS = 0.1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,7 +145,7 @@ class AnswerAudit(LabelAudit):
 
 @dataclass(frozen=True)
 class AnswerPlan:
-    """Whom to ask about which row next: ``sources[t]`` about ``rows[t]``, the most information per cost first.
+    """Whom to ask about which row next: ``sources[t]`` about ``rows[t]``, the answer that is worth most per cost first.
 
     ``information`` is how much the answer is expected to tell about the row, in nats.
     """
@@ -170,7 +172,9 @@ def plan_answers(audit: AnswerAudit, n_answers: int, *, costs: Mapping[Any, floa
 
     .. math:: H\Bigl(\sum_k q_{ik} T_{jk}\Bigr) - \sum_k q_{ik} H(T_{jk})
 
-    nats about the class, where H is the entropy. A second answer to the same row is expected to tell less, in
+    nats about the class, where H is the entropy. What it is worth is the expected gain in right labels,
+    :math:`\sum_a \max_k q_{ik} T_{jka} - \max_k q_{ik}`, and a tenth of this information, so that a row that needs two
+    answers to change its label is asked about, too. A second answer to the same row is expected to tell less, in
     proportion to what is not yet known.
 
     Parameters
@@ -215,21 +219,32 @@ def plan_answers(audit: AnswerAudit, n_answers: int, *, costs: Mapping[Any, floa
     if audit.checked is not None:
         told[[row for row, label in audit.checked.found().items() if label is not None]] = 0.0
     uncertainty = _entropy(audit.joint)
-    value = told / cost[useful]
+    value = np.where(told > 0, _gain(audit.joint, audit.confusion[useful]) + IN_NATS * told, 0.0) / cost[useful]
     best = value.argmax(axis=1)
     queue = [(-value[row, j], row, j) for row, j in enumerate(best.tolist()) if value[row, j] > 0]
     heapq.heapify(queue)
+    left_open = np.ones(len(value))  # the share of what is not known of each row after the planned answers
     plan: list[tuple[int, int, float]] = []
     while queue and len(plan) < n_answers:
-        worth, row, j = heapq.heappop(queue)
-        plan.append((row, int(useful[j]), -worth * cost[useful[j]]))
+        _, row, j = heapq.heappop(queue)
+        plan.append((row, int(useful[j]), left_open[row] * told[row, j]))
         left = max(1 - told[row, j] / max(uncertainty[row], 1e-12), 0.0)
+        left_open[row] *= left
         value[row] *= left
         value[row, j] = 0.0
         if value[row].max() > 0:
             heapq.heappush(queue, (-value[row].max(), row, int(value[row].argmax())))
-    rows, sources = np.array([step[:2] for step in plan], dtype=np.intp).reshape(-1, 2).T
-    return AnswerPlan(rows, answers.source_names[sources], np.array([information for *_, information in plan]))
+    rows, asked_of = np.array([step[:2] for step in plan], dtype=np.intp).reshape(-1, 2).T
+    return AnswerPlan(rows, answers.source_names[asked_of], np.array([information for *_, information in plan]))
+
+
+def _gain(chances: Array, confusion: Array) -> Array:
+    """The expected gain in right labels by an answer of each source (columns) about each row."""
+    after = [
+        np.sum([(chances * of_source[:, a]).max(axis=1) for a in range(of_source.shape[1])], axis=0)
+        for of_source in confusion
+    ]
+    return np.maximum(np.stack(after, axis=1) - chances.max(axis=1, keepdims=True), 0.0)
 
 
 def _entropy(chances: Array) -> Array:

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.tree import ExtraTreeRegressor
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 #: Trees: half as many as samples, within these bounds.
 MIN_TREES, MAX_TREES = 40, 150
@@ -42,19 +44,31 @@ class ShrunkenForest:
         return "trees, few features per split" if self.share == 0 else "trees, all features per split"
 
     def grow(
-        self, X: Array, Y: Array, weight: Array, random_state: np.random.RandomState, n_trees: int | None = None
+        self,
+        X: Array,
+        Y: Array,
+        weight: Array,
+        random_state: np.random.RandomState,
+        n_trees: int | None = None,
+        group: Index | None = None,
     ) -> "ShrunkenForest":
-        """Grow the trees on targets ``Y`` (n_samples, n_outputs)."""
+        """Grow the trees on targets ``Y`` (n_samples, n_outputs); with ``group``, a tree draws whole groups."""
         n, d = X.shape
-        forest = ExtraTreesRegressor(
-            min(max(n // 2, MIN_TREES), MAX_TREES) if n_trees is None else n_trees,
-            min_samples_leaf=MIN_LEAF,
-            max_features=max(1, round(self.share * d)) if self.share else int(np.ceil(np.sqrt(d))),
-            bootstrap=True,
-            max_samples=min(n, MAX_DRAWN),
-            random_state=random_state,
-        ).fit(X, Y if Y.shape[1] > 1 else Y[:, 0], sample_weight=weight)
+        n_trees = min(max(n // 2, MIN_TREES), MAX_TREES) if n_trees is None else n_trees
+        few = max(1, round(self.share * d)) if self.share else int(np.ceil(np.sqrt(d)))
+        options: dict[str, Any] = {"min_samples_leaf": MIN_LEAF, "max_features": few}
+        target = Y if Y.shape[1] > 1 else Y[:, 0]
         self._X, self._n_outputs = np.asarray(X, dtype=np.float32), Y.shape[1]
+        if group is not None:
+            self._drawn, trees = _drawn_groups(group, n_trees, random_state), []
+            for drawn in self._drawn:
+                tree = ExtraTreeRegressor(**options, random_state=random_state.randint(2**31))
+                trees.append(tree.fit(self._X, target, weight * np.bincount(drawn, minlength=n)).tree_)
+            self._trees = trees
+            return self
+        forest = ExtraTreesRegressor(
+            n_trees, **options, bootstrap=True, max_samples=min(n, MAX_DRAWN), random_state=random_state
+        ).fit(X, target, sample_weight=weight)
         self._trees = [tree.tree_ for tree in forest.estimators_]
         self._drawn = forest.estimators_samples_
         return self
@@ -74,6 +88,21 @@ class ShrunkenForest:
     def settle(self, mixture: Array) -> "SettledForest":
         """Return the forest with this mixture of shrinkages."""
         return SettledForest(self._trees, [node_values(tree) @ mixture for tree in self._trees])
+
+
+def _drawn_groups(group: Index, n_trees: int, random_state: np.random.RandomState) -> list[Index]:
+    """Return the rows that each tree draws: as many groups as there are, with replacement, and all their rows."""
+    n_groups = int(group.max()) + 1
+    order, sizes = np.argsort(group, kind="stable"), np.bincount(group)
+    starts = np.cumsum(sizes) - sizes
+    n_drawn = max(min(n_groups, n_groups * MAX_DRAWN // len(group)), 1)
+    found = []
+    for _ in range(n_trees):
+        drawn = random_state.randint(n_groups, size=n_drawn)
+        lengths = sizes[drawn]
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        found.append(order[np.repeat(starts[drawn], lengths) + within])
+    return found
 
 
 class SettledForest:

@@ -17,8 +17,8 @@ The fit is linear in the targets, so leaving out sample ``i`` divides its residu
     y_i - f_{-i}(x_i) = (y_i - f(x_i)) / (1 - h_i),    h_i = w_i / sum_l w_l + sum_k U_ik^2 s_k^2 / (s_k^2 + penalty),
 
 where ``U s V^T`` (``left``, ``singular``, ``right``) is the singular value decomposition of the centred, weighted
-features. One decomposition serves every penalty. (Allen, The relationship between variable selection and data
-augmentation, Technometrics 16, 1974.)
+features. One decomposition serves every penalty, and groups of samples are left out in the same way. (Allen, The
+relationship between variable selection and data augmentation, Technometrics 16, 1974.)
 """
 
 from collections.abc import Callable
@@ -34,6 +34,7 @@ from scipy.spatial.distance import pdist
 
 from ..kernels.specs import Gaussian, Kernel, Laplace, Linear, squared_distances
 from ..samples import ALIKE, LARGEST, power_of_two
+from .groups import by_size
 
 Array = NDArray[np.float64]
 #: The number of rows from which the median distance between samples is computed.
@@ -49,6 +50,8 @@ NUGGET = 1e-7
 ROUNDING = 1e-13
 #: The same as ``ROUNDING`` for a matrix in single precision.
 SINGLE_ROUNDING = 1e-6
+#: Groups are left out so many numbers at a time.
+AT_ONCE = 2_000_000
 #: Columns whose spreads differ by less than this factor share a scale whatever is done.
 SAME_SPREAD = 1.1
 
@@ -227,6 +230,25 @@ class RidgeSystem:
         # If no other sample has influence on the fit of a sample, its leverage is 1; the floor keeps the result finite.
         free = np.maximum(1 - leverages, 1e-10)
         return targets - (targets - fitted) / free[:, None]
+
+    def leave_groups_out(self, penalty: float, group: NDArray[np.intp]) -> Array:
+        """Return for every sample the prediction by the fit to all samples of other groups.
+
+        With ``H`` the symmetric hat matrix of the weighted samples and ``G`` a group, the residuals of the group, times
+        the roots of their weights, are ``(I - H_GG)^-1`` times what they are with the group in the fit.
+        """
+        shrink, root = self._shrink(penalty), np.sqrt(self.weight)[:, None]
+        fitted = self.target_mean + self.left @ (shrink[:, None] * self._projected) / root
+        left_out = root * (self.targets - fitted)
+        # H = factor factor^T; the first column is the free intercept.
+        factor = np.hstack([root / np.sqrt(self.weight.sum()), self.left * np.sqrt(shrink)])
+        for places in by_size(group):
+            at_once = max(AT_ONCE // (places.shape[1] * factor.shape[1]), 1)
+            for some in np.array_split(places, -(-len(places) // at_once)):
+                part = factor[some]
+                free = (1 + 1e-10) * np.eye(some.shape[1]) - part @ part.transpose(0, 2, 1)
+                left_out[some] = np.linalg.solve(free, left_out[some])
+        return self.targets - left_out / root
 
     def _shrink(self, penalty: float) -> Array:
         return self.singular**2 / (self.singular**2 + penalty)

@@ -22,6 +22,7 @@ take its place, and no base model alone decides.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,8 @@ from scipy.special import log_ndtr
 
 from ..kernels.specs import Kernel, Linear
 from ..progress import Tell, silent
-from ..samples import balanced_folds
 from .forest import SHRINKAGES, ShrunkenForest
+from .groups import grouped_folds, numbered
 from .kernel_scores import RidgeSystem, diverse_kernels, kernel_features, sum_over_landmarks
 from .logistic import N_FOLDS, SoftmaxCurve, fit_softmax, logistic_path
 
@@ -133,13 +134,15 @@ def fit_pool(
     random_state: np.random.RandomState,
     common: Array | None = None,
     tell: Tell = silent,
+    group: NDArray[np.intp] | None = None,
 ) -> ScorePool:
     """Fit every base model to the given labels, and weigh the base models.
 
     ``common`` are multiples of the standardised columns that give all columns one scale, and ``tell`` is called
-    with the number of base models that are done and the number of all base models.
+    with the number of base models that are done and the number of all base models. ``group`` is the group of each row,
+    numbered from 0: a row is scored by models that saw no row of its group. Without it, each row is a group.
     """
-    fitting = _Fitting(X, given, n_classes, weight, random_state)
+    fitting = _Fitting(X, given, n_classes, weight, random_state, group)
     views: list[View] = []
     for total, view in fitting.sparse_views() if sp.issparse(X) else fitting.dense_views(common):
         views += [] if view is None else [view]
@@ -193,11 +196,13 @@ class _Fitting:
     n_classes: int
     weight: Array
     random_state: np.random.RandomState
+    group: NDArray[np.intp] | None = None
 
     def __post_init__(self) -> None:
         self.Y = 2.0 * np.eye(self.n_classes)[self.given] - 1.0
         self.Y = self.Y[:, 1:] if self.n_classes == 2 else self.Y
-        self.fold = balanced_folds(self.given, N_FOLDS, self.random_state)
+        own = np.arange(len(self.given)) if self.group is None else self.group
+        self.fold = grouped_folds(self.given, own, N_FOLDS, self.random_state)
 
     def sparse_views(self) -> Iterator[tuple[int, View | None]]:
         """Yield every base model of sparse samples, with the number of all base models."""
@@ -282,16 +287,21 @@ class _Fitting:
 
     def path(self, system: RidgeSystem) -> tuple[list[tuple[float, float]], Array]:
         """Return the multiple of every penalty that counts, and the sum of these multiples of leave-one-out scores."""
-        weight, Y = self.weight, self.Y
+        weight, Y, group = self.weight, self.Y, self.group
         # The mean target of all other samples lies away from the target that is left out. It would hide small scores.
-        others = (weight @ Y - weight[:, None] * Y) / np.maximum(weight.sum() - weight, 1e-12)[:, None]
+        own, heavy = weight[:, None] * Y, weight
+        if group is not None:
+            sums: Any = np.stack([np.bincount(group, column) for column in [weight, *own.T]], axis=1)[group]
+            own, heavy = sums[:, 1:], sums[:, 0]
+        others = (weight @ Y - own) / np.maximum(weight.sum() - heavy, 1e-12)[:, None]
+        left_out = system.leave_one_out if group is None else partial(_some_left_out, system, group)
         few = np.linspace(0, len(Y) - 1, min(len(Y), PATH_ROWS)).astype(np.intp)
-        points = (system.leave_one_out(penalty, few) - others[few] for penalty in PENALTIES)
+        points = (left_out(penalty, few) - others[few] for penalty in PENALTIES)
         multiples = average_path(points, Y[few], weight[few], PENALTIES)
         mixture = [(multiple, penalty) for multiple, penalty in zip(multiples, PENALTIES, strict=True) if multiple]
         scores = np.zeros_like(Y)
         for multiple, penalty in mixture:
-            scores += multiple * (system.leave_one_out(penalty) - others)
+            scores += multiple * (left_out(penalty) - others)
         return mixture, scores
 
     def forest(self, found: list[View]) -> View | None:
@@ -299,13 +309,14 @@ class _Fitting:
         X, Y, weight, rng = self.X, self.Y, self.weight, self.random_state
         if X.size * Y.shape[1] > CHEAP_FOREST and not self._earns_weight(found):
             return None
-        return grown_forest(0.0, X, Y, weight, rng)
+        return grown_forest(0.0, X, Y, weight, rng, group=self.group)
 
     def _earns_weight(self, found: list[View]) -> bool:
         """Whether a small forest on some rows has weight beside the base models so far, and one that knows nothing."""
         rows = np.sort(self.random_state.permutation(self.X.shape[0])[:TRIAL_ROWS])
+        group = None if self.group is None else numbered(self.group[rows])
         weight, given, Y = self.weight[rows], self.given[rows], self.Y[rows]
-        trial = grown_forest(0.0, self.X[rows], Y, weight, self.random_state, TRIAL_TREES).out_of_sample
+        trial = grown_forest(0.0, self.X[rows], Y, weight, self.random_state, TRIAL_TREES, group).out_of_sample
         candidates = [view.out_of_sample[rows] for view in found] + [np.zeros_like(trial), trial]
         own = np.empty((len(rows), len(candidates)))
         for position, score in enumerate(map(columns_per_class, candidates)):
@@ -313,11 +324,25 @@ class _Fitting:
         return bool(mixture_weights(own, weight)[-1] > TRIAL_WEIGHT)
 
 
+def _some_left_out(
+    system: RidgeSystem, group: NDArray[np.intp], penalty: float, rows: NDArray[np.intp] | None = None
+) -> Array:
+    """Return the predictions for all rows, or for some, each by the fit to the rows of other groups."""
+    found = system.leave_groups_out(penalty, group)
+    return found if rows is None else found[rows]
+
+
 def grown_forest(
-    share: float, X: Array, Y: Array, weight: Array, random_state: np.random.RandomState, n_trees: int | None = None
+    share: float,
+    X: Array,
+    Y: Array,
+    weight: Array,
+    random_state: np.random.RandomState,
+    n_trees: int | None = None,
+    group: NDArray[np.intp] | None = None,
 ) -> View:
     """Grow a forest that tries this share of the features at each split, averaged over its shrinkages."""
-    forest = ShrunkenForest(share).grow(X, Y, weight, random_state, n_trees)
+    forest = ShrunkenForest(share).grow(X, Y, weight, random_state, n_trees, group)
     scores = forest.out_of_bag()
     mixture = average_path(iter(np.moveaxis(scores, 2, 0)), Y, weight, np.maximum(SHRINKAGES, 1.0))
     return View(forest.name, scores @ mixture, forest.settle(mixture))

@@ -5,8 +5,13 @@ eigenvalue appear by rounding alone, late or not at all. The Krylov space of a b
 of every eigenvalue. The basis Q of the space is kept orthonormal. Once the basis is full, it is cut to its better half,
 the Ritz vectors of the largest Ritz values. These vectors and the next block span a Krylov space again.
 
+The rows of tall arrays are in memory, or in row blocks on other machines (:mod:`kernelwise.samples`). Both kinds of
+arrays understand sums over rows, differences, and the products ``A @ small`` and ``A.T @ B``.
+
 References
 ----------
+J. Demmel, L. Grigori, M. Hoemmen, J. Langou. Communication-optimal parallel and sequential QR and LU factorizations.
+SIAM J. Sci. Comput. 34, 2012.
 K. Wu, H. Simon. Thick-restart Lanczos method for large symmetric eigenvalue problems. SIAM J. Matrix Anal. Appl. 22,
 2000.
 Y. Zhou, Y. Saad. Block Krylov-Schur method for large symmetric eigenvalue problems. Numerical Algorithms 47, 2008.
@@ -21,10 +26,70 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
 
-from ..rows import persist
-from .tall_arrays import orthonormal
+from ..samples import in_memory, map_rows, persist, reduce_rows
 
 FloatArray = NDArray[np.float64]
+
+#: If the rest of a unit vector after projection is shorter than this, the rest is rounding.
+NEGLIGIBLE = 1e-10
+
+
+def beside(first: Any, *others: Any) -> Any:
+    """Return the columns of several arrays, side by side."""
+    return map_rows(first, _side_by_side, *others)
+
+
+def _side_by_side(*arrays: FloatArray) -> FloatArray:
+    return np.hstack(arrays)
+
+
+def triangle(rows: Any) -> Any:
+    """Return R of ``rows = Q R`` with orthonormal Q, up to the signs of the rows of R.
+
+    The stacked triangles of several blocks have the same triangle as all rows.
+    """
+    return reduce_rows(rows, _upper, _upper_of_both)
+
+
+def _upper(block: FloatArray) -> FloatArray:
+    return np.asarray(np.linalg.qr(block, mode="r"))
+
+
+def _upper_of_both(left: FloatArray, right: FloatArray) -> FloatArray:
+    return _upper(np.vstack([left, right]))
+
+
+def orthonormal(block: Any, basis: Any = None) -> Any:
+    """Project the block on the complement of an orthonormal basis, and return an orthonormal basis of the result.
+
+    The projection is done twice, because the result of the first projection has lost digits. Columns that are nothing
+    but rounding are dropped.
+    """
+    if not in_memory(block):
+        return _orthonormal_in_blocks(block, basis)
+    for _ in range(2):
+        lengths = np.linalg.norm(block, axis=0)
+        block = block[:, lengths > 0.0] / lengths[lengths > 0.0]
+        if basis is not None:
+            block = block - basis @ (basis.T @ block)
+        directions, upper, _ = scipy.linalg.qr(block, mode="economic", pivoting=True, check_finite=False)
+        block = directions[:, np.abs(np.diag(upper)) > NEGLIGIBLE]
+    return block
+
+
+def _orthonormal_in_blocks(block: Any, basis: Any) -> Any:
+    """Do the same with the triangle of all blocks in place of a factorisation with pivots."""
+    for _ in range(2):
+        lengths = np.sqrt(np.asarray((block**2).sum(axis=0)))
+        block = block[:, lengths > 0.0] * (1.0 / lengths[lengths > 0.0])
+        if basis is not None:
+            block = block - basis @ np.asarray(basis.T @ block)
+        block = persist(block)
+        _, sizes, turned = scipy.linalg.svd(np.asarray(triangle(block)), full_matrices=False)
+        left = sizes > NEGLIGIBLE
+        block = persist(block @ (turned[left].T / sizes[left]))
+    return block
+
 
 #: A block has this many columns more than there are eigenpairs, because the last eigenpairs then converge faster.
 EXTRA_COLUMNS = 2

@@ -1,6 +1,10 @@
-"""The leading eigenvectors of a symmetric matrix of which only products with vectors are needed."""
+"""Leading eigenvectors of a symmetric matrix of which only products are needed, and singular vectors of a tall array.
 
-import inspect
+References
+----------
+N. Halko, P.-G. Martinsson, J. A. Tropp. Finding structure with randomness. SIAM Review 53, 2011.
+"""
+
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -13,30 +17,23 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, aslinearoperator, e
 from sklearn.utils import check_random_state
 
 from ..checks import check_count
-from .block_lanczos import block_lanczos, finds_larger
-from .tall_arrays import with_signs
+from ..samples import persist, reduce_rows
+from ..ties import EIGSH_TAKES_GENERATOR
+from .block_lanczos import block_lanczos, finds_larger, triangle
 
 FloatArray = NDArray[np.float64]
 RandomState: TypeAlias = int | np.random.RandomState | None
 
+#: A direction whose singular value is smaller than this fraction of the largest is rounding.
+LEAST_SINGULAR_VALUE = 1e-13
+#: The sketch of singular vectors has this many columns more than there are vectors to find.
+OVERSAMPLES = 10
 _DENSE_SIZE = 200  # up to here a full decomposition is quicker than Lanczos
 #: Restarts of the iteration from a single vector; eigenvalues that are not close to each other need fewer.
 _MAX_RESTARTS = 50
 #: The search for eigenvalues that the iteration from a single vector left out takes one product for this many products
 #: of the iteration.
 _SEARCH_SHARE = 10
-#: Before SciPy 1.17 the iteration drew its random vectors from a state of its own, the same in every new process.
-_TAKES_GENERATOR = "rng" in inspect.signature(eigsh).parameters
-
-
-def repeatable_eigsh(matrix: Any, k: int, **options: Any) -> Any:
-    """SciPy's ``eigsh``, with the same random vectors at every call.
-
-    Where the iteration from ``v0`` ends in a small invariant subspace, it goes on from a vector that it draws.
-    """
-    if _TAKES_GENERATOR:
-        options["rng"] = np.random.default_rng(0)
-    return eigsh(matrix, k, **options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +184,7 @@ def _lanczos_eigenpairs(
         return product.matvec(x)
 
     more = np.random.default_rng(0)  # not the generator that drew the start: the vectors must differ
-    options: Any = {"rng": more} if _TAKES_GENERATOR else {}
+    options: Any = {"rng": more} if EIGSH_TAKES_GENERATOR else {}
     operator = LinearOperator(product.shape, matvec=counted, dtype=np.float64)
     try:
         values, vectors = eigsh(operator, k, which="LA", v0=start, tol=tol, maxiter=_MAX_RESTARTS, **options)
@@ -196,3 +193,45 @@ def _lanczos_eigenpairs(
     if finds_larger(product, values, vectors, more, n_steps=max(10, n_products // _SEARCH_SHARE)):
         return block_lanczos(product, k, more, tol=tol)
     return values, vectors
+
+
+def largest_entries(rows: Any) -> Any:
+    """Return the entry of largest magnitude of each column, with its sign."""
+    return reduce_rows(rows, _largest, _larger)
+
+
+def _largest(rows: FloatArray) -> FloatArray:
+    return np.take_along_axis(rows, np.abs(rows).argmax(axis=0)[None, :], axis=0)[0]
+
+
+def _larger(left: FloatArray, right: FloatArray) -> FloatArray:
+    return np.where(np.abs(right) > np.abs(left), right, left)
+
+
+def with_signs(vectors: Any) -> Any:
+    """Make the entry of largest magnitude of each column positive."""
+    return vectors * np.where(np.asarray(largest_entries(vectors)) < 0.0, -1.0, 1.0)
+
+
+def right_singular_vectors(factor: Any, k: int, *, n_power: int, random_state: Any = None) -> FloatArray:
+    r"""The k leading right singular vectors of a tall matrix F, fewer where the rank is lower, by subspace iteration.
+
+    .. math:: Q \leftarrow \mathrm{orth}(F^\top F\, Q), \qquad Q_0 = \mathrm{orth}(\Omega)
+
+    Each of the ``n_power`` steps is one pass over the rows; more steps give more digits where the singular values fall
+    slowly. The sketch is drawn, and signs are chosen, as :func:`sklearn.utils.extmath.randomized_svd` does.
+    """
+    n, d = factor.shape
+    width = min(k + OVERSAMPLES, n, d)
+    directions = np.linalg.qr(check_random_state(random_state).normal(size=(d, k + OVERSAMPLES))[:, :width])[0]
+    for _ in range(n_power if width < d else 0):
+        directions = np.linalg.qr(np.asarray(factor.T @ (factor @ directions)))[0]
+    rows, small = persist(factor @ directions), np.eye(width)
+    for _ in range(2):  # makes ``rows @ small`` orthonormal; the first round loses digits, the second loses none
+        _, lengths, turned = scipy.linalg.svd(np.asarray(triangle(rows @ small)), full_matrices=False)
+        present = lengths > LEAST_SINGULAR_VALUE * lengths.max(initial=0.0)
+        small = small @ (turned[present].T / lengths[present])
+    rotation, values, right = scipy.linalg.svd(small.T @ np.asarray(factor.T @ rows).T, full_matrices=False)
+    count = min(k, int((values > LEAST_SINGULAR_VALUE * values[0]).sum())) if values.size and values[0] > 0 else 0
+    largest = np.asarray(largest_entries(rows @ (small @ rotation[:, :count])))
+    return right[:count].T * np.where(largest < 0.0, -1.0, 1.0)

@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 
 from ..checks import check_choice, check_count
-from ..rows import map_rows
+from ..samples import map_rows
 from ..ties import stirred
 from .eigenpairs import FloatArray, RandomState, as_float, as_symmetric_operator, top_eigenpairs
 

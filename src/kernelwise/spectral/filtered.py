@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
 
-from .block_lanczos import rayleigh_ritz, relative_residual
-from .eigenpairs import repeatable_eigsh
-from .tall_arrays import orthonormal
+from ..ties import repeatable_eigsh
+from .block_lanczos import orthonormal, rayleigh_ritz, relative_residual
 
 FloatArray = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-r"""The links of a graph as integers, and uniform draws from the pairs that are not linked.
+r"""Labels and links as integers: codes of classes, labels that are flipped, keys of pairs, and uniform draws of pairs.
 
 The unordered pair :math:`i < j` has the key
 
@@ -11,16 +11,20 @@ ever made.
 The checks of pairs and of labels come first: each returns a clean array, or says what is wrong and what to do.
 """
 
+from collections.abc import Mapping
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ..checks import IntArray, check_count, check_ends, check_vector, is_number
+from ..checks import IntArray, check_count, check_ends, check_probability, check_vector, is_number
 
+# The amount of noise; see flip_labels.
+Rate: TypeAlias = float | Mapping[Any, float] | ArrayLike
+RandomState: TypeAlias = int | np.random.RandomState | None
 # Keys of pairs (see graph.py) stay below 2^61, which leaves room for a label bit.
 MAX_SAMPLES = 2**31
 # More pairs than this (1.6 GB) are not made from labels unless the user asks for a number of pairs.
@@ -302,3 +306,108 @@ def _ends_of_edges(edges: Any, n_samples: int | None) -> tuple[IntArray, IntArra
         n_samples = max(int(edges.max()), 0) + 1
     rows, cols = check_ends(edges[:, 0], edges[:, 1], n_samples, kind="edge")
     return rows, cols, n_samples
+
+
+def flip_labels(y: ArrayLike, rate: Rate, *, random_state: RandomState = None) -> NDArray[Any]:
+    r"""A noisy copy of class labels.
+
+    Label :math:`y_i` of class c becomes class :math:`c'` with probability :math:`T_{c c'}`. A rate r means
+    :math:`T_{cc} = 1 - r` and :math:`T_{cc'} = r / (k - 1)` elsewhere, k the number of classes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of any type that can be sorted, such as integers, booleans or strings. ``y`` is not changed.
+    rate : float, dict, array of shape (n,) or array of shape (k, k)
+        A number: the probability that a label becomes wrong; all other classes are then equally likely. A dict
+        ``{class: rate}``: a probability per true class; labels of classes that are not in the dict stay as they are. An
+        array of n probabilities: one per sample. A k x k array: the matrix T, rows for true and columns for noisy
+        classes, both in sorted order; every row has a sum of one.
+    random_state : int, RandomState or None
+        With the same seed, labels that are flipped at a low rate are also flipped at every higher rate, except with a
+        matrix.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The dtype is that of ``y``.
+
+    Examples
+    --------
+    >>> y = np.array(["ham", "spam", "spam", "ham", "spam", "ham"])
+    >>> flip_labels(y, {"spam": 1.0})
+    array(['ham', 'ham', 'ham', 'ham', 'ham', 'ham'], dtype='<U4')
+    >>> flip_labels(y, [[0.0, 1.0], [0.0, 1.0]])
+    array(['spam', 'spam', 'spam', 'spam', 'spam', 'spam'], dtype='<U4')
+    >>> bool((flip_labels(y, 0.0) == y).all())
+    True
+    """
+    classes, codes = class_codes(y)
+    return classes[flip_codes(codes, classes, rate, random_state)]
+
+
+def flip_codes(
+    codes: NDArray[np.int64], classes: NDArray[Any], rate: Rate, random_state: RandomState
+) -> NDArray[np.int64]:
+    """The positions of labels among ``classes`` after noise; ``rate`` as in :func:`flip_labels`.
+
+    >>> flip_codes(np.array([0, 1, 1]), np.array([-1, 1]), 1.0, None)
+    array([1, 0, 0])
+    """
+    rates = _as_rates(rate, codes, classes)
+    rng = check_random_state(random_state)
+    n_classes = len(classes)
+    uniform = rng.random_sample(len(codes))
+    if rates.ndim == 2:
+        cumulative = rates.cumsum(axis=1)
+        cumulative /= cumulative[:, -1:]  # the end is exactly one, so classes of probability zero are never drawn
+        noisy = np.empty_like(codes)
+        for c in range(n_classes):
+            noisy[codes == c] = np.searchsorted(cumulative[c], uniform[codes == c], side="right")
+        return noisy
+    if n_classes == 1 and rates.any():
+        raise ValueError(f"y holds the single class {classes[0]!s}, so there is no other class to flip to")
+    # A jump is drawn for every label, flipped or not, so that a higher rate flips the same labels and more.
+    jump = rng.randint(1, max(n_classes, 2), size=len(codes))
+    return np.where(uniform < rates, (codes + jump) % n_classes, codes)
+
+
+def _as_rates(rate: Rate, codes: NDArray[np.int64], classes: NDArray[Any]) -> NDArray[np.float64]:
+    """The flip probability of every label (1-d), or the transition matrix (2-d)."""
+    if isinstance(rate, Mapping):
+        known = classes.tolist()
+        unknown = [c for c in rate if c not in known]
+        if unknown:
+            raise ValueError(f"rate names the class {unknown[0]!r}, which is not one of {known}")
+        return np.array([check_probability(f"rate[{c!r}]", rate.get(c, 0.0)) for c in known])[codes]
+    rates = np.asarray(rate)
+    if rates.dtype.kind not in "iuf":
+        raise TypeError(f"rate must be a number, a dict of class to number, or an array of numbers, got {rate!r}")
+    outside = ~((rates >= 0) & (rates <= 1))
+    if outside.any():
+        raise ValueError(f"rate must hold probabilities between 0 and 1, got {rates[outside].flat[0]}")
+    if rates.ndim == 0:
+        return np.full(len(codes), float(rates))
+    if rates.ndim == 1 and len(rates) != len(codes):
+        raise ValueError(
+            f"rate has {len(rates)} values for {len(codes)} labels; a one-dimensional rate is one probability per"
+            " label (for rates per class pass a dict)"
+        )
+    if rates.ndim >= 2:
+        _check_transition(rates, classes)
+    return rates.astype(np.float64)
+
+
+def _check_transition(matrix: NDArray[Any], classes: NDArray[Any]) -> None:
+    k = len(classes)
+    if matrix.shape != (k, k):
+        raise ValueError(
+            f"rate as a transition matrix must have shape {(k, k)} (classes {classes.tolist()}), got {matrix.shape}"
+        )
+    sums = matrix.sum(axis=1)
+    wrong = np.abs(sums - 1) > 1e-8
+    if wrong.any():
+        c = int(wrong.argmax())
+        raise ValueError(
+            f"row {c} of the transition matrix rate (true class {classes[c]!s}) sums to {sums[c]:.6g}, not to one"
+        )

@@ -1,23 +1,17 @@
-r"""The noise of pairs (:class:`PairNoise`), and functions that add noise to labels (:func:`flip_labels`)."""
+r"""The pairs that an estimator learns from (:func:`resolve_pairs`), and how noisy pairs are (:class:`PairNoise`)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
+from sklearn.utils import column_or_1d
 
 from ..checks import check_probability
-from .graph import check_pair_labels, class_codes
+from .graph import RandomState, check_pair_labels, count_pairs, known_codes
+from .pairs import Pairs
 from .verdicts import Verdicts, draw_weights
 
-if TYPE_CHECKING:
-    from .pairs import Pairs
-
-# The amount of noise; see flip_labels.
-Rate: TypeAlias = float | Mapping[Any, float] | ArrayLike
-RandomState: TypeAlias = int | np.random.RandomState | None
 Interval: TypeAlias = tuple[float, float]
 
 
@@ -99,7 +93,7 @@ class PairNoise:
     @classmethod
     def estimate(
         cls,
-        pairs: "Pairs",
+        pairs: Pairs,
         true_labels: ArrayLike | None = None,
         index: ArrayLike | None = None,
         *,
@@ -136,7 +130,6 @@ class PairNoise:
         >>> PairNoise.estimate(pairs, checked=Verdicts([0, 1, 4], [1, -1, -1], chance=0.6))
         PairNoise(prior=0.3, precision_positive=0.5, precision_negative=1.0)
         """
-        from .pairs import Pairs  # here, because pairs.py makes its noise with this module
 
         if not isinstance(pairs, Pairs):
             raise TypeError(f"pairs must be a kernelwise.Pairs, got {type(pairs).__name__}")
@@ -167,7 +160,7 @@ class PairNoise:
         return cls(prior, precision[1], precision[-1])
 
     @classmethod
-    def guaranteed(cls, pairs: "Pairs", checked: "Verdicts", *, confidence: float = 0.95) -> dict[str, Interval]:
+    def guaranteed(cls, pairs: Pairs, checked: Verdicts, *, confidence: float = 0.95) -> dict[str, Interval]:
         """Bound each field of the noise from planned checks, whatever any model believes.
 
         Each interval is one of :func:`guaranteed_share`. A field of a kind of pairs that is not given is left out.
@@ -203,7 +196,7 @@ class PairNoise:
         return bounds
 
     @classmethod
-    def clean(cls, pairs: "Pairs") -> Self:
+    def clean(cls, pairs: Pairs) -> Self:
         """The noise of pairs that are all right; the prior is the weighted fraction of +1.
 
         >>> from kernelwise import Pairs
@@ -247,110 +240,82 @@ class PairNoise:
         return cls(p_pos, p_pos * (1 - r_pos) / given_pos, p_neg * (1 - r_neg) / given_neg)
 
 
-def flip_labels(y: ArrayLike, rate: Rate, *, random_state: RandomState = None) -> NDArray[Any]:
-    r"""A noisy copy of class labels.
-
-    Label :math:`y_i` of class c becomes class :math:`c'` with probability :math:`T_{c c'}`. A rate r means
-    :math:`T_{cc} = 1 - r` and :math:`T_{cc'} = r / (k - 1)` elsewhere, k the number of classes.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Labels of any type that can be sorted, such as integers, booleans or strings. ``y`` is not changed.
-    rate : float, dict, array of shape (n,) or array of shape (k, k)
-        A number: the probability that a label becomes wrong; all other classes are then equally likely. A dict
-        ``{class: rate}``: a probability per true class; labels of classes that are not in the dict stay as they are. An
-        array of n probabilities: one per sample. A k x k array: the matrix T, rows for true and columns for noisy
-        classes, both in sorted order; every row has a sum of one.
-    random_state : int, RandomState or None
-        With the same seed, labels that are flipped at a low rate are also flipped at every higher rate, except with a
-        matrix.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The dtype is that of ``y``.
-
-    Examples
-    --------
-    >>> y = np.array(["ham", "spam", "spam", "ham", "spam", "ham"])
-    >>> flip_labels(y, {"spam": 1.0})
-    array(['ham', 'ham', 'ham', 'ham', 'ham', 'ham'], dtype='<U4')
-    >>> flip_labels(y, [[0.0, 1.0], [0.0, 1.0]])
-    array(['spam', 'spam', 'spam', 'spam', 'spam', 'spam'], dtype='<U4')
-    >>> bool((flip_labels(y, 0.0) == y).all())
-    True
-    """
-    classes, codes = class_codes(y)
-    return classes[flip_codes(codes, classes, rate, random_state)]
-
-
-def flip_codes(
-    codes: NDArray[np.int64], classes: NDArray[Any], rate: Rate, random_state: RandomState
-) -> NDArray[np.int64]:
-    """The positions of labels among ``classes`` after noise; ``rate`` as in :func:`flip_labels`.
-
-    >>> flip_codes(np.array([0, 1, 1]), np.array([-1, 1]), 1.0, None)
-    array([1, 0, 0])
-    """
-    rates = _as_rates(rate, codes, classes)
-    rng = check_random_state(random_state)
-    n_classes = len(classes)
-    uniform = rng.random_sample(len(codes))
-    if rates.ndim == 2:
-        cumulative = rates.cumsum(axis=1)
-        cumulative /= cumulative[:, -1:]  # the end is exactly one, so classes of probability zero are never drawn
-        noisy = np.empty_like(codes)
-        for c in range(n_classes):
-            noisy[codes == c] = np.searchsorted(cumulative[c], uniform[codes == c], side="right")
-        return noisy
-    if n_classes == 1 and rates.any():
-        raise ValueError(f"y holds the single class {classes[0]!s}, so there is no other class to flip to")
-    # A jump is drawn for every label, flipped or not, so that a higher rate flips the same labels and more.
-    jump = rng.randint(1, max(n_classes, 2), size=len(codes))
-    return np.where(uniform < rates, (codes + jump) % n_classes, codes)
-
-
-def _as_rates(rate: Rate, codes: NDArray[np.int64], classes: NDArray[Any]) -> NDArray[np.float64]:
-    """The flip probability of every label (1-d), or the transition matrix (2-d)."""
-    if isinstance(rate, Mapping):
-        known = classes.tolist()
-        unknown = [c for c in rate if c not in known]
-        if unknown:
-            raise ValueError(f"rate names the class {unknown[0]!r}, which is not one of {known}")
-        return np.array([check_probability(f"rate[{c!r}]", rate.get(c, 0.0)) for c in known])[codes]
-    rates = np.asarray(rate)
-    if rates.dtype.kind not in "iuf":
-        raise TypeError(f"rate must be a number, a dict of class to number, or an array of numbers, got {rate!r}")
-    outside = ~((rates >= 0) & (rates <= 1))
-    if outside.any():
-        raise ValueError(f"rate must hold probabilities between 0 and 1, got {rates[outside].flat[0]}")
-    if rates.ndim == 0:
-        return np.full(len(codes), float(rates))
-    if rates.ndim == 1 and len(rates) != len(codes):
-        raise ValueError(
-            f"rate has {len(rates)} values for {len(codes)} labels; a one-dimensional rate is one probability per"
-            " label (for rates per class pass a dict)"
-        )
-    if rates.ndim >= 2:
-        _check_transition(rates, classes)
-    return rates.astype(np.float64)
-
-
-def _check_transition(matrix: NDArray[Any], classes: NDArray[Any]) -> None:
-    k = len(classes)
-    if matrix.shape != (k, k):
-        raise ValueError(
-            f"rate as a transition matrix must have shape {(k, k)} (classes {classes.tolist()}), got {matrix.shape}"
-        )
-    sums = matrix.sum(axis=1)
-    wrong = np.abs(sums - 1) > 1e-8
-    if wrong.any():
-        c = int(wrong.argmax())
-        raise ValueError(
-            f"row {c} of the transition matrix rate (true class {classes[c]!s}) sums to {sums[c]:.6g}, not to one"
-        )
-
-
-def _positive_fraction(pairs: "Pairs") -> float:
+def _positive_fraction(pairs: Pairs) -> float:
     return float(np.average(pairs.labels > 0, weights=pairs.weights))
+
+
+#: At most this many pairs per sample are made from labels: n labels have n (n - 1) / 2 pairs, most of them redundant.
+PAIRS_PER_SAMPLE = 20
+
+
+def resolve_pairs(
+    pairs: Pairs | None,
+    y: ArrayLike | None,
+    n_samples: int,
+    *,
+    random_state: RandomState,
+    required: bool = True,
+    both_kinds: bool = True,
+    balance: bool = False,
+) -> Pairs | None:
+    """The pairs to learn from; if there are none, an error if pairs are ``required`` and None otherwise.
+
+    Given ``pairs`` are checked and returned, and ``y`` is ignored. Otherwise up to 20 pairs per sample are drawn from
+    the labels ``y``, where -1 means unknown. With ``both_kinds``, required pairs must be positive and negative. With
+    ``balance``, positive and negative pairs that are drawn from labels get the same total weight.
+    """
+    if pairs is not None:
+        _check_samples(pairs, n_samples)
+    elif y is not None:
+        pairs = _draw_pairs(column_or_1d(y, warn=True), n_samples, random_state)
+        pairs = pairs.balanced() if balance and pairs is not None else pairs
+    if pairs is None or not len(pairs):
+        if required:
+            raise ValueError(
+                "this estimator requires y to be passed, but the target y is None and there are no pairs either"
+                if y is None
+                else "there is no pair to learn from: fewer than two labels in y are known"
+            )
+        return None
+    if required and both_kinds:
+        check_both_kinds(int(np.count_nonzero(pairs.labels > 0)), len(pairs))
+    return pairs
+
+
+def _draw_pairs(y: ArrayLike, n_samples: int, random_state: RandomState) -> Pairs | None:
+    codes = known_codes(y)
+    if len(codes) != n_samples:
+        raise ValueError(f"y has {len(codes)} labels for {n_samples} samples in X")
+    total = count_pairs(int(np.count_nonzero(codes >= 0)))
+    n_pairs = min(total, PAIRS_PER_SAMPLE * n_samples)
+    return Pairs.from_labels(codes, n_pairs=n_pairs, random_state=random_state) if total else None
+
+
+def _check_samples(pairs: Pairs, n_samples: int) -> None:
+    if not isinstance(pairs, Pairs):
+        raise TypeError(
+            f"pairs must be a kernelwise.Pairs, got {type(pairs).__name__}; make one with"
+            " Pairs(rows, cols, labels, n_samples=...), Pairs.from_graph or Pairs.from_labels"
+        )
+    if pairs.n_samples != n_samples:
+        raise ValueError(
+            f"pairs are over n_samples={pairs.n_samples} samples, but X has {n_samples}; for a subset of the samples"
+            " pass pairs.restrict(index)"
+        )
+
+
+def check_both_kinds(n_positive: int, n_pairs: int) -> None:
+    """Raise a ValueError unless there are positive as well as negative pairs.
+
+    >>> check_both_kinds(3, 3)
+    Traceback (most recent call last):
+        ...
+    ValueError: there is no negative (-1) pair among the 3 pairs, and both kinds are needed; ...
+    """
+    counts = {"positive (+1)": n_positive, "negative (-1)": n_pairs - n_positive}
+    missing = [name for name, count in counts.items() if not count]
+    if missing:
+        raise ValueError(
+            f"there is no {missing[0]} pair among the {n_pairs} pairs, and both kinds are needed; labels of one"
+            " class, or all different, yield only one kind of pair"
+        )

@@ -13,11 +13,14 @@ from sklearn.utils import check_random_state
 from ..checks import IntArray, check_count, check_ends
 from .graph import (
     MAX_SAMPLES,
+    RandomState,
+    Rate,
     check_pair_labels,
     check_positions,
     check_subset,
     check_weights,
     count_negatives,
+    flip_codes,
     key_pairs,
     keys_of_labelled,
     known_codes,
@@ -27,7 +30,6 @@ from .graph import (
     sum_by_key,
     unlinked_keys,
 )
-from .noise import RandomState, Rate, flip_codes
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)

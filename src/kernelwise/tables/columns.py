@@ -9,19 +9,21 @@ from typing import Any, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from .dates import DateOrder, find_dates, shows_day_first
 from .errors import TableError, choices, place
 from .kinds import (
     MANY_NUMBERS,
     MOSTLY,
+    DateOrder,
     Kind,
     are_codes,
     as_numbers,
     as_words,
+    find_dates,
     is_missing,
     kind_of_numbers,
     kind_of_words,
     missing_code,
+    shows_day_first,
 )
 from .notation import (
     Amounts,

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..memory import require
-from .dates import EPOCH
+from ..checks import require
+from .kinds import EPOCH
 from .notation import Notation
 
 Array = NDArray[np.float64]

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from ..memory import require
+from ..checks import require
 from .columns import Table
 from .encoders import MISSING_CATEGORY, Categories, Dates, Names, Numbers, Words
 from .errors import TableError

@@ -7,14 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ...checks import check_count, check_positive, check_vector
-from ...memory import require
+from ...checks import check_count, check_positive, check_vector, require
 from ...optim import Certificate, HistoryRow, Status
 from ...samples import check_magnitude
 from ..core import sample_product
 from .factors import refit, solve_by_factors
-from .observed import ObservedEntries
-from .problem import CompletionProblem
+from .problem import CompletionProblem, ObservedEntries
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]

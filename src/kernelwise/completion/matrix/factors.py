@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from ...optim import Certificate, HistoryRow, SolverResult, Status
-from .observed import LARGEST_SIDE, ObservedEntries, Triples
-from .problem import CompletionProblem, Factors
+from .problem import LARGEST_SIDE, CompletionProblem, Factors, ObservedEntries, Triples
 
 Array = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
-from ...links.clustering import leading_directions
+from ...links.candidates import leading_directions
 from ...links.smoothing import normalised_adjacency
 from ...progress import Tell, silent
 from ...statements import Pairs

@@ -15,14 +15,23 @@ from ...review.checked_pairs import CheckedPairs
 from ...samples import n_rows, tidy
 from ...statements import PairNoise, Pairs
 from ...statements.graph import pair_keys
-from ...statements.resolve import resolve_pairs
+from ...statements.noise import resolve_pairs
 from ...statements.verdicts import Verdicts
 from ...ties import NEARLY
 from ..classes.evidence import with_both_kinds
 from ..classes.features import ClassFeatures
 from ..classes.results import WIDE_INTERVAL
-from .by_classes import Judgement, judge_by_classes, precisions
-from .by_links import are_links, judge_links, likely_models, link_fits, link_folds, link_rows
+from .judgements import (
+    Judgement,
+    are_links,
+    judge_by_classes,
+    judge_links,
+    likely_models,
+    link_fits,
+    link_folds,
+    link_rows,
+    precisions,
+)
 from .views import activity
 
 __all__ = ["audit_pairs"]

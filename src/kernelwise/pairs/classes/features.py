@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 from scipy.special import log_softmax, softmax
 from sklearn.cluster import KMeans
+from sklearn.neighbors import kneighbors_graph
 from sklearn.preprocessing import StandardScaler
 
 from ...kernels import FactorBank, Gaussian, Kernel, Linear
@@ -36,9 +37,8 @@ from ...kernels.specs import squared_distances
 from ...links.smoothing import LinkSmoother
 from ...samples import power_of_two
 from ...scoring.kernel_scores import RidgeSystem
-from ...spectral import spectral_basis
-from ...spectral.eigenpairs import repeatable_eigsh
-from ...ties import differ, first_best, stirred
+from ...spectral import spectral_basis, top_eigenpairs
+from ...ties import differ, first_best, repeatable_eigsh, stirred
 from .evidence import PairEvidence
 
 Array = NDArray[np.float64]
@@ -227,6 +227,8 @@ CORE_DIM, CORE_PAIRS = 25, 50_000
 CORE_PENALTIES = 10.0 ** np.arange(-5, 1)
 #: k-means is fitted to at most this many samples.
 MAX_FITTED = 20_000
+#: Every sample is joined to this many nearest neighbours; the graph is made for at most so many samples.
+N_NEIGHBOURS, MOST_IN_GRAPH = 10, 20_000
 
 
 def starting_clusters(
@@ -242,8 +244,23 @@ def starting_clusters(
         return k_means(joint_embedding(principal, evidence, PAIR_WEIGHTS[name], n_classes, rng), n_classes, 5, rng)
     if name == "core":
         return k_means(core_embedding(principal[:, :CORE_DIM], evidence, n_classes, rng), n_classes, 5, rng)
+    if name == "neighbours":
+        return k_means(neighbour_embedding(columns, n_classes, rng), n_classes, 5, rng)
     points = columns if name == "k-means" else principal[:, : 2 * n_classes + 8]
     return k_means(points, n_classes, 10, rng)
+
+
+def enough_neighbours(n_samples: int) -> bool:
+    """Whether the graph of nearest neighbours can be made."""
+    return 2 * N_NEIGHBOURS < n_samples <= MOST_IN_GRAPH
+
+
+def neighbour_embedding(columns: Array, n_classes: int, rng: np.random.RandomState) -> Array:
+    """Coordinates of spectral clustering on the graph of nearest neighbours: classes of any shape, divided by gaps."""
+    graph = sp.csr_array(kneighbors_graph(stirred(columns), N_NEIGHBOURS, include_self=True))
+    graph = graph + graph.T
+    roots = sp.diags_array(1.0 / np.sqrt(graph.sum(axis=1)))
+    return top_eigenpairs(roots @ graph @ roots, n_classes, random_state=rng)[1]
 
 
 def centred_labels(evidence: PairEvidence) -> Array:

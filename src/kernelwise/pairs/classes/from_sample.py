@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...rows import map_rows, persist, put_rows, share_with, take_rows
+from ...samples import map_rows, persist, put_rows, share_with, take_rows
 from ...ties import most_probable
 from .evidence import PairEvidence
 from .features import ClassPredictor

@@ -20,7 +20,7 @@ from ...statements import PairNoise, Pairs
 from ...ties import first_best
 from .evidence import PairEvidence
 from .features import ClassFeatures, NoFeatures
-from .search import N_SHORT, NO_GAIN, ClassFit, ClassSearch, Found, merged
+from .search import COUNTED, N_SHORT, NO_GAIN, WITHOUT_FEATURES, ClassFit, ClassSearch, Found, merged
 
 Array = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -60,7 +60,7 @@ def fits_by_count(
     usual = sum(count <= USUAL_CLASSES for count in counts)
     for count in counts:
         search = ClassSearch(columns, features, evidence, count, seed)
-        runs = search.short_runs()
+        runs = search.short_runs(WITHOUT_FEATURES if columns is None else COUNTED)
         fits.append(runs[first_best([run.bold() for run in runs])])
         tell(len(fits), max(usual, len(fits)))
         totals = [float(fit.log_chance.sum()) for fit in fits]

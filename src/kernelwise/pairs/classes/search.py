@@ -14,7 +14,7 @@ taken only if they predict held-out labels better than the clusters of the featu
 pairs is always among the candidates.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ...progress import Tell, part, silent
 from ...ties import first_best, most_probable
 from .evidence import PairEvidence, Rates
-from .features import ClassFeatures, Clusters, NoFeatures, Told, starting_clusters
+from .features import ClassFeatures, Clusters, NoFeatures, Told, enough_neighbours, starting_clusters
 
 Array = NDArray[np.float64]
 
@@ -53,23 +53,30 @@ FEWEST_PAIRS = 20
 class Recipe(NamedTuple):
     """A start, and whether it trusts the pairs at first or takes the rates from its clusters.
 
-    ``frozen`` classes stay the clusters of the start, and the pairs correct single samples only.
+    ``frozen`` classes stay the clusters of the start, and the pairs correct single samples only. A ``finer`` start has
+    twice as many classes. After a run, the two classes between which the labels speak most for one class are merged,
+    until the number is right. So a class that was split and two classes that were taken for one are both mended, which
+    no step from sample to sample does.
     """
 
     start: str
     trusting: bool = False
     frozen: bool = False
+    finer: bool = False
 
 
 #: Clusters of the features, which no pair has shaped: no way to cluster is good for all data, so the pairs choose one.
-ALONE = tuple(Recipe(start, frozen=True) for start in ("kernel k-means", "self-taught"))
+ALONE = tuple(Recipe(start, frozen=True) for start in ("kernel k-means", "self-taught", "neighbours"))
 #: What each start earns is measured in ``benchmarks/parts_pairs.py``.
 RECIPES = (
     Recipe("features and pairs"),
     Recipe("pairs, some features", trusting=True),
     Recipe("pairs", trusting=True),
     Recipe("core", trusting=True),
+    Recipe("core", trusting=True, finer=True),
 )
+#: Numbers of classes are compared without finer starts, which take most of the time: classes are merged there anyway.
+COUNTED = tuple(recipe for recipe in RECIPES if not recipe.finer)
 WITHOUT_FEATURES = (Recipe("pairs"), Recipe("pairs", trusting=True))
 #: A problem is large if its messages have more entries than this. Then held-out runs have fewer rounds and folds.
 LARGE, LARGE_HELD, LARGE_FOLDS = 1_000_000, 5, 2
@@ -192,36 +199,47 @@ class ClassSearch:
         alone = [] if self.columns is None else self.features_alone()
         if alone and self.evidence.n_pairs < FEWEST_PAIRS:
             return Found(alone[:1], alone[0].log_chance[None], alone[0].apart[None])
-        fits = self.short_runs(tell=part(tell, ALONE_DONE, SHORT_DONE))
+        recipes = WITHOUT_FEATURES if self.columns is None else RECIPES
+        fits = self.short_runs(recipes, part(tell, ALONE_DONE, SHORT_DONE))
         scores: tuple[Callable[[ClassFit], float], ...] = (ClassFit.cautious, ClassFit.bold)
         best = {id(fit): fit for fit in (fits[first_best([*map(score, fits)])] for score in scores)}
         candidates = alone + [self.refine(fit, N_LONG) for fit in best.values()]
         return Found(candidates, *self.told_of_held_out_pairs(candidates, part(tell, SHORT_DONE, 1.0)))
 
-    def short_runs(self, tell: Tell = silent) -> list[ClassFit]:
-        """A short run from every start."""
-        recipes = WITHOUT_FEATURES if self.columns is None else RECIPES
+    def short_runs(self, recipes: Sequence[Recipe], tell: Tell = silent) -> list[ClassFit]:
+        """A short run of every recipe that is possible."""
+        possible = [recipe for recipe in recipes if self.possible(recipe)]
         fits = []
-        for done, recipe in enumerate(recipes, start=1):
+        for done, recipe in enumerate(possible, start=1):
             fits.append(self.run(recipe, self.evidence, N_SHORT))
-            tell(done, len(recipes))
+            tell(done, len(possible))
         return fits
 
-    def clusters(self, start: str, evidence: PairEvidence) -> Clusters:
-        """The clusters of a start."""
+    def possible(self, recipe: Recipe) -> bool:
+        """Whether there are enough samples for the clusters of a recipe; two classes need no finer start."""
+        n_samples = self.evidence.n_samples
+        if recipe.start == "neighbours":
+            return enough_neighbours(n_samples)
+        return not recipe.finer or 2 < self.n_classes <= n_samples // 4
+
+    def clusters(self, start: str, evidence: PairEvidence, n_classes: int | None = None) -> Clusters:
+        """The clusters of a start; None: as many as classes are asked for."""
         if start == "self-taught":  # the rounds of every run, without any pair
             no_pairs = self.evidence.part(np.zeros(self.evidence.n_pairs, dtype=bool))
             return most_probable(self.run(Recipe("kernel k-means"), no_pairs, N_HELD).belief)
-        return starting_clusters(start, self.columns, self.features.principal, evidence, self.n_classes, self.seed)
+        count = n_classes or self.n_classes
+        return starting_clusters(start, self.columns, self.features.principal, evidence, count, self.seed)
 
     def run(self, recipe: Recipe, evidence: PairEvidence, n_rounds: int) -> ClassFit:
         """A run of one recipe."""
         if recipe.frozen:
             return self.corrected(recipe, evidence)
-        clusters = self.clusters(recipe.start, evidence)
-        belief = softened(clusters, self.n_classes)
+        n_classes = 2 * self.n_classes if recipe.finer else self.n_classes
+        clusters = self.clusters(recipe.start, evidence, n_classes)
+        belief = softened(clusters, n_classes)
         rates = TRUSTED if recipe.trusting else _rates_within(clusters, evidence)
-        return self.refine(ClassFit(evidence, recipe, belief, belief[evidence.sources], rates, None), n_rounds)
+        fit = self.refine(ClassFit(evidence, recipe, belief, belief[evidence.sources], rates, None), n_rounds)
+        return self.refine(merged(fit, self.n_classes), n_rounds) if recipe.finer else fit
 
     def refine(self, fit: ClassFit, n_rounds: int) -> ClassFit:
         """Rounds of features, pairs and rates."""
@@ -238,7 +256,7 @@ class ClassSearch:
     def features_alone(self) -> list[ClassFit]:
         """The clusters of the features in several ways; one way for a large problem."""
         recipes = ALONE[:1] if self.large or not self.evidence.n_pairs else ALONE
-        return [self.corrected(recipe, self.evidence) for recipe in recipes]
+        return [self.corrected(recipe, self.evidence) for recipe in recipes if self.possible(recipe)]
 
     def corrected(self, recipe: Recipe, evidence: PairEvidence) -> ClassFit:
         """Clusters of the features, which pairs correct for single samples only."""

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...checks import check_count, check_positive
 from ...samples import check_magnitude, read_samples
 from ...statements import Pairs
-from ...statements.resolve import resolve_pairs
+from ...statements.noise import resolve_pairs
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -25,7 +25,7 @@ from ..figures import Line, line_panels, mean_line
 from ..records import Record
 from ..spec import Cell, Experiment
 from ..tables import Table, distinct, grouped, mean_std
-from .table2 import LOADERS, TITLES, papers_learner
+from .citations import LOADERS, TITLES, papers_learner
 
 #: Numbers of pairs, rate of flips, draws of the pairs.
 SIZES, FLIPS, DRAWS = (100, 300, 1000, 3000, 10_000), 0.2, 10

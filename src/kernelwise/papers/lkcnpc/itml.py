@@ -30,7 +30,7 @@ from scipy.linalg.blas import dgemm, dger
 from scipy.optimize import Bounds, minimize
 
 from ...statements import Pairs
-from ...statements.noise import RandomState
+from ...statements.graph import RandomState
 from ...ties import differ
 from .base import Best, FloatArray, MahalanobisTransformer, dense, squared_norms, weighted_gram
 

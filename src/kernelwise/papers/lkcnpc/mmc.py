@@ -35,7 +35,7 @@ from ...checks import check_probability
 from ...samples import power_of_two
 from ...spectral import top_eigenpairs
 from ...statements import Pairs
-from ...statements.noise import RandomState
+from ...statements.graph import RandomState
 from .base import FloatArray, MahalanobisTransformer, squared, squared_norms, weighted_gram
 
 #: Steps between two looks at the certificate, which costs about as much as two or three of them.

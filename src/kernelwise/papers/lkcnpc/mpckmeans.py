@@ -34,7 +34,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...checks import check_choice
 from ...samples import read_samples
 from ...statements import Pairs
-from ...statements.noise import RandomState
+from ...statements.graph import RandomState
 from ...ties import first_best
 from .base import FromPairs, IntArray, squared
 from .mpckmeans_problem import Problem, run, squared_distances

@@ -34,8 +34,7 @@ from scipy.sparse.csgraph import laplacian
 from sklearn.metrics import pairwise_distances
 from sklearn.utils.validation import check_is_fitted
 
-from ...checks import check_choice, check_positive, is_number
-from ...memory import require
+from ...checks import check_choice, check_positive, is_number, require
 from ...samples import check_magnitude, read_samples, tidy
 from ...statements import Pairs
 from ...ties import nearest_few

@@ -37,7 +37,7 @@ from ...kernels.precomputed import check_stack_shape
 from ...samples import read_samples
 from ...spectral import GramFactor, SpectralBasis, top_eigenpairs
 from ...statements import Pairs
-from ...statements.resolve import resolve_pairs
+from ...statements.noise import resolve_pairs
 from ...ties import NEARLY
 
 Array = NDArray[np.float64]

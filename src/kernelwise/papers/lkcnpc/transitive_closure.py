@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...checks import check_ends
 from ...samples import read_samples
 from ...statements import Pairs
-from ...statements.resolve import resolve_pairs
+from ...statements.noise import resolve_pairs
 from .base import FromPairs, IntArray
 
 

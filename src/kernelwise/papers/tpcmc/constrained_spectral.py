@@ -13,12 +13,12 @@ from sklearn.utils import Tags, check_random_state
 from ...checks import check_choice, check_count
 from ...completion.basis import n_samples_of, read_similarity, refuse_distances
 from ...completion.core import ENTRIES_AT_ONCE, known_block, sample_product
-from ...kernels.precomputed import is_precomputed
+from ...kernels.specs import is_precomputed
 from ...spectral import GramFactor, assign_clusters, spectral_basis
 from ...spectral.eigenpairs import as_float
 from ...spectral.embedding import possible_normalization
 from ...statements import Pairs
-from ...statements.resolve import resolve_pairs
+from ...statements.noise import resolve_pairs
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]

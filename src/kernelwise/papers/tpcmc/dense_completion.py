@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...checks import check_count, check_positive
 from ...completion.matrix.complete import check_observations
-from ...completion.matrix.observed import ObservedEntries
+from ...completion.matrix.problem import ObservedEntries
 from ...samples import check_magnitude
 
 Array = NDArray[np.float64]
