@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..files.errors import FileError
-from .answer_options import CONSENSUS, AuditFiles, AuditPlans, costs_of
 from .answer_show import SURE, print_answer_audit
 from .answers import GivenAnswers, read_answers
+from .label_options import CONSENSUS, AuditFiles, AuditPlans, costs_of
 from .session import Data, GivenLabels, Session, check_files
 from .show import (
     SHOWN,
@@ -144,15 +143,12 @@ def _fit(session: Session, given: GivenAnswers, verdicts: "Verdicts | None", sam
     from .. import NoisyLabelClassifier, audit_answers
 
     answers = given.answers
-    groups = {} if given.groups is None else {"groups": given.groups}
     with session.step(f"learning from {len(answers)} answers") as tell:
         if given.loaded.matrix is None:
-            if groups:
-                raise FileError("--group is for features that are learned from, and there are none; leave it out")
             return audit_answers(None, answers, checked=verdicts, random_state=session.seed), None
         options = {} if sample_size is None else {"sample_size": sample_size}
         model = NoisyLabelClassifier(random_state=session.seed, **options)
-        model.fit(given.loaded.matrix, answers, checked=verdicts, progress=tell, **groups)
+        model.fit(given.loaded.matrix, answers, checked=verdicts, progress=tell)
         return model.answer_audit_, model
 
 

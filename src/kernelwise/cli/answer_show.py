@@ -6,7 +6,7 @@ import numpy as np
 from rich.console import Console
 
 from ..report.sources import ENOUGH
-from .answer_options import CONSENSUS, AuditFiles
+from .label_options import CONSENSUS, AuditFiles
 from .show import CHANCE, print_checks, print_columns, print_next, print_written, table, wrong_chance
 from .slices import SHOWN as SLICES_SHOWN
 
