@@ -26,8 +26,10 @@ def whole_inputs(folder: Path) -> dict[str, Path]:
     people = [f"p{i},{x[i]:.3f},{'uv'[i % 2]},some words for row {i % 5},{'ab'[int(x[i] > 0)]}" for i in range(N_ROWS)]
     links = [f"p{i},p{(i + 2) % N_ROWS}" for i in range(N_ROWS)]
     same = [1 if (x[i] > 0) == (x[(i + 1) % N_ROWS] > 0) else -1 for i in range(N_ROWS)]
+    said = [f"p{i},{who},{'ab'[int(x[i] > 0) ^ (i % 5 == 0)]}" for i in range(N_ROWS) for who in ("u", "v")]
     contents = {
         "people.csv": "\n".join(["id,x,kind,note,label", *people]).encode() + b"\n",
+        "said.csv": "\n".join(["id,who,label", *said]).encode() + b"\n",
         "links.csv": "\n".join(["from,to", *links]).encode() + b"\n",
         "pairs.tsv": "\n".join(f"p{i}\tp{(i + 1) % N_ROWS}\t{s}" for i, s in enumerate(same)).encode() + b"\n",
         "edges.edges": "\n".join(link.replace(",", " ") for link in links).encode(),

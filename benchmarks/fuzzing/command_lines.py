@@ -10,6 +10,9 @@ from .bad_files import damaged
 COMMANDS = (
     "audit labels {people.csv} --label label --id id",
     "audit labels {people.csv} --label label --output [suspects.csv] --report [page.html] --json",
+    "audit labels {people.csv} --id id --answers {said.csv} --consensus [labels.csv] --ask [ask.csv] --json",
+    "audit labels {people.csv} --label label --annotator kind --id id --output [suspects.csv] --report [page.html]",
+    "audit labels {said.csv} --label label --annotator who --id id --output [suspects.csv]",
     "audit labels {people.npz} --label y",
     "audit labels {people.svm} --label label",
     "audit labels {people.parquet} --label flag --kind n=categorical",
@@ -46,7 +49,19 @@ VALUES = [
 ]
 OPTIONS = [
     *("--force", "--quiet", "--json", "--seed", "--nonsense", "-z", "--labell", "--kind", "--resume", "--help", "-o"),
-    *("--report", "--id", "--jobs", "--version", "--list"),
+    *(
+        "--report",
+        "--id",
+        "--jobs",
+        "--version",
+        "--list",
+        "--annotator",
+        "--answers",
+        "--ask",
+        "--consensus",
+        "--group",
+    ),
+    *("--questions", "--source-kind", "--cost", "--checks"),
 ]
 #: Places to write to that cannot be used, or only with care.
 PLACES = [

@@ -35,7 +35,8 @@ STATUSES = (0, 1, 2)
 #: Options that take the next word as their value, whatever it is.
 VALUED = {
     *("-o", "--output", "--label", "--id", "--kind", "--report", "--seed", "-k", "--classes", "--clusters", "-m"),
-    *("--model", "--query", "--components", "--links", "--jobs", "--accuracy"),
+    *("--model", "--query", "--components", "--links", "--jobs", "--accuracy", "--annotator", "--answers", "--ask"),
+    *("--consensus", "--group", "--questions", "--source-kind", "--cost", "--checks"),
 }
 #: Lines on the standard error that come beside the one sentence.
 NOTES = ("warning: ",)

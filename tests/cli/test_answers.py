@@ -155,16 +155,23 @@ def test_the_loop_of_checks_with_the_consensus(mails, folder, call):
     refused(call("apply", "mails.csv", "checked.csv"), "--consensus FILE")
 
 
+def labelled_by(folder, n=240, name="who"):
+    """A file in which Cy's labels are wrong half of the time: what is true, what is given, and who gave it."""
+    rng = np.random.default_rng(0)
+    truth = np.where(rng.random(n) < 0.5, "ham", "spam")
+    who = np.array(["Ann", "Bob", "Cy"])[rng.integers(3, size=n)]
+    wrong = (who == "Cy") & (rng.random(n) < 0.5)
+    given = np.where(wrong, np.where(truth == "ham", "spam", "ham"), truth)
+    X = rng.normal(size=(n, 2)) + 4 * (truth == "spam")[:, None]
+    lines = [f"{X[i, 0]:.2f},{X[i, 1]:.2f},{who[i]},{given[i]}" for i in range(n)]
+    (folder / "mails.csv").write_text(f"x,z,{name},kind\n" + "\n".join(lines) + "\n")
+    return truth, given
+
+
 def test_one_column_and_who_gave_each_label(folder, call):
     """The file of labels of single people is reviewed and applied as a file of labels is."""
-    rng = np.random.default_rng(0)
-    truth = np.where(rng.random(240) < 0.5, "ham", "spam")
-    who = np.array(["Ann", "Bob", "Cy"])[rng.integers(3, size=240)]
-    wrong = (who == "Cy") & (rng.random(240) < 0.5)
-    given = np.where(wrong, np.where(truth == "ham", "spam", "ham"), truth)
-    X = rng.normal(size=(240, 2)) + 4 * (truth == "spam")[:, None]
-    lines = [f"{X[i, 0]:.2f},{X[i, 1]:.2f},{who[i]},{given[i]}" for i in range(240)]
-    (folder / "mails.csv").write_text("x,z,who,kind\n" + "\n".join(lines) + "\n")
+    truth, given = labelled_by(folder)
+    wrong = truth != given
     ours = ("audit", "labels", "mails.csv", "--label", "kind", "--annotator", "who")
     found = result_of(call, *ours, "-o", "review.csv")
     assert [one["column"] for one in found["data"]["columns"]] == ["x", "z"]
@@ -180,6 +187,49 @@ def test_one_column_and_who_gave_each_label(folder, call):
     assert np.mean(fixed == truth) > np.mean(given == truth)
     status, out, _ = call(*ours, "-q")
     assert (status, out.splitlines()[0].endswith(")."), "given by" in out) == (0, True, True)
+
+
+def test_a_column_that_says_who_gave_the_labels_is_found_by_its_name(folder, call):
+    labelled_by(folder, name="labelled_by")
+    ours = ("audit", "labels", "mails.csv", "--label", "kind")
+    found = result_of(call, *ours)
+    named = result_of(call, *ours, "--annotator", "labelled_by")
+    assert found["sources"] == named["sources"]
+    assert "The column 'labelled_by' says who gave each label" in found["notes"][0]
+    as_feature = result_of(call, *ours, "--kind", "labelled_by=categorical")
+    assert "sources" not in as_feature
+    assert "labelled_by" in {one["column"] for one in as_feature["data"]["columns"]}
+
+
+def test_a_classifier_does_not_learn_who_gave_the_labels(folder, call):
+    labelled_by(folder, name="labelled_by")
+    status, out, err = call("classify", "mails.csv", "--label", "kind", "--model", "mails.skops", "-q", "--json")
+    assert status == 0, err
+    assert {one["column"] for one in json.loads(out)["card"]["data"]["columns"]} == {"x", "z"}
+    assert "'labelled_by' says who gave the label" in err
+    status, out, err = call("predict", "mails.skops", "mails.csv", "-q", "--json")
+    assert status == 0, err
+
+
+def test_rows_of_a_group_share_their_errors(folder, call):
+    """Each mail stands six times in the file, nearly the same: no copy speaks for another."""
+    truth, given = labelled_by(folder, n=60)
+    rng = np.random.default_rng(1)
+    cells = [line.split(",") for line in (folder / "mails.csv").read_text().splitlines()[1:]]
+    copies = [
+        f"{float(x) + 0.02 * rng.normal():.4f},{float(z) + 0.02 * rng.normal():.4f},g{row},{kind}"
+        for row, (x, z, _, kind) in enumerate(cells)
+        for _ in range(6)
+    ]
+    (folder / "copies.csv").write_text("x,z,mail,kind\n" + "\n".join(copies) + "\n")
+    wrong, found = np.repeat(truth != given, 6), {}
+    for name, options in {"with": ("--group", "mail"), "without": ("--ignore", "mail")}.items():
+        ours = ("audit", "labels", "copies.csv", "--label", "kind", *options, "-o", f"{name}.csv")
+        assert {one["column"] for one in result_of(call, *ours)["data"]["columns"]} >= {"x", "z"}
+        suspects = rows_of(folder / f"{name}.csv")[: wrong.sum()]
+        found[name] = np.mean([wrong[int(one["row"])] for one in suspects])
+    assert found["with"] > 0.8
+    assert found["with"] > found["without"] + 0.1
 
 
 def test_a_file_with_a_line_for_every_answer(only_answers, folder, call):
@@ -260,7 +310,7 @@ BAD = [
     ([*COLUMNS, "--id", "Ann"], "--id Ann is also named"),
     ([*COLUMNS, "--ignore", "Ann"], "--ignore Ann is also named"),
     ([*COLUMNS, "--ignore", "xx"], "has no column 'xx'"),
-    ([*COLUMNS, "--group", "Ann"], "--group Ann is also a column of labels"),
+    ([*COLUMNS, "--group", "Ann"], "--group Ann is for labels of one source"),
     ([*COLUMNS[:4], "--label", "site"], "'site' says 'north', 'south', and no other source does"),
     (["--label", "Ann", "--label", "void"], "column 'void' holds no answer; leave --label void out"),
     (["--label", "x", "--label", "z"], "which look like amounts"),

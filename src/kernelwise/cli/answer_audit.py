@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..files.errors import FileError
-from .answer_options import CONSENSUS, AuditFiles, AuditPlans, costs_of
 from .answer_show import SURE, print_answer_audit
 from .answers import GivenAnswers, read_answers
+from .label_options import CONSENSUS, AuditFiles, AuditPlans, costs_of
 from .session import Data, GivenLabels, Session, check_files
 from .show import (
     SHOWN,
@@ -65,23 +64,27 @@ class _Found:
         return (self.audit.joint.max(axis=1) < SURE) & ~self.checked
 
     @cached_property
+    def said(self) -> list[list[tuple[str, str]]]:
+        """Who said what of every row."""
+        said: list[list[tuple[str, str]]] = [[] for _ in self.audit.labels]
+        answers = self.audit.answers
+        rows, sources, labels = answers.rows.tolist(), answers.sources.astype(str), answers.labels.astype(str)
+        for row, source, label in zip(rows, sources.tolist(), labels.tolist(), strict=True):
+            said[row].append((source, label))
+        return said
+
+    @cached_property
     def others(self) -> list[str]:
         """Who disagrees with the consensus about every row, and what they say."""
-        said: list[list[str]] = [[] for _ in self.audit.labels]
-        answers, consensus = self.audit.answers, self.audit.labels.tolist()
-        for row, source, label in zip(
-            answers.rows.tolist(), answers.sources.tolist(), answers.labels.tolist(), strict=True
-        ):
-            if label != consensus[row]:
-                said[row].append(f"{source}: {label}")
-        return ["; ".join(some) for some in said]
+        both = zip(self.said, self.audit.labels.tolist(), strict=True)
+        return ["; ".join(f"{who}: {label}" for who, label in said if label != str(agreed)) for said, agreed in both]
 
     def who(self, row: int) -> str:
         """Who gave the label of a row; or how many answers every class has, the most frequent first."""
-        here = self.audit.answers.rows == row
-        said = self.audit.answers.labels[here] if self.given.several else self.audit.answers.sources[here]
-        counts = Counter(map(str, said.tolist())).most_common()
-        return ", ".join(f"{name}: {count}" if self.given.several else name for name, count in counts)
+        if not self.given.several:
+            return ", ".join(source for source, _ in self.said[row])
+        counts = Counter(label for _, label in self.said[row])
+        return ", ".join(f"{label}: {count}" for label, count in counts.most_common())
 
     @cached_property
     def n_answers(self) -> NDArray[np.intp]:
@@ -140,15 +143,12 @@ def _fit(session: Session, given: GivenAnswers, verdicts: "Verdicts | None", sam
     from .. import NoisyLabelClassifier, audit_answers
 
     answers = given.answers
-    groups = {} if given.groups is None else {"groups": given.groups}
     with session.step(f"learning from {len(answers)} answers") as tell:
         if given.loaded.matrix is None:
-            if groups:
-                raise FileError("--group is for features that are learned from, and there are none; leave it out")
             return audit_answers(None, answers, checked=verdicts, random_state=session.seed), None
         options = {} if sample_size is None else {"sample_size": sample_size}
         model = NoisyLabelClassifier(random_state=session.seed, **options)
-        model.fit(given.loaded.matrix, answers, checked=verdicts, progress=tell, **groups)
+        model.fit(given.loaded.matrix, answers, checked=verdicts, progress=tell)
         return model.answer_audit_, model
 
 

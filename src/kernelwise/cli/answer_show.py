@@ -6,8 +6,8 @@ import numpy as np
 from rich.console import Console
 
 from ..report.sources import ENOUGH
-from .answer_options import CONSENSUS, AuditFiles
-from .show import CHANCE, print_checks, print_next, print_written, table, wrong_chance
+from .label_options import CONSENSUS, AuditFiles
+from .show import CHANCE, print_checks, print_columns, print_next, print_written, table, wrong_chance
 from .slices import SHOWN as SLICES_SHOWN
 
 #: A row is worth another answer if the most probable class, by the answers, has a smaller chance than this.
@@ -43,9 +43,12 @@ def print_answer_audit(console: Console, *, result: dict[str, Any], paths: Audit
     ]
     header = [data["id"], CONSENSUS if several else "given", "if wrong", "answers" if several else "given by", CHANCE]
     console.print(table("Most suspect", header, suspects))
+    if data["columns"]:
+        console.print()
+        print_columns(console, data["columns"])
     if result["columns"]:
         shown = ", ".join(f"{name} {share:.0%}" for name, share in list(result["columns"].items())[:FEW])
-        console.print(f"\nColumns that matter: {shown}", markup=False)
+        console.print(f"Columns that matter: {shown}", markup=False)
     print_written(console, result["written"])
     _print_next(console, paths, several, planned=bool(result["plan"]))
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import files
 from ..files.errors import FileError
 from ..tables.errors import choices
-from .answer_options import AskedAnswers, AuditFiles, kinds_of
+from .label_options import AskedAnswers, AuditFiles, kinds_of
 from .session import Data, Session, features_of, named_rows, read
 
 if TYPE_CHECKING:
@@ -61,7 +61,6 @@ class GivenAnswers:
     several: bool
     written: list[str]
     notes: list[str] = field(default_factory=list)
-    groups: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -74,12 +73,12 @@ class _Said:
 
 
 def read_answers(session: Session, paths: AuditFiles) -> GivenAnswers:
-    """Read a table and the answers to its rows; the columns of labels, of sources and of groups are no features."""
+    """Read a table and the answers to its rows; the columns of labels and of sources are no features."""
     data, asked, row_id, kinds, ignore = paths.data, paths.asked, paths.row_id, paths.kinds, paths.ignore
     listed = None if asked.table is None else _answer_table(session, asked.table)
-    named = [name for name in (*asked.labels, asked.annotator, asked.group) if name is not None]
+    named = [name for name in (*asked.labels, asked.annotator) if name is not None]
     _check_distinct(named, row_id, ignore)
-    as_written = [name for name in (asked.annotator, asked.group, row_id) if name is not None]
+    as_written = [name for name in (asked.annotator, row_id) if name is not None]
     table = read(session, data, as_written, kinds, asked.labels)
     if listed is not None and row_id is None and listed.names[0] in table.columns:
         row_id = listed.names[0]
@@ -88,6 +87,11 @@ def read_answers(session: Session, paths: AuditFiles) -> GivenAnswers:
         table[name]  # a column that is not there is found before anything else is done
     long = _one_row_per_answer(table, asked, row_id)
     hints = [] if row_id is not None else _repeated_ids(table, asked, named)
+    if asked.found:
+        hints.append(
+            f"The column {asked.annotator!r} says who gave each label, so it is the source and not learned from. If it "
+            f"is a feature: --kind {asked.annotator!r}=categorical."
+        )
     rows = table if long is None else table.take(long[0])
     id_name, ids = named_rows(rows, row_id)
     said = [_said_in_columns(table, asked, None if long is None else long[1])]
@@ -95,22 +99,22 @@ def read_answers(session: Session, paths: AuditFiles) -> GivenAnswers:
         said.append(_said_in_table(listed, rows, id_name, ids))
     answers, notes, empty = _answers_of(said, asked, rows.n_rows, str(asked.table or data))
     left_out = [*named, *([row_id] if row_id else []), *ignore]
-    features, matrix = features_of(session, rows, files.TableFeatures(leave_out=left_out, scaled=False), needed=False)
-    loaded = Data(rows, features, matrix, ids, id_name, tuple(ignore), unlabelled=empty)
     single = len(asked.labels) == 1 and long is None and listed is None
+    wanted = files.TableFeatures(leave_out=left_out, scaled=False)
+    features, matrix = features_of(session, rows, wanted, needed=single)
+    loaded = Data(rows, features, matrix, ids, id_name, tuple(ignore), unlabelled=empty)
     return GivenAnswers(
         answers,
         loaded,
         several=not single,
         written=rows[asked.labels[0]].labels() if single else [],
         notes=[*notes, *hints, *_like_answers(loaded, answers)],
-        groups=None if asked.group is None else np.array(rows.required(asked.group)),
     )
 
 
 def _check_distinct(named: Sequence[str], row_id: str | None, ignore: Sequence[str]) -> None:
     if row_id is not None and row_id in named:
-        raise FileError(f"--id {row_id} is also named as a column of labels, sources or groups; name the column of ids")
+        raise FileError(f"--id {row_id} is also named as a column of labels or sources; name the column of ids")
     for name in ignore:
         if name in (*named, row_id):
             raise FileError(f"--ignore {name} is also named by another option; name it once")

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from .. import files
 from ..files.errors import FileError
-from .answer_options import CONSENSUS
+from .label_options import CONSENSUS
 from .session import OutputOption, Session, check_files
 from .show import SHOWN
 

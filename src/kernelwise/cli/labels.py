@@ -14,17 +14,23 @@ from rich.console import Console
 
 from .. import files
 from ..files.errors import FileError
-from .answer_options import (
+from .label_options import (
     AnnotatorOption,
     AnswersOption,
     AskedAnswers,
     AskOption,
     AuditFiles,
     AuditPlans,
+    ChunkOption,
+    ClusterOption,
     ConsensusOption,
     CostOption,
+    EmbedOption,
     GroupOption,
+    ImageOption,
+    LabelsOption,
     QuestionsOption,
+    SampleOption,
     SourceKindOption,
 )
 from .session import (
@@ -62,36 +68,7 @@ from .show import (
     wrong_chance,
 )
 
-ImageOption = Annotated[
-    str | None, typer.Option("--image", metavar="COLUMN", help="The column with the paths of pictures, for --report.")
-]
-EmbedOption = Annotated[
-    bool, typer.Option("--embed", help="Put the pictures into the page, instead of links to their files.")
-]
-ChunkOption = Annotated[
-    int | None,
-    typer.Option(
-        "--chunk-rows", metavar="N", min=1000, help="Read the table in chunks of N rows, even if it fits into memory."
-    ),
-]
-SampleOption = Annotated[
-    int | None,
-    typer.Option("--sample", metavar="N", help="Learn from N rows, if there are more; all rows are judged."),
-]
-ClusterOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Let the workers of a Dask cluster read the files: tcp://host:8786, or a scheduler file.",
-    ),
-]
 LabelOption = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
-LabelsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--label", metavar="COLUMN", help="The column of labels; given again, a column for each of several sources."
-    ),
-]
 
 
 def audit_labels(
@@ -183,8 +160,11 @@ def _audit_one_column(session: Session, paths: AuditFiles, plans: AuditPlans, pi
     loaded = load(
         session, data, label=label, row_id=paths.row_id, kinds=paths.kinds, ignore=paths.ignore, group=paths.asked.group
     )
-    images = pictures(loaded)
     given = read_given(loaded, label, paths.kinds)
+    if loaded.annotators and given.groups is None and paths.asked.group is None:
+        _audit_of_annotators(session, paths, plans, pictures, loaded.annotators)
+        return
+    images = pictures(loaded)
     found = warn_of_leaks(loaded, given.labels)
     verdicts = None if paths.checked is None else read_verdicts(paths.checked, given, loaded)
     groups = None if paths.asked.group is None else loaded.table.required(paths.asked.group)
@@ -227,6 +207,18 @@ def _audit_one_column(session: Session, paths: AuditFiles, plans: AuditPlans, pi
         print_next(console, data, output, report, planned=plan is not None, numbers=numbers)
 
     session.show(result, text)
+
+
+def _audit_of_annotators(
+    session: Session, paths: AuditFiles, plans: AuditPlans, pictures: Any, annotators: Sequence[str]
+) -> None:
+    """Audit one column of labels whose table has a column, found by its name, that says who gave them."""
+    from .answer_audit import audit_answers_in_files
+
+    asked = replace(paths.asked, annotator=annotators[0], found=True)
+    audit_answers_in_files(
+        session, replace(paths, asked=asked, ignore=[*paths.ignore, *annotators[1:]]), plans, pictures
+    )
 
 
 def read_verdicts(path: Path, given: GivenLabels, loaded: Data) -> Any:
@@ -276,9 +268,12 @@ def fit_labels(
 
 
 def warn_of_leaks(loaded: Data, labels: NDArray[Any]) -> Any:
-    """Name the columns that give the label away on the standard error, and return them."""
+    """Name the columns that give the label away, or who gave it, on the standard error; return the former."""
+    from ..labels.annotators import said_of_annotators
     from ..labels.given import find_leaks
 
+    if loaded.annotators:
+        warnings.warn(said_of_annotators(list(loaded.annotators)), stacklevel=2)
     found = find_leaks(loaded.table.without(loaded.features.leave_out), labels)
     for one in found:
         warnings.warn(f"{one}: --ignore {one.column!r}", stacklevel=2)

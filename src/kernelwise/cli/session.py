@@ -151,6 +151,8 @@ class Data:
     notes: Sequence[str] = ()
     #: The cells of the column of labels that hold no label, with their number; "" for empty cells.
     unlabelled: Mapping[str, int] = field(default_factory=dict)
+    #: Columns that say who gave the labels, by their names; they are no features.
+    annotators: Sequence[str] = ()
 
     @property
     def rows(self) -> "dict[str, int] | TwoTables":
@@ -201,17 +203,22 @@ def load(
             other = {label: "--label", row_id: "--id"}.get(name, "--group")
             raise FileError(f"--ignore {name} is also named by {other}; name it once")
     unlabelled: dict[str, int] = {}
+    annotators: list[str] = []
     if label is not None:
+        from ..labels.annotators import find_annotator_columns
         from ..labels.spellings import without_missing_words
 
         values, unlabelled = without_missing_words(table[label].labels())
         if table[label].values.dtype == object:
             table = replace(table, columns=table.columns | {label: replace(table[label], values=values)})
+        chosen = parse_kinds(kinds or [])
+        annotators = find_annotator_columns(table.without([*given, *(ignore or ()), *chosen]), values)
     id_name, ids = named_rows(table, row_id, counted=label is not None)
     # The classifier of labels scales numbers itself, other estimators do not.
-    left_out = [*given, *(ignore or ())]
+    left_out = [*given, *(ignore or ()), *annotators]
     features, matrix = features_of(session, table, files.TableFeatures(leave_out=left_out, scaled=label is None))
-    return Data(table, features, matrix, ids, id_name, tuple(ignore or ()), unlabelled=unlabelled)
+    ignored = tuple(ignore or ())
+    return Data(table, features, matrix, ids, id_name, ignored, unlabelled=unlabelled, annotators=annotators)
 
 
 def read(

@@ -15,7 +15,11 @@ function answersTo(index) {
 
 /** Whether a source concerns a row: it disagrees with the consensus, or it gave the label. */
 function concerns(source, index) {
-  return answersTo(index).some(([one, code]) => one === source && (!ofConsensus || code !== suspects.given[index]));
+  const said = sources.said[index];
+  for (let at = 0; at < said.length; at += 2) {
+    if (said[at] === source && (!ofConsensus || said[at + 1] !== suspects.given[index])) return true;
+  }
+  return false;
 }
 
 /** Who said what, one chip for each answer: first those who agree with the label under review. */

@@ -1,4 +1,4 @@
-"""The options of an audit of labels that say who gave them, and the files and plans that are asked for."""
+"""The options of an audit of labels: files, plans, and who gave the labels."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,6 +12,35 @@ import typer
 from ..files.errors import FileError
 from ..tables.errors import choices
 
+ImageOption = Annotated[
+    str | None, typer.Option("--image", metavar="COLUMN", help="The column with the paths of pictures, for --report.")
+]
+EmbedOption = Annotated[
+    bool, typer.Option("--embed", help="Put the pictures into the page, instead of links to their files.")
+]
+ChunkOption = Annotated[
+    int | None,
+    typer.Option(
+        "--chunk-rows", metavar="N", min=1000, help="Read the table in chunks of N rows, even if it fits into memory."
+    ),
+]
+SampleOption = Annotated[
+    int | None,
+    typer.Option("--sample", metavar="N", help="Learn from N rows, if there are more; all rows are judged."),
+]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Let the workers of a Dask cluster read the files: tcp://host:8786, or a scheduler file.",
+    ),
+]
+LabelsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label", metavar="COLUMN", help="The column of labels; given again, a column for each of several sources."
+    ),
+]
 #: The name of the consensus in the column "column" of a review, and in the export.
 CONSENSUS = "consensus"
 AnnotatorOption = Annotated[
@@ -51,7 +80,8 @@ class AskedAnswers:
     """The options that say where answers stand.
 
     ``labels`` are columns of labels, one for each source; ``annotator`` is a column that says who gave the only one,
-    and ``table`` a file of ids, sources and labels. ``kinds`` and ``costs`` are options such as ``gpt=person``.
+    perhaps ``found`` by its name, and ``table`` a file of ids, sources and labels. ``kinds`` and ``costs`` are options
+    such as ``gpt=person``.
     """
 
     labels: Sequence[str]
@@ -60,6 +90,7 @@ class AskedAnswers:
     group: str | None = None
     kinds: Sequence[str] = ()
     costs: Sequence[str] = ()
+    found: bool = False
 
     @property
     def several(self) -> bool:
@@ -90,8 +121,9 @@ class AskedAnswers:
                     f"--annotator {self.annotator} says who gave one column of labels, and there are {other}; leave "
                     "--annotator out, or name one --label"
                 )
-        if self.group is not None and self.group in self.labels:
-            raise FileError(f"--group {self.group} is also a column of labels; name the column of the groups")
+        if self.group is not None and (self.several or self.group in self.labels):
+            reason = "is for labels of one source" if self.several else "is also the column of labels"
+            raise FileError(f"--group {self.group} {reason}; leave it out, or name another column")
         for name in self.costs:
             _pair("--cost", name, "Ann=2.5")
         for name in self.kinds:
