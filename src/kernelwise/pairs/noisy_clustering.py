@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import check_choice, check_count, check_ends
 from ..dask_rows.prediction import on_blocks
 from ..kernels import resolve_kernels
+from ..noise.pair_sources import accuracies_of, weighed_by_source
 from ..progress import Progress, Tell, part, teller
 from ..review.checked_pairs import CheckedPairs
 from ..samples import for_users, is_dask, map_rows, persist, read_samples, take_rows
@@ -96,6 +97,8 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
         were learned from a sample: by all that is known but the label of the pair.
     pairs_ : Pairs or None
         The given pairs, or the pairs made from y.
+    pair_sources_ : structured array with one row per source
+        If the pairs have ``sources``: ``source``, ``n_answers``, ``accuracy`` and its 90 % interval ``low``, ``high``.
     pairs_help_ : bool
         Whether the clusters use the pairs: whether classes from features and pairs tell more of held-out pairs than
         clusters of the features alone.
@@ -110,9 +113,11 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    Pairs count by their weights. A pair that is given several times, by several people or with both labels, counts as
-    several answers. If all pairs are of one kind, as many pairs of the other kind are drawn at random: links tell that
-    two samples share a class more often than by chance.
+    Pairs count by their weights, and with ``sources`` also as far as their source is right: classes are learned
+    twice, the second time with weights by the accuracies that the first time found. A pair that is given several
+    times, by several people or with both labels, counts as several answers. If all pairs are of one kind, as many
+    pairs of the other kind are drawn at random: links tell that two samples share a class more often than by
+    chance.
 
     Time and memory grow linearly with samples and pairs. Where the classes are learned from a sample, gains and
     intervals come from the pairs within the sample, and the intervals include the estimates from all pairs.
@@ -216,8 +221,15 @@ class NoisyPairClustering(ClusterMixin, BaseEstimator):
             raise ValueError("checked has positions in the list of pairs, so pairs must be given with it")
         given = used if self.pairs_ is None else self.pairs_
         told = CheckedPairs.of(checked, given, index[: len(given)], labels.n_pairs)
-        found, fit = self._learn(samples, labels.checked(told.truth), rng, tell)
+        sources = given.sources
+        first = tell if sources is None else part(tell, 0.0, 0.5)
+        found, fit = self._learn(samples, labels.checked(told.truth), rng, first)
         self._keep(found, fit, labels, used, index, told)
+        if sources is not None:
+            labels = PairEvidence.of_pairs(weighed_by_source(used, sources, self.pair_quality_))[0]
+            found, fit = self._learn(samples, labels.checked(told.truth), rng, part(tell, 0.5, 1.0))
+            self._keep(found, fit, labels, used, index, told)
+            self.pair_sources_ = accuracies_of(sources, self.pair_quality_)
         return self
 
     def _learn(

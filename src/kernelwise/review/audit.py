@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import check_probability, is_number
+from ..noise.pair_sources import accuracies_of
 from ..statements.graph import check_pair_labels
 from ..statements.noise import PairNoise
 from ..statements.pairs import Pairs
@@ -243,6 +244,14 @@ class PairAudit(_Suspects):
         intervals = {name: _check_interval(f"intervals[{name!r}]", ends) for name, ends in self.intervals.items()}
         quality = _check_quality(self.quality, len(self.pairs), "pair")
         self._keep(quality=quality, suggested=suggested, intervals=intervals)
+
+    @property
+    def sources(self) -> Any:
+        """A table of who gave the labels: ``source``, ``n_answers``, ``accuracy`` and its 90 % interval; None without.
+
+        ``pandas.DataFrame(audit.sources)`` makes a frame of it.
+        """
+        return None if self.pairs.sources is None else accuracies_of(self.pairs.sources, self.quality)
 
     def to_frame(self) -> Any:
         """A pandas DataFrame of both ends, label, weight, quality and suggested label, one row per pair.

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ..checks import IntArray, check_count, check_ends
+from ..checks import IntArray, check_count, check_ends, missing_labels
 from .graph import (
     MAX_SAMPLES,
     RandomState,
@@ -31,6 +31,8 @@ from .graph import (
     unlinked_keys,
 )
 
+FIELDS = ("rows", "cols", "labels", "weights", "n_samples", "sources")
+
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Pairs:
@@ -50,12 +52,15 @@ class Pairs:
         Number of samples that the indices refer to.
     weights : array-like of float, default=None
         Positive weights of the pairs; all weights are one by default.
+    sources : array-like, default=None
+        Who gave the label of each pair: names or numbers. With them, every source counts as far as it is right.
 
     Attributes
     ----------
     rows, cols, labels : read-only ndarray of int64
     weights : read-only ndarray of float64
     n_samples : int
+    sources : read-only ndarray, or None
 
     Examples
     --------
@@ -71,9 +76,17 @@ class Pairs:
     labels: IntArray
     weights: NDArray[np.float64]
     n_samples: int
+    sources: NDArray[Any] | None = None
 
     def __init__(
-        self, rows: ArrayLike, cols: ArrayLike, labels: ArrayLike, *, n_samples: int, weights: ArrayLike | None = None
+        self,
+        rows: ArrayLike,
+        cols: ArrayLike,
+        labels: ArrayLike,
+        *,
+        n_samples: int,
+        weights: ArrayLike | None = None,
+        sources: ArrayLike | None = None,
     ) -> None:
         n_samples = check_count("n_samples", n_samples, most=MAX_SAMPLES)
         rows, cols = check_ends(rows, cols, n_samples)
@@ -88,21 +101,29 @@ class Pairs:
         if same.any():
             first = int(same.argmax())
             raise ValueError(f"pair {first} joins sample {rows[first]} to itself; leave such pairs out")
-        self._set(rows, cols, labels, weights, n_samples)
+        self._set(
+            rows, cols, labels, weights, n_samples, None if sources is None else _check_sources(sources, len(rows))
+        )
 
     def _set(self, *values: Any) -> None:
-        for name, value in zip(("rows", "cols", "labels", "weights", "n_samples"), values, strict=True):
+        for name, value in zip(FIELDS, values, strict=True):
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
             object.__setattr__(self, name, value)
 
     @classmethod
     def _valid(
-        cls, rows: IntArray, cols: IntArray, labels: IntArray, weights: NDArray[np.float64], n_samples: int
+        cls,
+        rows: IntArray,
+        cols: IntArray,
+        labels: IntArray,
+        weights: NDArray[np.float64],
+        n_samples: int,
+        sources: NDArray[Any] | None = None,
     ) -> Self:
         """Pairs from arrays that are known to be valid and that nobody else will change."""
         pairs = cls.__new__(cls)
-        pairs._set(rows, cols, labels, weights, n_samples)
+        pairs._set(rows, cols, labels, weights, n_samples, sources)
         return pairs
 
     @classmethod
@@ -193,7 +214,9 @@ class Pairs:
         rows, cols, labels, weights = (
             np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "cols", "labels", "weights")
         )
-        return cls._valid(rows, cols, labels, weights, sizes[0])
+        named = [part.sources for part in parts if part.sources is not None]
+        sources = np.concatenate(named) if len(named) == len(parts) else None
+        return cls._valid(rows, cols, labels, weights, sizes[0], sources)
 
     def flip(self, rate: Rate, *, random_state: RandomState = None) -> Self:
         """A noisy copy: every label changes its sign with a given probability.
@@ -217,7 +240,7 @@ class Pairs:
         array([1, 1, 1])
         """
         codes = flip_codes((self.labels > 0).astype(np.int64), np.array([-1, 1]), rate, random_state)
-        return self._valid(self.rows, self.cols, 2 * codes - 1, self.weights, self.n_samples)
+        return self._valid(self.rows, self.cols, 2 * codes - 1, self.weights, self.n_samples, self.sources)
 
     def balanced(self) -> Self:
         """The same pairs with other weights: equal total weights of positive and negative pairs, and the same sum.
@@ -232,7 +255,7 @@ class Pairs:
             return self
         masses = float(self.weights[positive].sum()), float(self.weights[~positive].sum())
         weights = self.weights / np.where(positive, *masses) * (0.5 * sum(masses))
-        return self._valid(self.rows, self.cols, self.labels, weights, self.n_samples)
+        return self._valid(self.rows, self.cols, self.labels, weights, self.n_samples, self.sources)
 
     def merged(self) -> Self:
         """Every unordered pair at most once per label, with the sum of its weights; sorted, with ``rows < cols``.
@@ -264,7 +287,8 @@ class Pairs:
         position[index] = np.arange(len(index))
         rows, cols = position[self.rows], position[self.cols]
         inside = (rows >= 0) & (cols >= 0)
-        return self._valid(rows[inside], cols[inside], self.labels[inside], self.weights[inside], len(index))
+        sources = None if self.sources is None else self.sources[inside]
+        return self._valid(rows[inside], cols[inside], self.labels[inside], self.weights[inside], len(index), sources)
 
     def true_labels(self, y: ArrayLike) -> IntArray:
         """The true labels by the classes ``y``: +1 or -1, and 0 where the class of a sample is unknown (-1).
@@ -360,21 +384,20 @@ class Pairs:
             index = check_positions(index, len(self))
         # Slices are views of read-only arrays.
         parts = self.rows[index], self.cols[index], self.labels[index], self.weights[index]
-        return self._valid(*parts, self.n_samples)
+        return self._valid(*parts, self.n_samples, None if self.sources is None else self.sources[index])
 
     def __add__(self, other: "Pairs") -> Self:
         return self.concatenate([self, other]) if isinstance(other, Pairs) else NotImplemented
 
     def __eq__(self, other: object) -> bool:
-        """Same samples, labels and weights in the same order; compare ``merged()`` to ignore order and repetitions."""
+        """Same samples, labels, weights and sources in the same order; ``merged()`` ignores order and repetitions."""
         if not isinstance(other, Pairs):
             return NotImplemented
-        names = ("n_samples", "rows", "cols", "labels", "weights")
-        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in FIELDS)
 
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[Any, ...]]:
         # Through _valid, because pickled arrays come back writeable.
-        return self._valid, (self.rows, self.cols, self.labels, self.weights, self.n_samples)
+        return self._valid, tuple(getattr(self, name) for name in FIELDS)
 
     def __repr__(self) -> str:
         positive = np.count_nonzero(self.labels > 0)
@@ -385,7 +408,18 @@ class Pairs:
             "negative": len(self) - positive,
         }
         remarks: dict[str, Any] = {"duplicates": self.n_duplicates, "contradictions": self.n_contradictions}
+        if self.sources is not None:
+            remarks["sources"] = len(np.unique(self.sources))
         if (self.weights != 1).any():
             remarks["total_weight"] = f"{self.weights.sum():.6g}"
         parts |= {name: value for name, value in remarks.items() if value}
         return f"Pairs({', '.join(f'{name}={value}' for name, value in parts.items())})"
+
+
+def _check_sources(sources: ArrayLike, n_pairs: int) -> NDArray[Any]:
+    values = np.array(sources)
+    if values.shape != (n_pairs,):
+        raise ValueError(f"sources must have one value per pair, got shape {values.shape} for {n_pairs} pairs")
+    if missing_labels(values).any():
+        raise ValueError(f"sources lacks the name of who gave pair {int(missing_labels(values).argmax())}")
+    return np.array([str(value) for value in values.tolist()]) if values.dtype == object else values

@@ -81,19 +81,26 @@ COUNTED, FOUND = 0.5, 0.8
 
 
 def judge_by_classes(
-    X: Any, metric: str, pairs: Pairs, rng: np.random.RandomState, truth: NDArray[np.int64], tell: Tell
+    X: Any,
+    metric: str,
+    pairs: Pairs,
+    rng: np.random.RandomState,
+    truth: NDArray[np.int64],
+    tell: Tell,
+    weighed: Pairs | None = None,
 ) -> Judgement:
     """The chance that each pair shares a class, an average over fits; the intervals are those of the best number.
 
     One fit is more certain of single pairs than it should be: which of several numbers of classes is right, and where
-    two classes meet, differs from fit to fit. ``truth`` is that of :class:`CheckedPairs`.
+    two classes meet, differs from fit to fit. ``truth`` is that of :class:`CheckedPairs`. ``weighed`` are
+    the same pairs with weights by their sources, from which is learned.
     """
     features: ClassFeatures | NoFeatures = NoFeatures()
     columns = None
     if X is not None:
         columns = fit_columns(X, metric, rng)(X)
         features = ClassFeatures.of_kernels(columns, None, rng)
-    labels, index = PairEvidence.of_pairs(pairs)
+    labels, index = PairEvidence.of_pairs(pairs if weighed is None else weighed)
     evidence = labels.checked(truth)
     seed = int(rng.randint(2**31))
     likely = likely_fits(fits_by_count(columns, features, evidence, seed, part(tell, 0.0, COUNTED)), MARGIN)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 
 from ...checks import check_choice, check_count
+from ...noise.pair_sources import weighed_by_source
 from ...progress import Progress, Tell, part, teller
 from ...records.audit import audit_record_pairs
 from ...records.recognition import looks_like_records
@@ -79,7 +80,7 @@ def audit_pairs(
         sample.
     pairs : Pairs
         Links with non-links drawn at random (:meth:`Pairs.from_graph`), links alone, must-link and cannot-link pairs,
-        or known pairs of a completion.
+        or known pairs of a completion. With ``sources``, pairs of classes count as far as their source is right.
     metric : {"features", "precomputed"}, default="features"
         "precomputed": X is a symmetric similarity of shape (n_samples, n_samples).
     kind : {"auto", "classes", "links", "records"}, default="auto"
@@ -99,8 +100,9 @@ def audit_pairs(
     Returns
     -------
     PairAudit
-        ``quality`` of every pair, ``order``, ``suggested`` labels, ``noise`` (a :class:`PairNoise`), ``intervals``, and
-        ``diagnostic``: ``kind``, ``reliable`` and ``reason``, which says in words what the audit rests on.
+        ``quality`` of every pair, ``order``, ``suggested`` labels, ``noise`` (a :class:`PairNoise`), ``intervals``,
+        ``sources`` (how good every source is, if the pairs have sources), and ``diagnostic``: ``kind``, ``reliable``
+        and ``reason``, which says in words what the audit rests on.
         The prior is that of the given pairs, :math:`p_+ = d_+ \Pr(\hat Y = +) + (1 - d_-) \Pr(\hat Y = -)`.
 
     Notes
@@ -148,6 +150,11 @@ def audit_pairs(
     samples = None if X is None else _read(X, metric)
 
     judged = _judged(samples, learned, kind, metric, n_folds, found.truth, rng, tell)
+    audit = _summary(judged, given, learned, index, found)
+    if given.sources is None or judged.diagnostic["kind"] != "classes":
+        return audit
+    weighed = weighed_by_source(learned, given.sources, audit.quality)
+    judged = judge_by_classes(samples, metric, learned, rng, found.truth, tell, weighed)
     return _summary(judged, given, learned, index, found)
 
 
