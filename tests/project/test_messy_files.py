@@ -10,16 +10,17 @@ from benchmarks.messy_files.cases import CASES, text
 from benchmarks.messy_files.run import audited, markdown
 from benchmarks.messy_files.tables import LABEL, TABLES
 
-from kernelwise.cli.session import Session, load, read_given
+from kernelwise.cli.session import Reading, Session, load, read_given
 
 
 def prepared(path, options=()):
     """The features and the labels that the command line makes of a file."""
     chosen = dict(zip(options[::2], options[1::2], strict=False))
     kinds, ignore = ([chosen[name]] if name in chosen else [] for name in ("--kind", "--ignore"))
-    loaded = load(Session(quiet=True), path, label=LABEL, row_id=None, kinds=kinds, ignore=ignore)
+    reading = Reading(kind=kinds, ignore=ignore)
+    loaded = load(Session(quiet=True), path, reading, label=LABEL)
     matrix = loaded.matrix.toarray() if hasattr(loaded.matrix, "toarray") else loaded.matrix
-    return matrix, read_given(loaded, LABEL).labels
+    return matrix, read_given(loaded, LABEL, reading.kinds).labels
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if not case.refused], ids=lambda case: case.name)

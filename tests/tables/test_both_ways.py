@@ -10,7 +10,7 @@ import pytest
 
 from command_line import run_here
 from kernelwise import audit_labels
-from kernelwise.cli.session import Session, load
+from kernelwise.cli.session import Reading, Session, load
 from kernelwise.files import read_table
 from kernelwise.tables.frames import as_table
 from kernelwise.tables.preparation import TableFeatures
@@ -100,7 +100,7 @@ def as_array(matrix):
 
 def test_the_features_are_the_same_to_the_bit(path):
     session = Session(quiet=True)
-    of_file = load(session, path, label="label", row_id=None, kinds=None)
+    of_file = load(session, path, Reading(), label="label")
     frame, _ = by_pandas(path)
     found = {name: column.kind for name, column in as_table(frame).columns.items()}
     assert found == {name: KINDS[name] for name in frame.columns}

@@ -8,28 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Console
 
-from .answer_show import SURE, print_answer_audit
+from ..report.sources import ENOUGH
+from . import show
 from .answers import GivenAnswers, read_answers
-from .label_options import CONSENSUS, AuditFiles, AuditPlans, costs_of
-from .session import Data, GivenLabels, Session, check_files
-from .show import (
-    SHOWN,
-    csv_text,
-    guarantee_of_audit,
-    label_review,
-    planned_rows,
-    suspect_rows,
-)
+from .labels import CONSENSUS, LabelOptions, label_model, label_page, what_matters
+from .session import Data, GivenLabels, Session, check_files, links_of_pictures
+from .slices import SHOWN as SLICES_SHOWN
 from .slices import slices_of
 
 if TYPE_CHECKING:
-    from .. import AnswerAudit, AnswerPlan, LabelAudit, Verdicts
+    from .. import AnswerAudit, LabelAudit, Verdicts
 
 #: So many questions are planned, if nobody says how many.
 QUESTIONS = 100
 #: The consensus is written with the chance of every class, if there are at most so many.
 MOST_CLASSES = 30
+#: A row is worth another answer if the most probable class, by the answers, has a smaller chance than this.
+SURE = 0.8
+#: So many sources and suspects are shown, so that the result fits on a screen.
+FEW = 8
 
 
 @dataclass(frozen=True)
@@ -92,36 +91,44 @@ class _Found:
         return np.bincount(self.audit.answers.rows, minlength=self.loaded.table.n_rows)
 
 
-def audit_answers_in_files(session: Session, paths: AuditFiles, plans: AuditPlans, pictures: Any) -> None:
-    """Audit several answers per row, and print and write what was found; ``pictures`` makes links to pictures."""
-    from .. import plan_answers, plan_checks
+def audit_answers_in_files(session: Session, asked: LabelOptions, *, found: bool = False) -> None:
+    """Audit several answers per row, and print and write what was found.
 
-    asked = paths.asked
-    outputs = [paths.output, paths.report, paths.consensus, paths.ask]
-    check_files(session, read=[paths.data, asked.table, paths.checked], write=outputs)
-    given = read_answers(session, paths)
-    costs = costs_of(asked, given.answers.source_names.tolist())
-    images = pictures(given.loaded)
-    verdicts = None if paths.checked is None else _read_verdicts(paths.checked, given)
-    audit, model = _fit(session, given, verdicts, plans.sample_size)
-    found = _Found(audit, audit, given, CONSENSUS)
+    ``found`` says that the column of those who answered was found by its name.
+    """
+    from .. import plan_answers
+
+    reviewing = asked.reviewing
+    outputs = [reviewing.output, reviewing.report, asked.consensus, asked.ask]
+    check_files(session, read=[asked.data, asked.answers, reviewing.checked], write=outputs)
+    given = read_answers(session, asked, found=found)
+    costs = asked.costs(given.answers.source_names.tolist())
+    images = links_of_pictures(given.loaded, asked.image, page=reviewing.report, embed=asked.embed)
+    verdicts = None if reviewing.checked is None else _read_verdicts(reviewing.checked, given)
+    audit, model = _fit(session, given, verdicts, asked.sample)
+    result = _Found(audit, audit, given, CONSENSUS)
     if not given.several:
-        found = replace(found, labels=audit.given_labels(), label=asked.labels[0])
-    matters = _what_matters(session, model, given.loaded)
-    plan = None
-    if plans.checks is not None:
-        plan = plan_checks(found.labels, plans.checks, suspects=plans.suspects, random_state=session.seed)
-    questions = plan_answers(audit, plans.questions or QUESTIONS, costs=costs)
+        result = replace(result, labels=audit.given_labels(), label=asked.label[0])
+    matters: dict[str, dict[str, float]] = {"models": {}, "columns": {}}
+    if model is not None:
+        matters = what_matters(session, model, given.loaded.features.feature_columns)
+    plan = reviewing.plan(result.labels, session.seed)
+    told = plan_answers(audit, asked.questions or QUESTIONS, costs=costs)
+    each = zip(told.rows.tolist(), told.sources.tolist(), told.information.tolist(), strict=True)
+    next_answers = [
+        {"row": row, "id": given.loaded.ids[row], "source": source, "information": gain} for row, source, gain in each
+    ]
+    shown: dict[str, Any] = {"plan": plan, "images": images, "answers": audit}
     written = session.write(
         {
-            paths.output: partial(_review, found, plan),
-            paths.report: partial(_page, session, found, matters, plan, images),
-            paths.consensus: partial(_consensus, found),
-            paths.ask: partial(_questions, found, questions),
+            reviewing.output: partial(_review, result, plan),
+            reviewing.report: partial(label_page, session, given.loaded, result.label, result.labels, matters, **shown),
+            asked.consensus: partial(_consensus, result),
+            asked.ask: partial(_questions, given.loaded.id_name, next_answers),
         }
     )
-    result = _result(found, questions, plan) | matters | {"written": written}
-    session.show(result, partial(print_answer_audit, result=result, paths=paths))
+    facts = _result(result, plan) | matters | {"ask": next_answers, "written": written}
+    session.show(facts, partial(print_answer_audit, result=facts, asked=asked))
 
 
 def _read_verdicts(path: Path, given: GivenAnswers) -> "Verdicts":
@@ -138,35 +145,26 @@ def _read_verdicts(path: Path, given: GivenAnswers) -> "Verdicts":
     return verdicts_of(made, labels, given.loaded.ids if given.loaded.has_ids else None)
 
 
-def _fit(session: Session, given: GivenAnswers, verdicts: "Verdicts | None", sample_size: int | None) -> Any:
+def _fit(session: Session, given: GivenAnswers, verdicts: "Verdicts | None", sample: int | None) -> Any:
     """The audit, and the model that learned from the features if there are any."""
-    from .. import NoisyLabelClassifier, audit_answers
+    from .. import audit_answers
 
     answers = given.answers
     with session.step(f"learning from {len(answers)} answers") as tell:
         if given.loaded.matrix is None:
             return audit_answers(None, answers, checked=verdicts, random_state=session.seed), None
-        options = {} if sample_size is None else {"sample_size": sample_size}
-        model = NoisyLabelClassifier(random_state=session.seed, **options)
+        model = label_model(session, sample)
         model.fit(given.loaded.matrix, answers, checked=verdicts, progress=tell)
         return model.answer_audit_, model
-
-
-def _what_matters(session: Session, model: Any, loaded: Data) -> dict[str, dict[str, float]]:
-    from .labels import what_matters
-
-    if model is None:
-        return {"models": {}, "columns": {}}
-    return what_matters(session, model, loaded.features.feature_columns)
 
 
 def _review(found: _Found, plan: Any) -> str:
     """All rows with an answer, the most suspect first: see :func:`label_review`."""
     if not found.given.several:
         given = GivenLabels(found.labels.labels, found.given.written)
-        return label_review(found.labels, found.loaded.ids, found.label, plan, given=given)
+        return show.label_review(found.labels, found.loaded.ids, found.label, plan, given=given)
     more = {"answers": [str(count) for count in found.n_answers.tolist()], "disagree": found.others}
-    return label_review(found.labels, found.loaded.ids, found.label, plan, more=more)
+    return show.label_review(found.labels, found.loaded.ids, found.label, plan, more=more)
 
 
 def _consensus(found: _Found) -> str:
@@ -185,46 +183,20 @@ def _consensus(found: _Found) -> str:
             [*cells, "yes" if found.checked[row] else "", *(f"{chance:.4f}" for chance in chances[: len(shown)])]
         )
     header = [found.loaded.id_name, CONSENSUS, "chance", "answers", "checked", *(f"chance of {name}" for name in shown)]
-    return csv_text(header, rows)
+    return show.csv_text(header, rows)
 
 
-def _questions(found: _Found, plan: "AnswerPlan") -> str:
+def _questions(id_name: str, asked: list[dict[str, Any]]) -> str:
     """Whom to ask about which row, the most telling answer first."""
-    names = found.loaded.ids
-    rows = [
-        [names[row], str(source), f"{told:.4f}"]
-        for row, source, told in zip(plan.rows.tolist(), plan.sources.tolist(), plan.information.tolist(), strict=True)
-    ]
-    return csv_text([found.loaded.id_name, "source", "information"], rows)
+    rows = [[one["id"], str(one["source"]), f"{one['information']:.4f}"] for one in asked]
+    return show.csv_text([id_name, "source", "information"], rows)
 
 
-def _page(session: Session, found: _Found, matters: dict[str, dict[str, float]], plan: Any, images: Any) -> str:
-    from ..report import PageSettings, label_report, render
-
-    loaded = found.loaded
-    title = Path(loaded.table.source).name
-    with session.step("making the review page"):
-        page = label_report(
-            found.labels,
-            X=loaded.shown() if loaded.matrix is not None else None,
-            ids=loaded.ids,
-            kernel_weights=matters["models"] or None,
-            column_weights=matters["columns"] or None,
-            encoded=loaded.matrix,
-            images=images,
-            plan=plan,
-            answers=found.audit,
-            settings=PageSettings(title=title, id_name=loaded.id_name, label_name=found.label),
-        )
-        return render(page)
-
-
-def _result(found: _Found, questions: "AnswerPlan", plan: Any) -> dict[str, Any]:
+def _result(found: _Found, plan: Any) -> dict[str, Any]:
     """Everything that was found, as plain data."""
     audit, labels, loaded = found.audit, found.labels, found.loaded
     rows = np.flatnonzero(found.doubtful)
-    unchecked = labels.order[~found.checked[labels.order] & ~np.isnan(labels.quality[labels.order])]
-    worth = int(np.count_nonzero(labels.quality[unchecked] < 0.5))
+    listed = show.audit_result(labels, plan, loaded.ids, id=loaded.ids)
     left_out = {*loaded.features.leave_out} - {*loaded.ignored}
     slices = slices_of(found.doubtful, audit.answers, loaded.table.without([*left_out, loaded.id_name]))
     hidden = loaded.table.without(left_out).missing()
@@ -235,54 +207,150 @@ def _result(found: _Found, questions: "AnswerPlan", plan: Any) -> dict[str, Any]
         "n_answers": len(audit.answers),
         "unlabelled": dict(loaded.unlabelled),
         "notes": found.given.notes,
-        "classes": audit.classes,
-        "noise_rate": labels.noise_rate,
-        "noise_interval": labels.noise_interval,
+        **listed,
         "agreement": audit.agreement,
         "alpha": audit.alpha,
-        "sources": _sources(audit),
+        "sources": [
+            {
+                "source": one["source"].item(),
+                "kind": str(one["kind"]) or None,
+                "answers": int(one["n_answers"]),
+                "accuracy": float(one["accuracy"]),
+                "interval": [float(one["low"]), float(one["high"])],
+                "errs": audit.errors_of(one["source"]),
+            }
+            for one in audit.sources[np.argsort(audit.sources["accuracy"], kind="stable")]
+        ],
         "copies": [{"source": one, "other": other, "share": share} for one, other, share in audit.copies],
-        "worth_checking": worth,
         "suspects": [
-            one | {"answers": found.who(one["row"]), "disagree": found.others[one["row"]]}
-            for one in suspect_rows(
-                labels,
-                unchecked[: max(worth, SHOWN)],
-                labels.labels.astype(str),
-                labels.alternative.astype(str),
-                id=loaded.ids,
-            )
+            one | {"answers": found.who(one["row"]), "disagree": found.others[one["row"]]} for one in listed["suspects"]
         ],
         "without_answer": int(np.count_nonzero(np.isnan(labels.quality))),
         "worth_another_answer": [{"row": row, "id": loaded.ids[row]} for row in rows.tolist()],
-        "ask": [
-            {"row": row, "id": loaded.ids[row], "source": source, "information": told}
-            for row, source, told in zip(
-                questions.rows.tolist(), questions.sources.tolist(), questions.information.tolist(), strict=True
-            )
-        ],
         "slices": [
             {"column": one.column, "value": one.value, "suspects": one.inside, "share_of_rows": one.share}
             | {"sentence": one.sentence(gave=not found.given.several)}
             for one in slices
         ],
-        "guarantee": guarantee_of_audit(labels),
-        "checked": 0 if audit.checked is None else len(audit.checked.found()),
-        "plan": planned_rows(plan, loaded.ids),
-        "diagnostic": labels.diagnostic,
     }
 
 
-def _sources(audit: "AnswerAudit") -> list[dict[str, Any]]:
-    """The sources, as plain data, the least accurate first."""
-    return [
-        {
-            "source": one["source"].item(),
-            "kind": str(one["kind"]) or None,
-            "answers": int(one["n_answers"]),
-            "accuracy": float(one["accuracy"]),
-            "interval": [float(one["low"]), float(one["high"])],
-            "errs": audit.errors_of(one["source"]),
-        }
-        for one in audit.sources[np.argsort(audit.sources["accuracy"], kind="stable")]
+def print_answer_audit(console: Console, result: dict[str, Any], asked: LabelOptions) -> None:
+    """Print the result on about a screen: the consensus first, then the sources, and what to do next."""
+    data, several = result["data"], result["several"]
+    rows = data["rows"] - result["without_answer"]
+    what = "consensus labels" if several else "labels"
+    console.print(f"{data['file']}: {_headline(rows, what, result)}")
+    console.print(_counts(rows, result))
+    for note in result["notes"]:
+        console.print(note)
+    if not result["guarantee"]:
+        console.print(result["diagnostic"]["reason"])
+    show.print_checks(console, result, "rows")
+    console.print()
+    _print_sources(console, result)
+    _print_questions(console, result, several)
+    for one in result["slices"][:SLICES_SHOWN]:
+        console.print(f"Where the {'doubt is' if several else 'suspects are'}: {one['sentence']}")
+    if not several:
+        noun = "row" if result["worth_checking"] == 1 else "rows"
+        console.print(f"Worth checking: {result['worth_checking']} {noun} whose label is more likely wrong than right.")
+    console.print()
+    suspects = [
+        [one["id"], one["given"], one["suggested"], _short(one["answers"]), show.wrong_chance(one["quality"])]
+        for one in result["suspects"][:FEW]
     ]
+    header = [
+        data["id"],
+        CONSENSUS if several else "given",
+        "if wrong",
+        "answers" if several else "given by",
+        show.CHANCE,
+    ]
+    console.print(show.table("Most suspect", header, suspects))
+    if data["columns"]:
+        console.print()
+        show.print_columns(console, data["columns"])
+    if result["columns"]:
+        shown = ", ".join(f"{name} {share:.0%}" for name, share in list(result["columns"].items())[:FEW])
+        console.print(f"Columns that matter: {shown}")
+    show.print_written(console, result["written"])
+    show.print_next(console, asked.data, asked.reviewing, planned=bool(result["plan"]), consensus=several)
+
+
+def _headline(rows: int, what: str, result: dict[str, Any]) -> str:
+    """How many labels are wrong: a number with its range, or only the range where it is wide."""
+    from ..review.audit import whole_numbers
+
+    low, high = result["noise_interval"]
+    between = f"{low:.1%} to {high:.1%}"
+    if result["diagnostic"]["reliable"]:
+        rate = result["noise_rate"]
+        return f"about {round(rate * rows)} of {rows} {what} are probably wrong, {rate:.1%} ({between})."
+    fewest, most = whole_numbers((low, high), rows)
+    return f"between {fewest} and {most} of {rows} {what} are probably wrong ({between})."
+
+
+def _counts(rows: int, result: dict[str, Any]) -> str:
+    """How many answers there are, and how often they agree."""
+    said = f"{result['n_answers']} answers of {len(result['sources'])} sources, {len(result['classes'])} classes"
+    if result["without_answer"]:
+        said += f"; {result['without_answer']} rows have no answer"
+    if np.isnan(result["agreement"]):
+        return f"{said}; no row has two answers, so the features alone tell the sources apart."
+    alpha = "" if np.isnan(result["alpha"]) else f" (Krippendorff's alpha {result['alpha']:.2f})"
+    return f"{said}. Two answers to the same row agree in {result['agreement']:.0%}{alpha}."
+
+
+def _print_sources(console: Console, result: dict[str, Any]) -> None:
+    """Print the sources with their accuracy, the least accurate first, and those that copy each other."""
+    known = [one for one in result["sources"] if one["answers"] >= ENOUGH]
+    sources = known or result["sources"]
+    lines = [
+        [
+            str(one["source"]),
+            str(one["answers"]),
+            f"{one['accuracy']:.0%}",
+            f"{one['interval'][0]:.0%} to {one['interval'][1]:.0%}",
+            one["errs"][0] if one["errs"] else "",
+        ]
+        for one in sources[:FEW]
+    ]
+    few = len(result["sources"]) - len(sources)
+    order = ", the least accurate first" if len(sources) > 1 else ""
+    console.print(show.table(f"Sources{order}", ["source", "answers", "right", "90 % range", "errs"], lines))
+    if len(sources) > FEW:
+        best = ", ".join(f"{one['source']} {one['accuracy']:.0%}" for one in sources[:-4:-1])
+        console.print(f"... and {len(sources) - FEW} more (--json has all); the best: {best}")
+    if few:
+        console.print(f"... and {few} with fewer than {ENOUGH} answers, too few to judge")
+    for one in result["copies"][:SLICES_SHOWN]:
+        console.print(
+            f"{one['source']} and {one['other']} agree as if one copied the other in {one['share']:.0%} of the rows, "
+            "errors included; together they count for less than two."
+        )
+    if (more := len(result["copies"]) - SLICES_SHOWN) > 0:
+        console.print(f"... and {more} more pairs of sources that copy each other")
+
+
+def _print_questions(console: Console, result: dict[str, Any], several: bool) -> None:
+    """Say how many rows are worth another answer, and whom to ask first."""
+    worth, asked = result["worth_another_answer"], result["ask"]
+    if several:
+        noun = "row" if len(worth) == 1 else "rows"
+        console.print(
+            f"Worth another answer: {len(worth)} {noun} whose answers leave more than {1 - SURE:.0%} of doubt."
+        )
+    if asked:
+        first: dict[str, list[str]] = {}
+        for one in asked[:FEW]:
+            first.setdefault(str(one["source"]), []).append(str(one["id"]))
+        said = "; ".join(f"{source} about {', '.join(names)}" for source, names in first.items())
+        console.print(f"Ask first: {said}")
+    elif worth and several:
+        first_rows = ", ".join(one["id"] for one in worth[:FEW])
+        console.print(f"Every source has answered these rows; ask somebody new, first about {first_rows}")
+
+
+def _short(said: str, length: int = 40) -> str:
+    return said if len(said) <= length else said[: length - 1] + "…"

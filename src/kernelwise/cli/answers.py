@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from .. import files
 from ..files.errors import FileError
 from ..tables.errors import choices
-from .label_options import AskedAnswers, AuditFiles, kinds_of
-from .session import Data, Session, features_of, named_rows, read
+from .labels import LabelOptions
+from .session import Data, Reading, Session, features_of, named_rows, read
 
 if TYPE_CHECKING:
     from .. import Answers
@@ -72,22 +72,26 @@ class _Said:
     labels: list[str]
 
 
-def read_answers(session: Session, paths: AuditFiles) -> GivenAnswers:
-    """Read a table and the answers to its rows; the columns of labels and of sources are no features."""
-    data, asked, row_id, kinds, ignore = paths.data, paths.asked, paths.row_id, paths.kinds, paths.ignore
-    listed = None if asked.table is None else _answer_table(session, asked.table)
-    named = [name for name in (*asked.labels, asked.annotator) if name is not None]
+def read_answers(session: Session, asked: LabelOptions, *, found: bool = False) -> GivenAnswers:
+    """Read a table and the answers to its rows; the columns of labels and of sources are no features.
+
+    ``found`` says that the column of annotators was found by its name.
+    """
+    reading = asked.reading
+    row_id, ignore = reading.row_id, reading.ignore
+    listed = None if asked.answers is None else _answer_table(session, asked.answers)
+    named = [name for name in (*asked.label, asked.annotator) if name is not None]
     _check_distinct(named, row_id, ignore)
     as_written = [name for name in (asked.annotator, row_id) if name is not None]
-    table = read(session, data, as_written, kinds, asked.labels)
+    table = read(session, asked.data, as_written, reading, asked.label)
     if listed is not None and row_id is None and listed.names[0] in table.columns:
         row_id = listed.names[0]
-        table = read(session, data, [*as_written, row_id], kinds, asked.labels)
+        table = read(session, asked.data, [*as_written, row_id], reading, asked.label)
     for name in ignore:
         table[name]  # a column that is not there is found before anything else is done
     long = _one_row_per_answer(table, asked, row_id)
     hints = [] if row_id is not None else _repeated_ids(table, asked, named)
-    if asked.found:
+    if found:
         hints.append(
             f"The column {asked.annotator!r} says who gave each label, so it is the source and not learned from. If it "
             f"is a feature: --kind {asked.annotator!r}=categorical."
@@ -97,17 +101,17 @@ def read_answers(session: Session, paths: AuditFiles) -> GivenAnswers:
     said = [_said_in_columns(table, asked, None if long is None else long[1])]
     if listed is not None:
         said.append(_said_in_table(listed, rows, id_name, ids))
-    answers, notes, empty = _answers_of(said, asked, rows.n_rows, str(asked.table or data))
+    answers, notes, empty = _answers_of(said, asked, rows.n_rows, str(asked.answers or asked.data))
     left_out = [*named, *([row_id] if row_id else []), *ignore]
-    single = len(asked.labels) == 1 and long is None and listed is None
+    single = len(asked.label) == 1 and long is None and listed is None
     wanted = files.TableFeatures(leave_out=left_out, scaled=False)
     features, matrix = features_of(session, rows, wanted, needed=single)
-    loaded = Data(rows, features, matrix, ids, id_name, tuple(ignore), unlabelled=empty)
+    loaded = Data(rows, features, matrix, ids, id_name, ignore, unlabelled=empty)
     return GivenAnswers(
         answers,
         loaded,
         several=not single,
-        written=rows[asked.labels[0]].labels() if single else [],
+        written=rows[asked.label[0]].labels() if single else [],
         notes=[*notes, *hints, *_like_answers(loaded, answers)],
     )
 
@@ -123,7 +127,7 @@ def _check_distinct(named: Sequence[str], row_id: str | None, ignore: Sequence[s
 
 
 def _one_row_per_answer(
-    table: "Table", asked: AskedAnswers, row_id: str | None
+    table: "Table", asked: LabelOptions, row_id: str | None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
     """The first line of every row, and the row of every line, if the ids say that lines are answers; None if not."""
     if asked.annotator is None or row_id is None:
@@ -138,7 +142,7 @@ def _one_row_per_answer(
     return first[order], place[row]
 
 
-def _repeated_ids(table: "Table", asked: AskedAnswers, named: Sequence[str]) -> list[str]:
+def _repeated_ids(table: "Table", asked: LabelOptions, named: Sequence[str]) -> list[str]:
     """A hint at a column that seems to name what was labelled: it has a value once for each of several sources."""
     if asked.annotator is None:
         return []
@@ -154,15 +158,15 @@ def _repeated_ids(table: "Table", asked: AskedAnswers, named: Sequence[str]) -> 
     return []
 
 
-def _said_in_columns(table: "Table", asked: AskedAnswers, rows: NDArray[np.intp] | None) -> _Said:
+def _said_in_columns(table: "Table", asked: LabelOptions, rows: NDArray[np.intp] | None) -> _Said:
     """The answers that stand in columns of the table."""
     positions = np.arange(table.n_rows) if rows is None else rows
-    cells = [label for name in asked.labels for label in table[name].labels()]
+    cells = [label for name in asked.label for label in table[name].labels()]
     if asked.annotator is not None:
         sources = [cell or NOBODY for cell in table[asked.annotator].labels()]
     else:
-        sources = [name for name in asked.labels for _ in range(table.n_rows)]
-    return _Said(np.tile(positions, len(asked.labels)), np.array(sources, dtype=object), cells)
+        sources = [name for name in asked.label for _ in range(table.n_rows)]
+    return _Said(np.tile(positions, len(asked.label)), np.array(sources, dtype=object), cells)
 
 
 def _answer_table(session: Session, path: Path) -> "Table":
@@ -182,7 +186,7 @@ def _answer_table(session: Session, path: Path) -> "Table":
             f"give these three alone, in this order ({choices('', names)})"
         )
     row, source, label = (str(roles[role]) for role in ROLES)
-    table = read(session, path, [row, source], (), label)
+    table = read(session, path, [row, source], Reading(), label)
     if not table.n_rows:
         raise FileError(f"{path} holds no answer; give a row for every answer")
     return replace(table, columns={name: table.columns[name] for name in (row, source, label)})
@@ -210,7 +214,7 @@ def _said_in_table(listed: "Table", rows: "Table", id_name: str, ids: Sequence[s
 
 
 def _answers_of(
-    said: Sequence[_Said], asked: AskedAnswers, n_rows: int, where: str
+    said: Sequence[_Said], asked: LabelOptions, n_rows: int, where: str
 ) -> tuple["Answers", list[str], dict[str, int]]:
     """The answers, sentences about them, and the cells that stand for a missing answer."""
     from .. import Answers
@@ -219,7 +223,7 @@ def _answers_of(
     sources = np.concatenate([one.sources for one in said])
     labels, notes, empty = _classes_in(cells, where)
     answered = labels != None  # noqa: E711  # the comparison is made for every label
-    for name in asked.labels if asked.annotator is None else ():
+    for name in asked.label if asked.annotator is None else ():
         if name not in sources[answered]:
             raise FileError(f"{where}, column {name!r} holds no answer; leave --label {name} out")
     if nameless := int(np.count_nonzero(answered & (sources == NOBODY))):
@@ -229,7 +233,7 @@ def _answers_of(
         raise FileError(f"{where}: all answers are of one source, {known[0]!r}; name the column by --label alone")
     _check_same_question(sources[answered], labels[answered], where)
     rows = np.concatenate([one.rows for one in said])
-    return Answers(rows, sources, labels, n_rows=n_rows, kinds=kinds_of(asked, known)), notes, empty
+    return Answers(rows, sources, labels, n_rows=n_rows, kinds=asked.kinds(known)), notes, empty
 
 
 def _classes_in(cells: Sequence[str], where: str) -> tuple[NDArray[Any], list[str], dict[str, int]]:

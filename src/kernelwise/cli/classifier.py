@@ -10,40 +10,29 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from .. import files
-from .labels import (
-    LabelOption,
-    fit_labels,
-    headline,
-    print_labels,
-    print_what_matters,
-    read_verdicts,
-    warn_of_leaks,
-    what_matters,
-)
+from . import labels
 from .session import (
     FORMATS,
+    CheckedOption,
     IdOption,
-    IgnoreOption,
-    KindOption,
     OutputOption,
+    Reading,
     Session,
     check_files,
     load,
     named_rows,
     read_given,
 )
-from .show import CheckedOption, csv_text, print_columns, print_list, print_written
+from .show import csv_text, print_columns, print_list, print_written
 
 
 def classify(
     session: Session,
     train: Annotated[Path, typer.Argument(help=f"The labelled data set: {FORMATS}.")],
-    label: LabelOption,
+    label: Annotated[str, typer.Option(metavar="COLUMN", help="The column of labels.")],
     model: Annotated[Path, typer.Option("--model", "-m", metavar="FILE", help="Where to write the model.")],
-    row_id: IdOption = None,
+    reading: Reading,
     output: OutputOption = None,
-    kind: KindOption = None,
-    ignore: IgnoreOption = None,
     checked: CheckedOption = None,
 ) -> None:
     """Learn a classifier from labels that may be wrong, and save it with a card that says how it was made.
@@ -54,12 +43,12 @@ def classify(
     """
     from ..labels.describe import out_of_sample_accuracy
 
-    check_files(session, read=[train, *([checked] if checked else [])], write=[model, output])
-    loaded = load(session, train, label=label, row_id=row_id, kinds=kind, ignore=ignore)
-    given = read_given(loaded, label, kind or ())
-    warn_of_leaks(loaded, given.labels)
-    verdicts = None if checked is None else read_verdicts(checked, given, loaded)
-    estimator = fit_labels(session, loaded, given.labels, verdicts)
+    check_files(session, read=[train, checked], write=[model, output])
+    loaded = load(session, train, reading, label=label)
+    given = read_given(loaded, label, reading.kinds)
+    labels.warn_of_leaks(loaded, given.labels)
+    verdicts = None if checked is None else labels.read_verdicts(checked, given, loaded)
+    estimator = labels.fit_labels(session, loaded, given.labels, verdicts)
     card = files.make_card(
         data={"sha256": files.file_hash(train), **loaded.report()},
         label=label,
@@ -70,7 +59,7 @@ def classify(
         notes=given.notes,
         diagnostic=estimator.diagnostic_,
         certificate=None,  # of several kinds of base models there is no one objective
-        **what_matters(session, estimator, loaded.features.feature_columns),
+        **labels.what_matters(session, estimator, loaded.features.feature_columns),
         seed=session.seed,
     )
     found = _predicted(estimator.out_of_sample_probabilities_, estimator.classes_)
@@ -110,7 +99,7 @@ def predict(
 
     def text(console: Console) -> None:
         said = ", ".join(f"{label} {count}" for label, count in counts.items())
-        console.print(f"{len(ids)} rows: {said}", markup=False)
+        console.print(f"{len(ids)} rows: {said}")
         print_list(console, header, lines, written)
 
     session.show(result, text)
@@ -130,9 +119,9 @@ def _predicted(chances: NDArray[Any], classes: NDArray[Any]) -> list[list[str]]:
 
 
 def _print_model(console: Console, written: list[str], card: dict[str, Any]) -> None:
-    print_labels(console, f"Model for {card['label']!r} ({', '.join(map(str, card['classes']))})", card)
+    labels.print_labels(console, f"Model for {card['label']!r} ({', '.join(map(str, card['classes']))})", card)
     noise, diagnostic = card["noise"], card["diagnostic"]
-    console.print(headline(card["data"]["rows"], noise["rate"], noise["interval"], diagnostic))
+    console.print(labels.headline(card["data"]["rows"], noise["rate"], noise["interval"], diagnostic))
     console.print(diagnostic["claim"])
     if not diagnostic["reliable"]:
         console.print(diagnostic["reason"])
@@ -157,5 +146,5 @@ def _print_model(console: Console, written: list[str], card: dict[str, Any]) -> 
             "not follow a rule in the features.\n"
         )
     print_columns(console, card["data"]["columns"])
-    print_what_matters(console, card)
+    labels.print_what_matters(console, card)
     print_written(console, written)

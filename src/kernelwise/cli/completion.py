@@ -65,7 +65,7 @@ def complete(
 
     def text(console: Console) -> None:
         basis = f"{model.n_components_} eigenvectors of coherence {model.coherence_:.2f}"
-        console.print(f"{similarity}: {len(ids)} items, {len(given)} known pairs, {basis}.", markup=False)
+        console.print(f"{similarity}: {len(ids)} items, {len(given)} known pairs, {basis}.")
         console.print(f"Of {len(asked)} pairs asked for, {result['same']} are of the same class.")
         print_list(console, header, lines, written)
 
@@ -112,7 +112,7 @@ def plan(
 
     def text(console: Console) -> None:
         basis = f"{found.n_components} eigenvectors of coherence {found.coherence:.2f}"
-        console.print(f"{similarity}: {len(matrix)} items, {basis}.", markup=False)
+        console.print(f"{similarity}: {len(matrix)} items, {basis}.")
         if (best := found.recommended) is None:
             console.print(f"None of the following reaches an accuracy of {accuracy:.0%}; more eigenvectors may help.")
         else:

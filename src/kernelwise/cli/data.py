@@ -11,7 +11,7 @@ from rich.console import Console
 
 from .. import files
 from ..files.errors import FileError
-from .label_options import CONSENSUS
+from .labels import CONSENSUS
 from .session import OutputOption, Session, check_files
 from .show import SHOWN
 
@@ -68,7 +68,7 @@ def apply(
         write_corrections(facts, verified, force=session.force)
     result = {"file": str(target), "reviewed": len(decided), "changed": changed}
     said = f"{target}: {changed} corrected, of {len(decided)} reviewed."
-    session.show(result, lambda console: console.print(said, markup=False))
+    session.show(result, lambda console: console.print(said))
 
 
 def merge(
@@ -101,14 +101,14 @@ def merge(
         for one in merged.agreements:
             kappa = "" if one.kappa is None else f" (Cohen's kappa {one.kappa:.2f})"
             said = f"{one.first} and {one.second} agree on {one.n_same} of {one.n_both} rows that both decided{kappa}."
-            console.print(said, markup=False)
+            console.print(said)
         if not merged.agreements:
             console.print("No two reviewers decided about the same row.")
         if merged.disputed:
             names = ", ".join(ids[row] or str(row) for row in merged.disputed[:SHOWN])
             more = " ..." if len(merged.disputed) > SHOWN else ""
-            console.print(f"Rows to talk about: {names}{more}", markup=False)
-        console.print(f"{target}: {len(merged.corrections)} rows.", markup=False)
+            console.print(f"Rows to talk about: {names}{more}")
+        console.print(f"{target}: {len(merged.corrections)} rows.")
 
     session.show(result, text)
 

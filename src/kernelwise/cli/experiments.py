@@ -18,9 +18,7 @@ def demo(session: Session, output: FolderOption = Path("demo-output")) -> None:
     rows = tour(session.step, output)
     text, paths = write_summary(rows, output)
     said = f"\n{text}\nWritten to {' and '.join(map(str, paths))}"
-    session.show(
-        {"results": rows, "files": [str(path) for path in paths]}, lambda console: console.print(said, markup=False)
-    )
+    session.show({"results": rows, "files": [str(path) for path in paths]}, lambda console: console.print(said))
 
 
 def reproduce(
@@ -42,7 +40,7 @@ def reproduce(
     known = catalogue()
     if list_all:
         titles = {experiment.name: f"{experiment.citation}: {experiment.title}" for experiment in known.values()}
-        session.show(titles, lambda console: console.print("\n".join(map(str, known.values())), markup=False))
+        session.show(titles, lambda console: console.print("\n".join(map(str, known.values()))))
         return
     experiment = runner.chosen(known, name, n_jobs=jobs, cluster=cluster)
     total = len(experiment.distinct_cells(quick))
@@ -63,7 +61,7 @@ def reproduce(
     failed = [record for record in records if not record.ok]
     session.show(
         {"experiment": experiment.name, "cells": total, "failed": len(failed), "files": [str(path) for path in paths]},
-        lambda console: console.print("\n".join(str(path) for path in paths), markup=False),
+        lambda console: console.print("\n".join(str(path) for path in paths)),
     )
     if failed:
         print(f"kernelwise: {len(failed)} of {total} cells failed; the table names them", file=sys.stderr)

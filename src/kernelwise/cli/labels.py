@@ -1,8 +1,9 @@
 """Labels that may be wrong: audit them."""
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,89 +15,155 @@ from rich.console import Console
 
 from .. import files
 from ..files.errors import FileError
-from .label_options import (
-    AnnotatorOption,
-    AnswersOption,
-    AskedAnswers,
-    AskOption,
-    AuditFiles,
-    AuditPlans,
-    ChunkOption,
-    ClusterOption,
-    ConsensusOption,
-    CostOption,
-    EmbedOption,
-    GroupOption,
-    ImageOption,
-    LabelsOption,
-    QuestionsOption,
-    SampleOption,
-    SourceKindOption,
-)
+from ..tables.errors import choices
+from ..tables.kinds import is_number
+from . import show
 from .session import (
     FORMATS,
     Data,
     GivenLabels,
-    IdOption,
-    IgnoreOption,
-    KindOption,
-    OutputOption,
-    ReportOption,
+    Reading,
+    Reviewing,
     Session,
     check_files,
     links_of_pictures,
     load,
     read_given,
 )
-from .show import (
-    CHANCE,
-    SHOWN,
-    CheckedOption,
-    ChecksOption,
-    SuspectsOption,
-    guarantee_of_audit,
-    label_review,
-    listed_suspects,
-    planned_rows,
-    print_checks,
-    print_columns,
-    print_features,
-    print_next,
-    print_written,
-    suspect_rows,
-    table,
-    wrong_chance,
-)
 
-LabelOption = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
+#: The name of the consensus in the column "column" of a review, and in the export.
+CONSENSUS = "consensus"
 
 
-def audit_labels(
-    session: Session,
-    data: Annotated[Path, typer.Argument(help=f"The data set: {FORMATS}.")],
-    label: LabelsOption = None,
-    row_id: IdOption = None,
-    output: OutputOption = None,
-    report: ReportOption = None,
-    kind: KindOption = None,
-    ignore: IgnoreOption = None,
-    checked: CheckedOption = None,
-    checks: ChecksOption = None,
-    suspects: SuspectsOption = None,
-    image: ImageOption = None,
-    embed: EmbedOption = False,
-    chunk_rows: ChunkOption = None,
-    sample_size: SampleOption = None,
-    cluster: ClusterOption = None,
-    annotator: AnnotatorOption = None,
-    answers: AnswersOption = None,
-    group: GroupOption = None,
-    source_kind: SourceKindOption = None,
-    cost: CostOption = None,
-    consensus: ConsensusOption = None,
-    ask: AskOption = None,
-    questions: QuestionsOption = None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class LabelOptions:
+    """The options of an audit of labels."""
+
+    data: Annotated[Path, typer.Argument(help=f"The data set: {FORMATS}.")]
+    label: Annotated[
+        list[str],
+        typer.Option(metavar="COLUMN", help="The column of labels; given again, a column for each of several sources."),
+    ] = field(default_factory=list)
+    reading: Reading
+    reviewing: Reviewing
+    image: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column with the paths of pictures, for --report.")
+    ] = None
+    embed: Annotated[
+        bool, typer.Option("--embed", help="Put the pictures into the page, instead of links to their files.")
+    ] = False
+    chunk_rows: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1000, help="Read the table in chunks of N rows, even if it fits into memory."),
+    ] = None
+    sample: Annotated[
+        int | None, typer.Option(metavar="N", help="Learn from N rows, if there are more; all rows are judged.")
+    ] = None
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Let the workers of a Dask cluster read the files: tcp://host:8786, or a scheduler file.",
+        ),
+    ] = None
+    annotator: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column that says who gave each label.")
+    ] = None
+    answers: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A table of answers: the id of the row, the source, the label.")
+    ] = None
+    group: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Rows of one group share their errors, such as copies.")
+    ] = None
+    source_kind: Annotated[
+        list[str],
+        typer.Option(metavar="NAME=KIND", help="What a source is: person, program, or language model. Again for each."),
+    ] = field(default_factory=list)
+    cost: Annotated[
+        list[str],
+        typer.Option(metavar="NAME=COST", help="What an answer of a source costs, for --ask; 1 by default."),
+    ] = field(default_factory=list)
+    consensus: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="Write the consensus of several answers, with its chances.")
+    ] = None
+    ask: Annotated[Path | None, typer.Option(metavar="CSV", help="Write whom to ask about which row next.")] = None
+    questions: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="How many answers --ask plans; 100 by default.")
+    ] = None
+
+    @property
+    def several(self) -> bool:
+        """Whether labels of several sources are asked for."""
+        return len(self.label) > 1 or self.annotator is not None or self.answers is not None
+
+    def check(self) -> None:
+        """Refuse options that do not go together, before anything is read."""
+        if not self.label and self.answers is None:
+            raise FileError("--label is missing: name the column of labels, or a table of answers by --answers FILE")
+        of_answers: dict[str, Any] = {"--consensus": self.consensus, "--ask": self.ask, "--questions": self.questions}
+        of_answers |= {"--source-kind": self.source_kind, "--cost": self.cost}
+        if not self.several and (given := [name for name, value in of_answers.items() if value]):
+            raise FileError(
+                f"{given[0]} is for labels of several sources; name each column of labels by --label, or who gave the "
+                "labels by --annotator, or a table of answers by --answers"
+            )
+        if self.questions is not None and self.ask is None:
+            raise FileError("--questions says how many answers --ask plans; add --ask FILE")
+        if twice := [name for name, count in Counter(self.label).items() if count > 1]:
+            raise FileError(f"--label {twice[0]} is given twice; name each column of labels once")
+        if self.annotator in self.label:
+            raise FileError(
+                f"--annotator {self.annotator} is also the column of labels; name the column of those who gave them"
+            )
+        if self.annotator is not None and (len(self.label) != 1 or self.answers is not None):
+            other = "--answers" if self.answers is not None else f"{len(self.label)} columns of labels"
+            raise FileError(
+                f"--annotator {self.annotator} says who gave one column of labels, and there are {other}; leave "
+                "--annotator out, or name one --label"
+            )
+        if self.group is not None and (self.several or self.group in self.label):
+            reason = "is for labels of one source" if self.several else "is also the column of labels"
+            raise FileError(f"--group {self.group} {reason}; leave it out, or name another column")
+        self.costs()
+        self.kinds()
+
+    def costs(self, sources: Sequence[str] | None = None) -> dict[str, float]:
+        """What an answer of each source costs, from options such as ``Ann=2.5``."""
+        costs = {}
+        for name, value in _by_source("--cost", self.cost, "Ann=2.5", sources).items():
+            costs[name] = float(value) if is_number(value) else np.nan
+            if not 0 < costs[name] < np.inf:
+                raise FileError(
+                    f"--cost {f'{name}={value}'!r}: {value!r} must be a number above zero, for example {name}=2.5"
+                )
+        return costs
+
+    def kinds(self, sources: Sequence[str] | None = None) -> dict[str, str]:
+        """What every source is, from options such as ``gpt=language model``."""
+        from ..statements.answers import KINDS
+
+        kinds = _by_source("--source-kind", self.source_kind, "gpt=language model", sources)
+        for name, kind in kinds.items():
+            if kind not in KINDS:
+                raise FileError(f"--source-kind {f'{name}={kind}'!r}: {kind!r} must be one of {', '.join(KINDS)}")
+        return kinds
+
+
+def _by_source(option: str, texts: Sequence[str], example: str, sources: Sequence[str] | None) -> dict[str, str]:
+    """What an option such as ``Ann=2.5`` says of every source; where they are known, it must be one of them."""
+    found = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        if not equals or not name or not value:
+            what = option.rpartition("-")[2].upper()
+            raise FileError(f"{option} {text!r} must be SOURCE={what}, for example {example!r}")
+        if sources is not None and name not in sources:
+            raise FileError(f"{option}: there is no source {name!r}; {choices(name, sources)}")
+        found[name] = value
+    return found
+
+
+def audit_labels(session: Session, asked: LabelOptions) -> None:
     """Which labels are probably wrong: their share, the most suspect first, and the models that matter.
 
     --output writes a CSV of all suspects, to be reviewed in a spreadsheet: change "skip" to "wrong" or "correct", then
@@ -112,91 +179,76 @@ def audit_labels(
     --answers with a table of who said what, or --annotator. The result is the consensus, how good it is, how good every
     source is, and whom to ask next.
     """
-    asked = AskedAnswers(label or (), annotator, answers, group, source_kind or (), cost or ())
-    of_answers = {"--consensus": consensus, "--ask": ask, "--questions": questions, "--source-kind": source_kind}
-    asked.check(of_answers | {"--cost": cost})
-    paths = files.data_files(data)
-    if cluster is not None or chunk_rows is not None or files.is_large(paths):
-        several = {"--annotator": annotator, "--answers": answers, "a second --label": len(asked.labels) > 1 or None}
-        _refuse_in_chunks({"--checked": checked, "--checks": checks, "--image": image, "--group": group} | several)
+    asked.check()
+    paths = files.data_files(asked.data)
+    if asked.cluster is not None or asked.chunk_rows is not None or files.is_large(paths):
+        reviewing = asked.reviewing
+        whole = {"--checked": reviewing.checked, "--checks": reviewing.checks, "--image": asked.image}
+        whole |= {"--group": asked.group, "--annotator": asked.annotator, "--answers": asked.answers}
+        if given := [name for name, value in (whole | {"a second --label": asked.label[1:]}).items() if value]:
+            raise FileError(
+                f"{given[0]} needs the whole table in memory, and the table is read in chunks; leave {given[0]} out, "
+                "and use --output FOLDER: its most-suspect.csv can be reviewed in a spreadsheet"
+            )
         from .large_labels import LargeAudit, audit_large
 
-        in_chunks = LargeAudit(
-            paths=paths,
-            label=asked.labels[0],
-            row_id=row_id,
-            output=output,
-            report=report,
-            kinds=kind or (),
-            ignore=ignore or (),
-            chunk_rows=chunk_rows,
-            cluster=cluster,
-            sample_size=sample_size,
-        )
-        audit_large(session, in_chunks)
+        audit_large(session, LargeAudit(asked, paths))
         return
-    kinds = [*(kind or []), *([f"{image}=id"] if image else [])]  # the path of a picture is no feature
-    named = AuditFiles(data, asked, row_id, kinds, ignore or (), checked, output, report, consensus, ask)
-    plans = AuditPlans(checks, suspects, questions, sample_size)
-
-    def pictures(loaded: Data) -> list[str | None] | None:
-        return links_of_pictures(loaded, image, page=report, embed=embed)
-
+    if asked.image:  # the path of a picture is no feature
+        kind = [*asked.reading.kind, f"{asked.image}=id"]
+        asked = replace(asked, reading=replace(asked.reading, kind=kind))
     if asked.several:
         from .answer_audit import audit_answers_in_files
 
-        audit_answers_in_files(session, named, plans, pictures)
+        audit_answers_in_files(session, asked)
     else:
-        _audit_one_column(session, named, plans, pictures)
+        _audit_one_column(session, asked)
 
 
-def _audit_one_column(session: Session, paths: AuditFiles, plans: AuditPlans, pictures: Any) -> None:
+def _audit_one_column(session: Session, asked: LabelOptions) -> None:
     """Audit one column of labels, and print and write what was found."""
-    from .. import plan_checks
     from ..labels.audit import audit_by
 
-    data, label, output, report = paths.data, paths.asked.labels[0], paths.output, paths.report
-    check_files(session, read=[data, *([paths.checked] if paths.checked else [])], write=[output, report])
-    loaded = load(
-        session, data, label=label, row_id=paths.row_id, kinds=paths.kinds, ignore=paths.ignore, group=paths.asked.group
-    )
-    given = read_given(loaded, label, paths.kinds)
-    if loaded.annotators and given.groups is None and paths.asked.group is None:
-        _audit_of_annotators(session, paths, plans, pictures, loaded.annotators)
+    reading, reviewing, label = asked.reading, asked.reviewing, asked.label[0]
+    check_files(session, read=[asked.data, reviewing.checked], write=[reviewing.output, reviewing.report])
+    loaded = load(session, asked.data, reading, label=label, group=asked.group)
+    given = read_given(loaded, label, reading.kinds)
+    if loaded.annotators and given.groups is None and asked.group is None:  # found by the name of the column
+        from .answer_audit import audit_answers_in_files
+
+        reading = replace(reading, ignore=[*reading.ignore, *loaded.annotators[1:]])
+        answers_asked = replace(asked, annotator=loaded.annotators[0], reading=reading)
+        audit_answers_in_files(session, answers_asked, found=True)
         return
-    images = pictures(loaded)
+    images = links_of_pictures(loaded, asked.image, page=reviewing.report, embed=asked.embed)
     found = warn_of_leaks(loaded, given.labels)
-    verdicts = None if paths.checked is None else read_verdicts(paths.checked, given, loaded)
-    groups = None if paths.asked.group is None else loaded.table.required(paths.asked.group)
-    estimator = fit_labels(session, loaded, given.labels, verdicts, plans.sample_size, groups)
+    verdicts = None if reviewing.checked is None else read_verdicts(reviewing.checked, given, loaded)
+    estimator = fit_labels(session, loaded, given.labels, verdicts, asked)
     audit = audit_by(estimator, given.labels, verdicts)
     matters = what_matters(session, estimator, loaded.features.feature_columns)
-    plan = None
-    if plans.checks is not None:
-        plan = plan_checks(audit, plans.checks, suspects=plans.suspects, random_state=session.seed)
-    review = partial(label_review, audit, loaded.ids, label, plan, given=given)
-    page = partial(_page, session, loaded, label, audit, matters, plan, images)
-    written = session.write({output: review, report: page})
-    suspects_listed, worth = listed_suspects(audit)
+    plan = reviewing.plan(audit, session.seed)
+    review = partial(show.label_review, audit, loaded.ids, label, plan, given=given)
+    page = partial(label_page, session, loaded, label, audit, matters, plan=plan, images=images)
+    written = session.write({reviewing.output: review, reviewing.report: page})
+    listed = show.audit_result(audit, plan, loaded.ids, id=loaded.ids)
+    worth = listed["worth_checking"]
     result = {
         "data": loaded.report(),
         "label": label,
         "unlabelled": dict(loaded.unlabelled),
         "notes": given.notes,
         "giveaways": [{"column": one.column, "how": one.how} for one in found],
-        "classes": audit.classes,
-        "noise_rate": audit.noise_rate,
-        "noise_interval": audit.noise_interval,
-        "worth_checking": worth,
-        "expected_wrong": float(np.sum(1 - audit.quality[suspects_listed[:worth]])),
-        "suspects": suspect_rows(
-            audit, suspects_listed, audit.labels.astype(str), audit.alternative.astype(str), id=loaded.ids
-        ),
-        "without_label": _without_label(audit, loaded),
-        "guarantee": guarantee_of_audit(audit),
-        "checked": 0 if verdicts is None else len(verdicts.found()),
-        "plan": planned_rows(plan, loaded.ids),
-        "diagnostic": estimator.diagnostic_,
+        **listed,
+        "expected_wrong": sum(1 - audit.quality[one["row"]] for one in listed["suspects"][:worth]),
+        "without_label": [
+            {
+                "row": int(row),
+                "id": loaded.ids[row],
+                "suggested": str(audit.suggested[row]),
+                "probability": round(float(audit.probabilities[row].max()), 4),
+            }
+            for row in np.flatnonzero(np.isnan(audit.quality))
+        ],
         **matters,
         "written": written,
     }
@@ -204,21 +256,9 @@ def _audit_one_column(session: Session, paths: AuditFiles, plans: AuditPlans, pi
     def text(console: Console) -> None:
         print_label_audit(console, result, loaded)
         numbers = given.groups is not None
-        print_next(console, data, output, report, planned=plan is not None, numbers=numbers)
+        show.print_next(console, asked.data, reviewing, planned=plan is not None, numbers=numbers)
 
     session.show(result, text)
-
-
-def _audit_of_annotators(
-    session: Session, paths: AuditFiles, plans: AuditPlans, pictures: Any, annotators: Sequence[str]
-) -> None:
-    """Audit one column of labels whose table has a column, found by its name, that says who gave them."""
-    from .answer_audit import audit_answers_in_files
-
-    asked = replace(paths.asked, annotator=annotators[0], found=True)
-    audit_answers_in_files(
-        session, replace(paths, asked=asked, ignore=[*paths.ignore, *annotators[1:]]), plans, pictures
-    )
 
 
 def read_verdicts(path: Path, given: GivenLabels, loaded: Data) -> Any:
@@ -237,34 +277,26 @@ def read_verdicts(path: Path, given: GivenLabels, loaded: Data) -> Any:
     return verdicts_of(made, given.labels, ids)
 
 
-def _refuse_in_chunks(options: dict[str, Any]) -> None:
-    if given := [name for name, value in options.items() if value is not None]:
-        raise FileError(
-            f"{given[0]} needs the whole table in memory, and the table is read in chunks; leave {given[0]} out, and "
-            "use --output FOLDER: its most-suspect.csv can be reviewed in a spreadsheet"
-        )
+def label_model(session: Session, sample: int | None) -> Any:
+    """The classifier of noisy labels, which learns from a ``sample`` of so many rows, if it is asked to."""
+    from .. import NoisyLabelClassifier
+
+    return NoisyLabelClassifier(random_state=session.seed, sample_size="auto" if sample is None else sample)
 
 
 def fit_labels(
-    session: Session,
-    loaded: Data,
-    labels: NDArray[Any],
-    checked: Any = None,
-    sample_size: int | None = None,
-    groups: Sequence[str] | None = None,
+    session: Session, loaded: Data, labels: NDArray[Any], checked: Any = None, asked: LabelOptions | None = None
 ) -> Any:
     """Fit the classifier of noisy labels to all labels but typing errors."""
-    from .. import NoisyLabelClassifier
     from ..labels.audit import without_typing_errors
 
     labels, _ = without_typing_errors(labels, checked)
+    groups = None if asked is None or asked.group is None else loaded.table.required(asked.group)
     what = f"learning from {np.count_nonzero(labels != None)} labels"  # noqa: E711
     with session.step(what) as tell, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "column '.*' gives the label away")  # said of the columns of the table
-        options = {} if sample_size is None else {"sample_size": sample_size}
-        together = {} if groups is None else {"groups": groups}
-        model = NoisyLabelClassifier(random_state=session.seed, **options)
-        return model.fit(loaded.matrix, labels, checked=checked, progress=tell, **together)
+        model = label_model(session, None if asked is None else asked.sample)
+        return model.fit(loaded.matrix, labels, checked=checked, groups=groups, progress=tell)
 
 
 def warn_of_leaks(loaded: Data, labels: NDArray[Any]) -> Any:
@@ -291,41 +323,22 @@ def what_matters(session: Session, estimator: Any, feature_columns: Sequence[str
     return {"models": weights, "columns": columns}
 
 
-def _without_label(audit: Any, loaded: Data) -> list[dict[str, Any]]:
-    """The rows without a label, with the most probable label of each."""
-    return [
-        {
-            "row": int(row),
-            "id": loaded.ids[row],
-            "suggested": str(audit.suggested[row]),
-            "probability": round(float(audit.probabilities[row].max()), 4),
-        }
-        for row in np.flatnonzero(np.isnan(audit.quality))
-    ]
-
-
-def _page(
-    session: Session,
-    loaded: Data,
-    label: str,
-    audit: Any,
-    matters: dict[str, dict[str, float]],
-    plan: Any,
-    pictures: list[str | None] | None,
+def label_page(
+    session: Session, loaded: Data, label: str, audit: Any, matters: dict[str, dict[str, float]], **shown: Any
 ) -> str:
+    """The review page; ``shown`` are the plan, the pictures and the answers, as in :func:`label_report`."""
     from ..report import PageSettings, label_report, render
 
     with session.step("making the review page"):
         page = label_report(
             audit,
-            X=loaded.shown(),
+            X=loaded.shown() if loaded.matrix is not None else None,
             ids=loaded.ids,
-            kernel_weights=matters["models"],
+            kernel_weights=matters["models"] or None,
             column_weights=matters["columns"] or None,
             encoded=loaded.matrix,
-            images=pictures,
-            plan=plan,
             settings=PageSettings(title=Path(loaded.table.source).name, id_name=loaded.id_name, label_name=label),
+            **shown,
         )
         return render(page)
 
@@ -347,7 +360,7 @@ def print_label_audit(console: Console, result: dict[str, Any], loaded: Data | N
     if not result.get("guarantee") and (result.get("checked") or not reliable):
         console.print(diagnostic["reason"])
     if loaded is not None:
-        print_checks(console, result, "rows")
+        show.print_checks(console, result, "rows")
     worth = result["worth_checking"]
     if worth:
         likely = f"; about {round(result['expected_wrong'])} of these should be wrong" if reliable else ""
@@ -355,29 +368,31 @@ def print_label_audit(console: Console, result: dict[str, Any], loaded: Data | N
         console.print(f"Worth checking: {worth} {noun} whose label is more likely wrong than right{likely}.\n")
     else:
         console.print("No label is more likely wrong than right.\n")
-    suspects = [[one["id"], one["given"], one["suggested"], wrong_chance(one["quality"])] for one in result["suspects"]]
-    console.print(table("Most suspect", [data["id"], "given", "if wrong", CHANCE], suspects[:SHOWN]))
+    suspects = [
+        [one["id"], one["given"], one["suggested"], show.wrong_chance(one["quality"])] for one in result["suspects"]
+    ]
+    console.print(show.table("Most suspect", [data["id"], "given", "if wrong", show.CHANCE], suspects[: show.SHOWN]))
     if without_label:
         console.print()
         lines = [[one["id"], one["suggested"], f"{one['probability']:.1%}"] for one in without_label]
-        console.print(table("Rows without a label", [data["id"], "probable label", "chance"], lines[:SHOWN]))
-        if len(lines) > SHOWN:
-            console.print(f"... and {len(lines) - SHOWN} more; use --json for all")
+        console.print(show.table("Rows without a label", [data["id"], "probable label", "chance"], lines[: show.SHOWN]))
+        if len(lines) > show.SHOWN:
+            console.print(f"... and {len(lines) - show.SHOWN} more; use --json for all")
     if loaded is not None:
-        print_features(console, loaded)
+        show.print_features(console, loaded)
     else:
-        print_columns(console, data["columns"])
+        show.print_columns(console, data["columns"])
     print_what_matters(console, result)
-    print_written(console, result["written"])
+    show.print_written(console, result["written"])
 
 
 def print_labels(console: Console, what: str, result: dict[str, Any]) -> None:
     """Print a line about the labels, with the number of rows that have none, and the notes."""
     from ..labels.spellings import said_unlabelled
 
-    console.print(f"{what}{said_unlabelled(result['unlabelled'])}", markup=False)
+    console.print(f"{what}{said_unlabelled(result['unlabelled'])}")
     for note in result["notes"]:
-        console.print(note, markup=False)
+        console.print(note)
 
 
 def headline(rows: int, rate: float, interval: Sequence[float], diagnostic: dict[str, Any]) -> str:
@@ -396,4 +411,4 @@ def print_what_matters(console: Console, result: dict[str, Any]) -> None:
     for title, key in (("Columns that matter", "columns"), ("Models that matter", "models")):
         if shares := [[name, f"{share:.1%}"] for name, share in result[key].items()]:
             console.print()
-            console.print(table(title, [key.rstrip("s"), "share"], shares[:SHOWN]))
+            console.print(show.table(title, [key.rstrip("s"), "share"], shares[: show.SHOWN]))

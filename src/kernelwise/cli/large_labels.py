@@ -22,8 +22,8 @@ from ..labels.sample import Chunks, LabelCounts, drop_missing_words, join_counte
 from ..labels.spellings import label_notes
 from ..review.audit import suggested_classes
 from ..tables.columns import Column
-from .labels import print_label_audit, what_matters
-from .session import LEFT_OUT, Session, parse_kinds
+from .labels import LabelOptions, label_model, print_label_audit, what_matters
+from .session import LEFT_OUT, Session
 from .show import REVIEW_COLUMNS, SHOWN, review_csv
 
 #: So many of the most suspect rows of all are listed in one file.
@@ -39,18 +39,25 @@ HEADER = ["row", "id", "column", *REVIEW_COLUMNS]
 
 @dataclass(frozen=True)
 class LargeAudit:
-    """What is asked for: the files, the columns, and how to read them."""
+    """What is asked for, and the files."""
 
+    options: LabelOptions
     paths: list[Path]
-    label: str
-    row_id: str | None
-    output: Path | None
-    report: Path | None
-    kinds: Sequence[str]
-    ignore: Sequence[str]
-    chunk_rows: int | None
-    cluster: str | None
-    sample_size: int | None
+
+    @property
+    def label(self) -> str:
+        """The column of labels."""
+        return self.options.label[0]
+
+    @property
+    def row_id(self) -> str | None:
+        """The column that names the rows."""
+        return self.options.reading.row_id
+
+    @property
+    def left_out(self) -> list[str]:
+        """The columns that are no features."""
+        return [*self.named, *self.options.reading.ignore]
 
     @property
     def named(self) -> list[str]:
@@ -98,15 +105,12 @@ class ScoredChunk(Scored):
 
 def audit_large(session: Session, asked: LargeAudit) -> None:
     """Audit the labels of files in chunks, write the suspects of each chunk, and show the first."""
-    from .. import NoisyLabelClassifier
-
-    if asked.report is not None:
-        files.check_output(asked.report, force=session.force)
-    folder = _folder(session, asked.output)
-    kinds: Any = parse_kinds(asked.kinds)
-    features = _WatchedFeatures([*asked.named, *asked.ignore], kinds, label=asked.label)
-    options = {} if asked.sample_size is None else {"sample_size": asked.sample_size}
-    model = NoisyLabelClassifier(random_state=session.seed, **options)
+    reading, report = asked.options.reading, asked.options.reviewing.report
+    if report is not None:
+        files.check_output(report, force=session.force)
+    folder = _folder(session, asked.options.reviewing.output)
+    features = _WatchedFeatures(asked.left_out, reading.kinds, label=asked.label)
+    model = label_model(session, asked.options.sample)
     with _blocks(asked, features) as blocks:
         with session.step(f"counting the labels in {asked.source}"):
             unlabelled = drop_missing_words(blocks)
@@ -123,7 +127,7 @@ def audit_large(session: Session, asked: LargeAudit) -> None:
         listed = review_csv([HEADER, *(one.line(asked.label) for one in suspects)])
         written = [str(files.write_file(folder / MOST_SUSPECT, listed, force=session.force)), str(folder)]
     prepared: Any = features.features
-    described = [*prepared.describe(), *({"column": name, "becomes": LEFT_OUT} for name in asked.ignore)]
+    described = [*prepared.describe(), *({"column": name, "becomes": LEFT_OUT} for name in reading.ignore)]
     result: dict[str, Any] = {
         "data": {
             "file": asked.source,
@@ -141,36 +145,31 @@ def audit_large(session: Session, asked: LargeAudit) -> None:
         "worth_checking": fitted.summary.n_doubtful,
         "expected_wrong": fitted.summary.n_wrong,
         "suspects": [
-            {
-                "row": one.row,
-                "id": one.name,
-                "given": one.given,
-                "suggested": one.other,
-                "quality": round(one.quality, 4),
-            }
+            {"row": one.row, "id": one.name, "given": one.given, "suggested": one.other}
+            | {"quality": round(one.quality, 4)}
             for one in suspects
         ],
         "diagnostic": model.diagnostic_,
         **what_matters(session, model, prepared.feature_columns),
         "written": written,
     }
-    if asked.report is not None:
+    if report is not None:
         with session.step("making the review page"):
             page = _page(asked, model, features.sample, fitted, suspects, result["columns"])
-        written.append(str(files.write_file(asked.report, page.encode(), force=session.force)))
+        written.append(str(files.write_file(report, page.encode(), force=session.force)))
     session.show(result, partial(print_label_audit, result=result))
 
 
 @contextmanager
 def _blocks(asked: LargeAudit, features: ChunkFeatures) -> Iterator[Any]:
-    if asked.cluster is None:
+    if asked.options.cluster is None:
         yield Chunks(partial(_one_after_the_other, asked), features)
         return
     from ..dask_rows.engine import ClusterEngine
     from ..labels.on_dask import Partitions
     from ..papers.on_dask import connected
 
-    with connected(asked.cluster) as client:
+    with connected(asked.options.cluster) as client:
         import dask
 
         read, labels = dask.delayed(_whole_part, pure=False), dask.delayed(_labels, pure=False)
@@ -184,7 +183,9 @@ def _one_after_the_other(asked: LargeAudit, labels_only: bool) -> Iterator[tuple
     """Read the chunks of all files."""
     for path in asked.paths:
         only = asked.label if labels_only else None
-        for chunk in read_chunks(FilePart(path), asked.chunk_rows or CHUNK_ROWS, columns=asked.named, only=only):
+        for chunk in read_chunks(
+            FilePart(path), asked.options.chunk_rows or CHUNK_ROWS, columns=asked.named, only=only
+        ):
             yield None if labels_only else chunk, _labels(chunk, asked.label), None
 
 
@@ -235,8 +236,8 @@ def score_and_write(
         doubtful = [one.line(asked.label) for one in listed if one.quality < 0.5]
         files.write_file(folder / f"part-{start:012d}.csv", review_csv([HEADER, *doubtful]), force=True)
     listed = listed[:MOST]
-    if asked.report is not None:  # the first ones have what a page shows of them
-        shown = X.take(rows[:PAGE_ROWS]).without([*asked.named, *asked.ignore])
+    if asked.options.reviewing.report is not None:  # the first ones have what a page shows of them
+        shown = X.take(rows[:PAGE_ROWS]).without(asked.left_out)
         cells = zip(*(shown[name].labels() for name in shown.names), strict=True)
         parts = zip(listed, own_class.argmax(axis=1).tolist(), chances.tolist(), cells, strict=False)
         first = [replace(one, column=code, chances=tuple(likely), cells=own) for one, code, likely, own in parts]
@@ -299,7 +300,7 @@ def _page(
     shown = [one for one in suspects if one.cells][:PAGE_ROWS]
     rows = np.flatnonzero(model.label_quality_ > max(TRUSTED, *(one.quality for one in shown)))[:N_TRUSTED]
     trusted = sample.take(rows)
-    beside = trusted.without([*asked.named, *asked.ignore])
+    beside = trusted.without(asked.left_out)
     columns = [
         Column.of(name, [*(one.cells[at] for one in shown), *beside[name].labels()], sample.habits)
         for at, name in enumerate(beside.names)

@@ -14,40 +14,9 @@ from rich.console import Console
 from .. import files
 from ..files.corrected import link_words
 from ..files.errors import FileError
+from . import show
 from .record_pairs import audit_two_records
-from .session import (
-    Data,
-    IdOption,
-    IgnoreOption,
-    KindOption,
-    OutputOption,
-    ReportOption,
-    Session,
-    check_files,
-    load,
-    load_two,
-    parse_kinds,
-)
-from .show import (
-    CHANCE,
-    CheckedOption,
-    ChecksOption,
-    SuspectsOption,
-    csv_text,
-    guarantee_of_audit,
-    link_review,
-    listed_suspects,
-    percent,
-    planned_rows,
-    print_checks,
-    print_features,
-    print_list,
-    print_next,
-    print_suspects,
-    print_written,
-    suspect_rows,
-    wrong_chance,
-)
+from .session import Data, OutputOption, Reading, Reviewing, Session, check_files, load, load_two
 
 if TYPE_CHECKING:
     from ..report import Correction
@@ -62,12 +31,6 @@ class About(StrEnum):
     records = "records"
 
 
-SecondOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--second", metavar="FILE", help="The second table, where the two records of a pair are in two tables."
-    ),
-]
 NodesArgument = Annotated[Path, typer.Argument(help="What is linked, with its features: CSV, Parquet, .npz, .mtx ...")]
 
 
@@ -78,24 +41,22 @@ def audit_pairs(
         Path | None,
         typer.Argument(help="Two ids per line, and perhaps an answer: 1 and -1, or two words for same and different."),
     ] = None,
+    *,
     answer: Annotated[
-        str | None, typer.Option("--answer", metavar="COLUMN", help="The answers, where a row holds two records.")
+        str | None, typer.Option(metavar="COLUMN", help="The answers, where a row holds two records.")
     ] = None,
     same: Annotated[
-        str | None, typer.Option("--same", metavar="WORD", help="The answer that means the same, if it is not clear.")
+        str | None, typer.Option(metavar="WORD", help="The answer that means the same, if it is not clear.")
     ] = None,
     about: Annotated[
         About, typer.Option("--pair-kind", "--about", help="What the pairs are; usually found automatically.")
     ] = About.auto,
-    row_id: IdOption = None,
-    output: OutputOption = None,
-    report: ReportOption = None,
-    kind: KindOption = None,
-    checked: CheckedOption = None,
-    checks: ChecksOption = None,
-    suspects: SuspectsOption = None,
-    ignore: IgnoreOption = None,
-    second: SecondOption = None,
+    reading: Reading,
+    reviewing: Reviewing,
+    second: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The second table, where the two records of a pair are in two tables."),
+    ] = None,
 ) -> None:
     """Which links, or which "same" and "different" pairs, are probably wrong: their share, the most suspect first.
 
@@ -106,57 +67,45 @@ def audit_pairs(
     --checks plans which pairs to check first; their results give a guaranteed bound. --checked takes what was found,
     and continues.
     """
-    from .. import plan_checks
     from ..report.pairs import wrong_shares
 
-    check_files(session, read=[nodes, links, checked, second], write=[output, report])
+    read = [nodes, links, reviewing.checked, second]
+    check_files(session, read=read, write=[reviewing.output, reviewing.report])
     if links is None and second is not None:
         raise FileError("--second needs a file of pairs: kernelwise audit pairs FIRST PAIRS --second SECOND")
     if links is None:
-        reading: dict[str, Any] = {
-            "answer": answer,
-            "same": same,
-            "kinds": parse_kinds(kind or []),
-            "ignore": ignore or (),
-        }
-        checking: dict[str, Any] = {"checked": checked, "checks": checks, "suspects": suspects}
-        audit_two_records(session, nodes, output=output, report=report, **checking, **reading)
+        audit_two_records(session, nodes, reading, reviewing, answer=answer, same=same)
         return
     if second is None:
-        loaded = load(session, nodes, label=None, row_id=row_id, kinds=kind, ignore=ignore)
+        loaded = load(session, nodes, reading)
     else:
-        loaded = load_two(session, (nodes, second), row_id=row_id, kinds=kind, ignore=ignore)
+        loaded = load_two(session, (nodes, second), reading)
         about = About.records if about is About.auto else about
     pairs = files.read_links(links, loaded.rows, nodes=str(nodes), same=same)
     meaning = link_words(links, same)
     words = {1: "1", -1: "-1"} | {sign: word for word, sign in reversed(meaning.items())}  # the most frequent ones
-    verdicts = None if checked is None else _verdicts(checked, pairs, loaded, meaning)
+    verdicts = None if reviewing.checked is None else _verdicts(reviewing.checked, pairs, loaded, meaning)
     with session.step(f"auditing {len(pairs)} pairs") as tell:
         audit = _audit(loaded, pairs, about, checked=verdicts, random_state=session.seed, progress=tell)
-    plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
+    plan = reviewing.plan(audit, session.seed)
     ends = _ends(pairs, loaded.ids)
     names = list(map(" - ".join, zip(*ends.values(), strict=True)))
-    review = partial(link_review, audit, loaded.ids, plan, words=words)
+    review = partial(show.link_review, audit, loaded.ids, plan, words=words)
     page = partial(_page, session, loaded, links, audit, plan, words)
-    written, wrong = session.write({output: review, report: page}), wrong_shares(audit)
-    listed, worth = listed_suspects(audit)
+    written, wrong = session.write({reviewing.output: review, reviewing.report: page}), wrong_shares(audit)
     result = {
         "nodes": loaded.report(),
         "notes": list(loaded.notes),
         "links": str(links),
         "pairs": len(pairs),
         "wrong": {name: {"rate": rate, "interval": interval} for name, (_, rate, interval) in wrong.items()},
-        "worth_checking": worth,
-        "suspects": suspect_rows(audit, listed, pairs.labels.tolist(), audit.suggested.tolist(), **ends),
-        "guarantee": guarantee_of_audit(audit),
-        "diagnostic": audit.diagnostic,
-        "plan": planned_rows(plan, names),
+        **show.audit_result(audit, plan, names, **ends),
         "written": written,
     }
 
     def text(console: Console) -> None:
         _print_audit(console, result, loaded)
-        print_next(console, links, output, report, planned=plan is not None)
+        show.print_next(console, links, reviewing, planned=plan is not None)
 
     session.show(result, text)
 
@@ -181,9 +130,9 @@ def cluster(
     links: Annotated[
         Path | None, typer.Option("--links", metavar="FILE", help="Two ids per line, and perhaps 1 (same) or -1.")
     ] = None,
-    row_id: IdOption = None,
     output: OutputOption = None,
-    kind: KindOption = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Cluster rows by their features and, where there are some, by links that may be wrong.
 
@@ -192,7 +141,7 @@ def cluster(
     from .. import LinkedClustering, NoisyPairClustering
 
     check_files(session, read=[nodes, links], write=[output])
-    loaded = load(session, nodes, label=None, row_id=row_id, kinds=kind)
+    loaded = load(session, nodes, reading)
     pairs = None if links is None else files.read_links(links, loaded.rows, nodes=str(nodes))
     if n_clusters > loaded.table.n_rows:
         raise FileError(f"-k {n_clusters} is more than the {loaded.table.n_rows} rows of {nodes}")
@@ -203,7 +152,7 @@ def cluster(
     labels = np.asarray(model.labels_)
     lines = [[name, str(label)] for name, label in zip(loaded.ids, labels, strict=True)]
     header = [loaded.id_name, "cluster"]
-    written = session.write({output: partial(csv_text, header, lines)})
+    written = session.write({output: partial(show.csv_text, header, lines)})
     sizes = np.bincount(labels, minlength=n_clusters).tolist()
     said = {} if pairs is None else model.diagnostic_
     reason = said.get("pairs") or said.get("reason")  # of pairs of both kinds, or of links
@@ -212,12 +161,10 @@ def cluster(
         result["clusters"] = dict(zip(loaded.ids, labels.tolist(), strict=True))
 
     def text(console: Console) -> None:
-        console.print(
-            f"{nodes}: {len(lines)} rows in {n_clusters} clusters of {', '.join(map(str, sizes))}", markup=False
-        )
+        console.print(f"{nodes}: {len(lines)} rows in {n_clusters} clusters of {', '.join(map(str, sizes))}")
         if reason is not None:
-            console.print(reason, markup=False)
-        print_list(console, header, lines, written)
+            console.print(reason)
+        show.print_list(console, header, lines, written)
 
     session.show(result, text)
 
@@ -256,22 +203,23 @@ def _page(session: Session, loaded: Data, links: Path, audit: Any, plan: Any, wo
 
 
 def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None:
-    console.print(f"{result['links']}: {result['pairs']} pairs of {loaded.table.n_rows} rows", markup=False)
+    console.print(f"{result['links']}: {result['pairs']} pairs of {loaded.table.n_rows} rows")
     for note in loaded.notes:
-        console.print(note, markup=False)
+        console.print(note)
     reliable = result["diagnostic"]["reliable"]
     for name, wrong in result["wrong"].items():
         low, high = wrong["interval"]
-        share = f"about {percent(wrong['rate'], wrong['interval'])}" if reliable else f"{low:.1%} to {high:.1%}"
+        share = f"about {show.percent(wrong['rate'], wrong['interval'])}" if reliable else f"{low:.1%} to {high:.1%}"
         console.print(f"Given as {name} but wrong: {share}.")
     if not result["guarantee"] and not reliable:
         console.print(result["diagnostic"]["reason"])
-    print_checks(console, result, "pairs")
+    show.print_checks(console, result, "pairs")
     words = {1: "same", -1: "different"}
     suspects = [
-        [one["id"], one["other_id"], words[one["given"]], wrong_chance(one["quality"])] for one in result["suspects"]
+        [one["id"], one["other_id"], words[one["given"]], show.wrong_chance(one["quality"])]
+        for one in result["suspects"]
     ]
-    header = [loaded.id_name, "and", "given", CHANCE]
-    print_suspects(console, ("pair", "pairs"), result["worth_checking"], header, suspects)
-    print_features(console, loaded)
-    print_written(console, result["written"])
+    header = [loaded.id_name, "and", "given", show.CHANCE]
+    show.print_suspects(console, ("pair", "pairs"), result["worth_checking"], header, suspects)
+    show.print_features(console, loaded)
+    show.print_written(console, result["written"])

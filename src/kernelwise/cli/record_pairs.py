@@ -9,22 +9,8 @@ from rich.console import Console
 
 from .. import files
 from ..files.errors import FileError
-from .session import Session
-from .show import (
-    CHANCE,
-    SHOWN,
-    guarantee_of_audit,
-    label_review,
-    listed_suspects,
-    percent,
-    planned_rows,
-    print_checks,
-    print_next,
-    print_suspects,
-    print_written,
-    suspect_rows,
-    wrong_chance,
-)
+from . import show
+from .session import Reading, Reviewing, Session
 
 #: So many characters of a record are listed, and at least so many are shown on a narrow terminal.
 WIDTH, FEWEST = 200, 16
@@ -34,67 +20,52 @@ ENDS = ("first", "second")
 
 
 def audit_two_records(
-    session: Session,
-    data: Path,
-    *,
-    output: Path | None,
-    report: Path | None,
-    checked: Path | None,
-    checks: int | None,
-    suspects: float | None,
-    **reading: Any,
+    session: Session, data: Path, reading: Reading, reviewing: Reviewing, *, answer: str | None, same: str | None
 ) -> None:
-    """Audit the answers of a file with two records in every row; ``reading`` as in :func:`files.read_two_records`."""
-    from .. import audit_record_pairs, plan_checks
+    """Audit the answers of a file with two records in every row."""
+    from .. import audit_record_pairs
 
+    kinds = reading.kinds
     with session.step(f"reading {data}"):
-        given = files.read_two_records(data, **reading)
+        given = files.read_two_records(data, answer=answer, same=same, kinds=kinds, ignore=reading.ignore)
     lines = given.table.lines if given.table.lines is not None else np.arange(1, given.table.n_rows + 1)
     ids = [str(line) for line in lines.tolist()]
-    verdicts = None if checked is None else _verdicts(checked, given)
+    verdicts = None if reviewing.checked is None else _verdicts(reviewing.checked, given)
     with session.step(f"comparing {len(given.pairs)} pairs of records") as tell:
         told = None if verdicts is None else _of_pairs(verdicts, given)
         pairs = audit_record_pairs(given.records, given.pairs, checked=told, random_state=session.seed, progress=tell)
     audit = _as_labels(pairs, given.answers, verdicts)
-    plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
-    review = partial(label_review, audit, ids, given.answer, plan)
-    written = session.write({output: review, report: partial(_page, session, given, ids, audit, plan)})
-    listed, worth = listed_suspects(audit)
+    plan = reviewing.plan(audit, session.seed)
+    review = partial(show.label_review, audit, ids, given.answer, plan)
+    page = partial(_page, session, given, ids, audit, plan)
+    written = session.write({reviewing.output: review, reviewing.report: page})
     result: dict[str, Any] = {
         "file": str(data),
         "pairs": len(given.pairs),
         "answer": given.answer,
         "compared": [name for name, *_ in given.columns],
-        "noise_rate": audit.noise_rate,
-        "noise_interval": audit.noise_interval,
-        "diagnostic": pairs.diagnostic,
-        "worth_checking": worth,
-        "suspects": suspect_rows(
-            audit, listed, audit.labels.tolist(), audit.alternative.tolist(), line=ids, **_records(given)
-        ),
-        "guarantee": guarantee_of_audit(audit),
-        "plan": planned_rows(plan, ids),
+        **show.audit_result(audit, plan, ids, line=ids, **_records(given)),
         "written": written,
     }
 
     def text(console: Console) -> None:
         compared = ", ".join(f"{name} ({left} and {right})" for name, left, right in given.columns)
-        console.print(f"{data}: {len(given.pairs)} pairs of records, compared by {compared}.", markup=False)
+        console.print(f"{data}: {len(given.pairs)} pairs of records, compared by {compared}.")
         low, high = audit.noise_interval
-        about = f"about {percent(audit.noise_rate, (low, high))}" if pairs.diagnostic["reliable"] else None
+        about = f"about {show.percent(audit.noise_rate, (low, high))}" if pairs.diagnostic["reliable"] else None
         console.print(f"Answers that look wrong: {about or f'{low:.1%} to {high:.1%}'}.")
         console.print(pairs.diagnostic["reason"])
-        print_checks(console, result, "lines")
-        header = ["line", "first record", "second record", given.answer, CHANCE]
+        show.print_checks(console, result, "lines")
+        header = ["line", "first record", "second record", given.answer, show.CHANCE]
         widest = max(len(word) for word in [given.answer, *given.answers.tolist()])
-        room = max((console.width - len(CHANCE) - widest - BESIDE) // 2, FEWEST)
+        room = max((console.width - len(show.CHANCE) - widest - BESIDE) // 2, FEWEST)
         rows = [
-            [one["line"], *(_cut(one[end], room) for end in ENDS), one["given"], wrong_chance(one["quality"])]
-            for one in result["suspects"][:SHOWN]
+            [one["line"], *(_cut(one[end], room) for end in ENDS), one["given"], show.wrong_chance(one["quality"])]
+            for one in result["suspects"][: show.SHOWN]
         ]
-        print_suspects(console, ("answer", "answers"), worth, header, rows)
-        print_written(console, written)
-        print_next(console, data, output, report, planned=plan is not None)
+        show.print_suspects(console, ("answer", "answers"), result["worth_checking"], header, rows)
+        show.print_written(console, written)
+        show.print_next(console, data, reviewing, planned=plan is not None)
 
     session.show(result, text)
 

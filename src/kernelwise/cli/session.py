@@ -8,23 +8,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
+from rich import progress as bars
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from .. import files
 from ..files.errors import FileError
@@ -34,39 +26,98 @@ from ..progress import News, Tell, silent
 if TYPE_CHECKING:
     from ..files import Kind, Table, TableFeatures, TwoTables
     from ..labels.given import NumberGroups
+    from ..review import CheckPlan, LabelAudit, PairAudit
 
 #: Where there is no terminal to draw on, a step that takes longer gets a line.
 SLOW_SECONDS = 1.0
-IdOption = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column that names the rows.")]
-KindOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--kind",
-        metavar="COLUMN=KIND",
-        help="What a column holds: numeric, categorical, name, text, date, or id (not used). May be given again.",
-    ),
-]
-IgnoreOption = Annotated[
-    list[str] | None,
-    typer.Option("--ignore", metavar="COLUMN", help="A column that is not to be learned from. May be given again."),
-]
 #: What a data set may be, for the help of commands.
 FORMATS = "CSV, TSV, Excel, Parquet, .npz, .svmlight; - is the standard input"
-OutputOption = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write the result.")]
-ReportOption = Annotated[
-    Path | None, typer.Option("--report", metavar="HTML", help="Write a page on which to review the suspects.")
-]
 LEFT_OUT = "not used: --ignore leaves it out"
+IdOption = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column that names the rows.")]
+OutputOption = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write the result.")]
+CheckedOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--checked",
+        metavar="CSV",
+        help="The reviewed file: your --output CSV with decisions, or the export of the page.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The options that say how a table is read."""
+
+    row_id: IdOption = None
+    kind: Annotated[
+        list[str],
+        typer.Option(
+            metavar="COLUMN=KIND",
+            help="What a column holds: numeric, categorical, name, text, date, or id (not used). May be given again.",
+        ),
+    ] = field(default_factory=list)
+    ignore: Annotated[
+        list[str],
+        typer.Option(metavar="COLUMN", help="A column that is not to be learned from. May be given again."),
+    ] = field(default_factory=list)
+
+    @property
+    def kinds(self) -> "dict[str, Kind]":
+        """Columns and their kinds from options such as ``age=numeric``.
+
+        >>> Reading(kind=["zip=categorical"]).kinds
+        {'zip': 'categorical'}
+        """
+        kinds: dict[str, Any] = {}
+        for option in self.kind:
+            name, equals, kind = option.rpartition("=")
+            if not equals or not name:
+                raise FileError(f"--kind {option!r} must be COLUMN=KIND, for example --kind zip=categorical")
+            kinds[name] = kind
+        return kinds
+
+
+@dataclass(frozen=True)
+class Reviewing:
+    """The options of an audit that say what is written, what was checked, and how many checks are planned."""
+
+    output: OutputOption = None
+    report: Annotated[
+        Path | None, typer.Option(metavar="HTML", help="Write a page on which to review the suspects.")
+    ] = None
+    checked: CheckedOption = None
+    checks: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Plan N rows to check next, with the chance of each.")
+    ] = None
+    suspects: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="How many of the planned rows are chosen suspects: 0 = all drawn at random, 1 = all chosen. By "
+            "default the first plan draws all, and later plans choose suspects as long as a tenth of all checks was "
+            "drawn.",
+        ),
+    ] = None
+
+    def plan(self, audit: "LabelAudit | PairAudit", seed: int) -> "CheckPlan | None":
+        """The rows to check next, if some are asked for."""
+        from .. import plan_checks
+
+        if self.checks is None:
+            return None
+        return plan_checks(audit, self.checks, suspects=self.suspects, random_state=seed)
 
 
 @dataclass(frozen=True)
 class Session:
     """The shared options of one run of a command."""
 
-    seed: int = 0
-    json: bool = False
-    quiet: bool = False
-    force: bool = False
+    seed: Annotated[int, typer.Option(help="Seed of everything random.", min=0)] = 0
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False
 
     @contextmanager
     def step(self, what: str) -> Iterator[Tell]:
@@ -78,9 +129,9 @@ class Session:
         console = Console(stderr=True)
         started = time.perf_counter()
         if console.is_terminal and not self.quiet:
-            name = TextColumn("{task.description}", markup=False)
-            bar = BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
-            with Progress(SpinnerColumn(), name, *bar, TimeElapsedColumn(), console=console, transient=True) as shown:
+            name = bars.TextColumn("{task.description}", markup=False)
+            times = bars.BarColumn(), bars.TaskProgressColumn(), bars.TimeRemainingColumn(), bars.TimeElapsedColumn()
+            with bars.Progress(bars.SpinnerColumn(), name, *times, console=console, transient=True) as shown:
                 task = shown.add_task(what, total=None)
                 yield lambda done, total: shown.update(task, completed=done, total=total)
         else:
@@ -98,7 +149,7 @@ class Session:
         """Print the result: as JSON for a machine, or by ``text`` for a person."""
         if not self.json:
             # The standard output may have been replaced since the start; soft_wrap: no word is cut without a terminal.
-            text(Console(file=sys.stdout, highlight=False, soft_wrap=True))
+            text(Console(file=sys.stdout, highlight=False, soft_wrap=True, markup=False))
             return
         value = plain(result, finite=False)
         said = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
@@ -110,30 +161,39 @@ class Session:
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the shared options to a command; its first parameter, a Session, is made of them."""
-    options = {
-        "seed": (int, typer.Option(help="Seed of everything random.", min=0), 0),
-        "json": (bool, typer.Option("--json", help="Print the result as JSON."), False),
-        "quiet": (bool, typer.Option("--quiet", "-q", help="Show no progress."), False),
-        "force": (bool, typer.Option("--force", help="Overwrite files that exist."), False),
-    }
-    own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+    """A command whose parameters are options; a parameter of options, such as a Session, stands for its fields."""
+    own = inspect.signature(function, eval_str=True).parameters
+    first, *others = own.values()
+    options = [option for parameter in (*others, first) for option in _options(parameter)]  # those of all come last
 
     @functools.wraps(function)
-    def with_session(**values: Any) -> None:
-        session = Session(**{name: values.pop(name) for name in options})
-        function(session, **values)
+    def with_groups(**values: Any) -> None:
+        function(**{name: _group(name, parameter.annotation, values) for name, parameter in own.items()})
 
-    shared = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
-        for name, (kind, option, default) in options.items()
-    ]
-    keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
-    signature = inspect.Signature([*keyword_only, *shared])
-    with_session.__signature__ = signature  # type: ignore[attr-defined]  # read by inspect.signature, and so by typer
-    with_session.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *shared)}
-    del with_session.__wrapped__
-    return with_session
+    signature = inspect.Signature(options)
+    with_groups.__signature__ = signature  # type: ignore[attr-defined]  # read by inspect.signature, and so by typer
+    with_groups.__annotations__ = {option.name: option.annotation for option in options}
+    del with_groups.__wrapped__
+    return with_groups
+
+
+def _options(parameter: inspect.Parameter) -> list[inspect.Parameter]:
+    if not is_dataclass(parameter.annotation):
+        return [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+    found = []
+    for one in fields(parameter.annotation):
+        default = one.default if one.default_factory is MISSING else one.default_factory()
+        option = inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, annotation=one.type)
+        found += _options(option if default is MISSING else option.replace(default=default))
+    return found
+
+
+def _group(name: str, kind: Any, values: dict[str, Any]) -> Any:
+    """The value of an option, or of all options of a group."""
+    if not is_dataclass(kind):
+        return values[name]
+    made: Any = kind
+    return made(**{one.name: _group(one.name, one.type, values) for one in fields(kind)})
 
 
 @dataclass(frozen=True)
@@ -185,22 +245,13 @@ class Data:
         }
 
 
-def load(
-    session: Session,
-    path: Path,
-    *,
-    label: str | None,
-    row_id: str | None,
-    kinds: Sequence[str] | None,
-    ignore: Sequence[str] | None = None,
-    group: str | None = None,
-) -> Data:
+def load(session: Session, path: Path, reading: Reading, *, label: str | None = None, group: str | None = None) -> Data:
     """Read a table, find the names of its rows, and make features of the columns that are no label, id or group."""
-    given = [name for name in (label, row_id, group) if name is not None]
-    table = read(session, path, given, kinds, label or ())
-    for name in ignore or ():
+    given = [name for name in (label, reading.row_id, group) if name is not None]
+    table = read(session, path, given, reading, label or ())
+    for name in reading.ignore:
         if table[name].name in given:
-            other = {label: "--label", row_id: "--id"}.get(name, "--group")
+            other = {label: "--label", reading.row_id: "--id"}.get(name, "--group")
             raise FileError(f"--ignore {name} is also named by {other}; name it once")
     unlabelled: dict[str, int] = {}
     annotators: list[str] = []
@@ -211,24 +262,22 @@ def load(
         values, unlabelled = without_missing_words(table[label].labels())
         if table[label].values.dtype == object:
             table = replace(table, columns=table.columns | {label: replace(table[label], values=values)})
-        chosen = parse_kinds(kinds or [])
-        annotators = find_annotator_columns(table.without([*given, *(ignore or ()), *chosen]), values)
-    id_name, ids = named_rows(table, row_id, counted=label is not None)
+        annotators = find_annotator_columns(table.without([*given, *reading.ignore, *reading.kinds]), values)
+    id_name, ids = named_rows(table, reading.row_id, counted=label is not None)
     # The classifier of labels scales numbers itself, other estimators do not.
-    left_out = [*given, *(ignore or ()), *annotators]
+    left_out = [*given, *reading.ignore, *annotators]
     features, matrix = features_of(session, table, files.TableFeatures(leave_out=left_out, scaled=label is None))
-    ignored = tuple(ignore or ())
-    return Data(table, features, matrix, ids, id_name, ignored, unlabelled=unlabelled, annotators=annotators)
+    return Data(table, features, matrix, ids, id_name, reading.ignore, unlabelled=unlabelled, annotators=annotators)
 
 
 def read(
-    session: Session, path: Path, given: Sequence[str], kinds: Sequence[str] | None, label: str | Sequence[str] = ()
+    session: Session, path: Path, given: Sequence[str], reading: Reading, label: str | Sequence[str] = ()
 ) -> "Table":
-    """Read a table whose ``given`` columns are kept as they are written, and so are those of which ``kinds`` say so."""
-    chosen = parse_kinds(kinds or [])
-    worded = [name for name, kind in chosen.items() if kind != "numeric"]
+    """Read a table whose ``given`` columns are kept as they are written, or that the user calls no numbers."""
+    kinds = reading.kinds
+    worded = [name for name, kind in kinds.items() if kind != "numeric"]
     with session.step(f"reading {path}"):
-        return files.read_table(path, as_written=[*given, *worded], kinds=chosen, label=label)
+        return files.read_table(path, as_written=[*given, *worded], kinds=kinds, label=label)
 
 
 def features_of(
@@ -240,24 +289,19 @@ def features_of(
         return features, features.transform(table) if features.n_features else None
 
 
-def load_two(
-    session: Session,
-    paths: tuple[Path, Path],
-    *,
-    row_id: str | None,
-    kinds: Sequence[str] | None,
-    ignore: Sequence[str] | None = None,
-) -> Data:
+def load_two(session: Session, paths: tuple[Path, Path], reading: Reading) -> Data:
     """Read two tables of records, and put the rows of the second below those of the first."""
-    given = [] if row_id is None else [row_id]
-    one, other = (read(session, path, given, kinds) for path in paths)
-    (id_name, first), (other_name, second) = (named_rows(table, row_id, counted=False) for table in (one, other))
-    table, notes = files.join_tables(one, other, left_out=[id_name, other_name, *(ignore or ())])
-    table = table.retyped({name: kind for name, kind in parse_kinds(kinds or []).items() if name in table.columns})
+    given = [] if reading.row_id is None else [reading.row_id]
+    one, other = (read(session, path, given, reading) for path in paths)
+    (id_name, first), (other_name, second) = (
+        named_rows(table, reading.row_id, counted=False) for table in (one, other)
+    )
+    table, notes = files.join_tables(one, other, left_out=[id_name, other_name, *reading.ignore])
+    table = table.retyped({name: kind for name, kind in reading.kinds.items() if name in table.columns})
     features, matrix = features_of(session, table, files.TableFeatures(scaled=True))
     rows = {name: row for row, name in enumerate(first)}, {name: len(first) + row for row, name in enumerate(second)}
     both = files.TwoTables((str(paths[0]), str(paths[1])), rows)
-    return Data(table, features, matrix, [*first, *second], id_name, tuple(ignore or ()), both, notes)
+    return Data(table, features, matrix, [*first, *second], id_name, reading.ignore, both, notes)
 
 
 def named_rows(table: "Table", row_id: str | None, *, counted: bool = True) -> tuple[str, list[str]]:
@@ -279,21 +323,6 @@ def named_rows(table: "Table", row_id: str | None, *, counted: bool = True) -> t
     if table.lines is not None:
         return "line", [str(line) for line in table.lines.tolist()]
     return "row", [str(row) for row in range(1, table.n_rows + 1)]
-
-
-def parse_kinds(options: Sequence[str]) -> "dict[str, Kind]":
-    """Columns and their kinds from options such as ``age=numeric``.
-
-    >>> parse_kinds(["zip=categorical"])
-    {'zip': 'categorical'}
-    """
-    kinds: dict[str, Any] = {}
-    for option in options:
-        name, equals, kind = option.rpartition("=")
-        if not equals or not name:
-            raise FileError(f"--kind {option!r} must be COLUMN=KIND, for example --kind zip=categorical")
-        kinds[name] = kind
-    return kinds
 
 
 def check_files(session: Session, *, read: Sequence[Path | None], write: Sequence[Path | None] = ()) -> None:
@@ -353,10 +382,10 @@ class GivenLabels:
     groups: "NumberGroups | None" = None
 
 
-def read_given(loaded: Data, label: str, kinds: Sequence[str] = ()) -> GivenLabels:
+def read_given(loaded: Data, label: str, kinds: "Mapping[str, Kind]") -> GivenLabels:
     """The labels of all rows; a column that cannot hold labels is refused.
 
-    Numbers are cut into groups, unless ``kinds`` say that the column is categorical.
+    Numbers are cut into groups, unless ``kinds`` call the column categorical.
     """
     from ..labels.given import group_numbers
     from ..labels.spellings import join_spellings, label_notes, typing_errors
@@ -369,7 +398,7 @@ def read_given(loaded: Data, label: str, kinds: Sequence[str] = ()) -> GivenLabe
     if len(counts) < 2:
         said = f"has one label only, {next(iter(counts))!r}" if counts else "is empty"
         raise FileError(f"{source}, column {label!r} {said}; two labels are needed")
-    found = None if f"{label}=categorical" in kinds else group_numbers(cells.tolist(), loaded.table.habits)
+    found = None if kinds.get(label) == "categorical" else group_numbers(cells.tolist(), loaded.table.habits)
     if found is not None:
         groups, names = found
         note = (

@@ -1,18 +1,16 @@
 """Results as tables on the terminal, sentences about checks, and CSV files that can be reviewed in a spreadsheet."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table as RichTable
+from rich.text import Text
 
 from ..files.delimited import csv_line
 from ..tables.kinds import is_number
-from .session import Data
+from .session import Data, Reviewing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,27 +26,6 @@ CHANCE = "chance it is wrong"
 CERTAIN = 0.001
 #: So many checks are proposed where nothing else tells how many labels or pairs are wrong.
 FEW_DOZEN = 40
-CheckedOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--checked",
-        metavar="CSV",
-        help="The reviewed file: your --output CSV with decisions, or the export of the page.",
-    ),
-]
-ChecksOption = Annotated[
-    int | None, typer.Option("--checks", metavar="N", min=1, help="Plan N rows to check next, with the chance of each.")
-]
-SuspectsOption = Annotated[
-    float | None,
-    typer.Option(
-        "--suspects",
-        min=0.0,
-        max=1.0,
-        help="How many of the planned rows are chosen suspects: 0 = all drawn at random, 1 = all chosen. By default "
-        "the first plan draws all, and later plans choose suspects as long as a tenth of all checks was drawn.",
-    ),
-]
 #: The columns of a list of suspects after those that name the row, and those that say how a plan drew it.
 REVIEW_COLUMNS = ["given", "corrected", "decision", "quality"]
 DRAWN = ["chance", "draw", "drawn_from"]
@@ -68,9 +45,9 @@ def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> R
     shown = RichTable(title=title or None, title_justify="left", box=None, header_style="bold", pad_edge=False)
     for position, name in enumerate(header):
         numeric = all(is_number(row[position].rstrip("%")) for row in rows)
-        shown.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
+        shown.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        shown.add_row(*(escape(cell) for cell in row))
+        shown.add_row(*map(Text, row))
     return shown
 
 
@@ -89,7 +66,7 @@ def print_list(
 def print_written(console: Console, paths: Sequence[str]) -> None:
     """Name the files that were written."""
     for path in paths:
-        console.print(f"Written: {path}", markup=False)
+        console.print(f"Written: {path}")
 
 
 def print_suspects(
@@ -104,57 +81,90 @@ def print_suspects(
     console.print(table("Most suspect", header, rows[:SHOWN]))
 
 
-def listed_suspects(audit: "LabelAudit | PairAudit") -> tuple["NDArray[np.intp]", int]:
-    """The rows to list, the most suspect first, and how many of them are more likely wrong than right."""
-    from ..review.audit import open_suspects
+def audit_result(
+    audit: "LabelAudit | PairAudit", plan: "CheckPlan | None", names: Sequence[str], **cells: Sequence[str]
+) -> dict[str, Any]:
+    """What every audit tells, as plain data: suspects, with their ``cells``, the guarantee, and the planned rows.
 
+    Of the suspects those are listed that are more likely wrong than right, the most suspect first.
+    """
+    from ..review.audit import PairAudit, open_suspects
+    from ..review.diagnosis import guarantee_of
+
+    if isinstance(audit, PairAudit):
+        given, suggested, facts = audit.pairs.labels, audit.suggested, {}
+    else:
+        given, suggested = audit.labels.astype(str), audit.alternative.astype(str)
+        facts = {name: getattr(audit, name) for name in ("classes", "noise_rate", "noise_interval")}
     suspects = open_suspects(audit)
     worth = int(np.count_nonzero(audit.quality[suspects] < 0.5))
-    return suspects[: max(worth, SHOWN)], worth
-
-
-def suspect_rows(
-    audit: "LabelAudit | PairAudit", listed: "NDArray[np.intp]", given: Any, suggested: Any, **names: Sequence[str]
-) -> list[dict[str, Any]]:
-    """The listed suspects as plain data; ``names`` are further cells of every row or pair, by their key."""
-    return [
-        {
-            "row": row,
-            **{key: cells[row] for key, cells in names.items()},
-            "given": given[row],
-            "suggested": suggested[row],
-            "quality": round(float(audit.quality[row]), 4),
-        }
-        for row in listed.tolist()
-    ]
+    bound = guarantee_of(audit.checked, audit)
+    return facts | {
+        "worth_checking": worth,
+        "suspects": [
+            {
+                "row": row,
+                **{key: cell[row] for key, cell in cells.items()},
+                "given": given[row].item(),
+                "suggested": suggested[row].item(),
+                "quality": round(float(audit.quality[row]), 4),
+            }
+            for row in suspects[: max(worth, SHOWN)].tolist()
+        ],
+        "guarantee": None
+        if bound is None
+        else {
+            "sentence": str(bound),
+            "low": bound.low,
+            "high": bound.high,
+            "checked": bound.n_checked,
+            "found": bound.n_found,
+            "unclear": bound.n_unclear,
+            "remaining_at_most": bound.remaining[1],
+        },
+        "checked": 0 if audit.checked is None else len(audit.checked.found()),
+        "plan": [
+            {"row": row, "id": names[row], "chance": chance, "draw": draw, "drawn_from": size}
+            for row, (chance, draw, size) in ({} if plan is None else plan.cells()).items()
+        ],
+        "diagnostic": audit.diagnostic,
+    }
 
 
 def print_next(
-    console: Console, data: object, review: object, page: object, *, planned: bool = False, numbers: bool = False
+    console: Console,
+    data: object,
+    reviewing: Reviewing,
+    *,
+    planned: bool = False,
+    numbers: bool = False,
+    consensus: bool = False,
 ) -> None:
     """Say what to do with a list of suspects, which begins with planned rows where checks are ``planned``.
 
-    Of ``numbers`` only the groups are reviewed, and the right numbers have to be written by hand.
+    Of ``numbers`` only the groups are reviewed, and the right numbers have to be written by hand. A ``consensus`` is
+    corrected by the next audit.
     """
+    review, page = reviewing.output, reviewing.report
     if page is not None:
-        console.print(f"Next: open {page} in a browser, decide, and save the corrections.", markup=False)
+        console.print(f"Next: open {page} in a browser, decide, and save the corrections.")
     if review is not None:
-        console.print(f'Next: in {review}, change "skip" to "wrong" or "correct" where you know.', markup=False)
+        console.print(f'Next: in {review}, change "skip" to "wrong" or "correct" where you know.')
         if numbers:
-            console.print('Beside "wrong", write the right number into the column "corrected".', markup=False)
-    if planned and (page is not None or review is not None):
+            console.print('Beside "wrong", write the right number into the column "corrected".')
+    if review is None and page is None:
+        return
+    corrections = review or "corrections.csv"
+    if planned or consensus:
+        again = f"--checked {corrections} --consensus labels.csv," if consensus else f"--checked {corrections},"
         console.print(
-            f"Then: run this command again with --checked {review or 'corrections.csv'}, and with other names for the "
-            "files that it writes. It tells how many are wrong.",
-            markup=False,
+            f"Then: run this command again with {again} and with other names for the files that it writes."
+            + ("" if consensus else " It tells how many are wrong.")
         )
-    if numbers and review is None and page is not None:
-        console.print(f"Then: correct the numbers in {data}; the corrections name the rows.", markup=False)
-    elif page is not None or review is not None:
-        console.print(
-            f"{'At the end' if planned else 'Then'}: kernelwise apply {data} {review or 'corrections.csv'}",
-            markup=False,
-        )
+    if numbers and review is None:
+        console.print(f"Then: correct the numbers in {data}; the corrections name the rows.")
+    elif not consensus:
+        console.print(f"{'At the end' if planned else 'Then'}: kernelwise apply {data} {corrections}")
 
 
 def print_features(console: Console, data: Data) -> None:
@@ -164,7 +174,7 @@ def print_features(console: Console, data: Data) -> None:
     for name, lines in data.table.missing().items():
         more = f" and {len(lines) - 5} more" if len(lines) > 5 else ""
         unit = "line" if data.table.lines is not None else "row"
-        console.print(f"Missing in column {name!r}: {unit} {', '.join(map(str, lines[:5]))}{more}", markup=False)
+        console.print(f"Missing in column {name!r}: {unit} {', '.join(map(str, lines[:5]))}{more}")
 
 
 def print_columns(console: Console, described: Sequence[dict[str, Any]]) -> None:
@@ -203,32 +213,6 @@ def csv_text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"{csv_line(row)}\n" for row in safe)
 
 
-def guarantee_of_audit(audit: "LabelAudit | PairAudit") -> dict[str, Any] | None:
-    """The bounds from drawn rows, also for what is left after the corrections; None without such rows."""
-    from ..review.diagnosis import guarantee_of
-
-    both = guarantee_of(audit.checked, audit)
-    if both is None:
-        return None
-    return {
-        "sentence": str(both),
-        "low": both.low,
-        "high": both.high,
-        "checked": both.n_checked,
-        "found": both.n_found,
-        "unclear": both.n_unclear,
-        "remaining_at_most": both.remaining[1],
-    }
-
-
-def planned_rows(plan: "CheckPlan | None", names: Sequence[str]) -> list[dict[str, Any]]:
-    """The planned rows with their names and draws; empty without a plan."""
-    return [
-        {"row": row, "id": names[row], "chance": chance, "draw": draw, "drawn_from": size}
-        for row, (chance, draw, size) in ({} if plan is None else plan.cells()).items()
-    ]
-
-
 def print_checks(console: Console, result: dict[str, Any], what: str) -> None:
     """Print what the checked rows guarantee, and which rows to check next; ``what`` is "rows" or "pairs"."""
     kind = "labels" if what == "rows" else what
@@ -244,9 +228,7 @@ def print_checks(console: Console, result: dict[str, Any], what: str) -> None:
         console.print(f"{aim}, add --checks {FEW_DOZEN}.")
     if planned := result["plan"]:
         shown = ", ".join(one["id"] for one in planned[:SHOWN])
-        console.print(
-            f"Check {len(planned)} {what} next: {shown}{' ...' if len(planned) > SHOWN else ''}", markup=False
-        )
+        console.print(f"Check {len(planned)} {what} next: {shown}{' ...' if len(planned) > SHOWN else ''}")
 
 
 def label_review(
