@@ -10,7 +10,8 @@ import pytest
 
 from command_line import names, refused, run_here
 from kernelwise import audit_labels
-from kernelwise.files.chunks import FilePart, data_files, read_chunks
+from kernelwise.files.chunks import FilePart, read_chunks
+from kernelwise.files.reading import data_files
 
 N = 1500
 

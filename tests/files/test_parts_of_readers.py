@@ -10,13 +10,12 @@ from sklearn.tree import DecisionTreeRegressor
 
 from kernelwise.files.arrays import matrix_market
 from kernelwise.files.chunks import parts_of
-from kernelwise.files.corrected import link_answers, link_words
 from kernelwise.files.delimited import csv_line, cut, decode, encoding, find_delimiter, is_header, records
-from kernelwise.files.errors import FileError, check_size, explain, human, unpacking
+from kernelwise.files.errors import FileError, check_size, explain, human, refusing
 from kernelwise.files.identify import what_is
+from kernelwise.files.links import TwoTables, link_answers, link_delimiter, link_records, link_words, meanings
 from kernelwise.files.models import check_native_parts
-from kernelwise.files.reading import ending, link_delimiter, link_records, meanings
-from kernelwise.files.two_tables import TwoTables
+from kernelwise.files.reading import ending
 
 
 def test_parts_of() -> None:
@@ -95,8 +94,8 @@ def test_check_size() -> None:
         check_size(Path("a.npy"), 9 * 10**14, what="declares")
 
 
-def test_unpacking() -> None:
-    with pytest.raises(FileError, match="npz is damaged"), unpacking("a.npz is damaged"):
+def test_refusing() -> None:
+    with pytest.raises(FileError, match="npz is damaged"), refusing("a.npz is damaged"):
         raise zipfile.BadZipFile("bad CRC")
 
 

@@ -123,7 +123,7 @@ def _beside(data: Path) -> Path:
 
 def _corrected_links(data: Path, made: "list[Correction]", decided: "list[Correction]") -> tuple[bytes, int]:
     """The corrected file of links, and the number of decisions that change a link."""
-    from ..files.corrected import link_words
+    from ..files.links import link_words
     from .pairs import signed
 
     made, pairs = (signed(some, link_words(data)) for some in (made, decided))
@@ -147,7 +147,7 @@ def _ends(correction: "Correction") -> frozenset[str]:
 
 def _check_given_links(data: Path, made: "list[Correction]") -> None:
     """Refuse corrections of pairs that are not in the file, or that have another answer there."""
-    from ..files.corrected import link_answers
+    from ..files.links import link_answers
 
     answers = link_answers(data)
     words = {True: "same", False: "different"}

@@ -12,8 +12,8 @@ import typer
 from rich.console import Console
 
 from .. import files
-from ..files.corrected import link_words
 from ..files.errors import FileError
+from ..files.links import link_words
 from . import show
 from .record_pairs import audit_two_records
 from .session import Data, OutputOption, Reading, Reviewing, Session, check_files, load, load_two

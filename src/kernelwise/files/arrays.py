@@ -5,6 +5,7 @@ import math
 import sys
 import tokenize
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -22,10 +23,11 @@ from .errors import (
     MAX_SAMPLES,
     MAX_SPARSE_COLUMNS,
     FileError,
+    check_fit,
     check_size,
     explain,
     open_archive,
-    unpacking,
+    refusing,
 )
 
 #: The bytes of the shortest entry: "1 1" or "0", and the end of the line.
@@ -50,12 +52,10 @@ def matrix_market(path: Path, content: bytes) -> Any:
     """The matrix of a file, sparse or dense as the file is."""
     lines = io.BytesIO(content)
     header = _header(path, lines, len(content))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # numpy warns of a file without entries
-            entries = np.loadtxt(lines, comments="%", ndmin=2, dtype=np.float64, encoding="latin-1")
-    except (ValueError, OverflowError) as error:
-        raise FileError(f"{path} has entries that are not numbers ({explain(error)})") from error
+    problem = f"{path} has entries that are not numbers"
+    with refusing(problem, (ValueError, OverflowError), remedy="write it anew"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # numpy warns of a file without entries
+        entries = np.loadtxt(lines, comments="%", ndmin=2, dtype=np.float64, encoding="latin-1")
     if len(entries) != header.n_entries:
         raise FileError(f"{path} declares {header.n_entries} entries and holds {len(entries)}; write it anew")
     return _sparse(path, header, entries) if header.layout == "coordinate" else _dense(path, header, entries)
@@ -167,7 +167,7 @@ def arrays_in(path: Path, content: Path | IO[bytes]) -> dict[str, NDArray[Any]]:
             if not member.filename.endswith(".npy"):
                 raise FileError(f"{path} holds {member.filename!r}, which is no array; write it with numpy.savez")
             name = member.filename.removesuffix(".npy")
-            with unpacking(f"{path}: array {name!r} is damaged"), archive.open(member) as stream:
+            with refusing(f"{path}: array {name!r} is damaged"), archive.open(member) as stream:
                 arrays[name] = _read_array(path, stream, member.file_size, name)
     return arrays
 
@@ -181,17 +181,14 @@ def read_svmlight(path: Path) -> Table:
     """Read an svmlight (libsvm) file: a sparse matrix, and the column "label"."""
     from sklearn.datasets import load_svmlight_file
 
-    content = read_bytes(path)
+    content, form = read_bytes(path), "every line must be 'label index:value ...'"
     if b"\0" in content:
-        raise FileError(f"{path} is a binary file, not svmlight; every line must be 'label index:value ...'")
-    try:
+        raise FileError(f"{path} is a binary file, not svmlight; {form}")
+    kinds = (ValueError, OverflowError, IndexError, TypeError)
+    with refusing(f"{path} is not in svmlight format", kinds, remedy=form):
         features, labels = load_svmlight_file(io.BytesIO(content))
-    except (ValueError, OverflowError, IndexError, TypeError) as error:
-        raise FileError(
-            f"{path} is not in svmlight format ({explain(error)}); every line must be 'label index:value ...'"
-        ) from error
     if not features.shape[0]:
-        raise FileError(f"{path} has no rows; every line must be 'label index:value ...'")
+        raise FileError(f"{path} has no rows; {form}")
     label = Column("label", "categorical", as_words([f"{label:.15g}" for label in labels]))
     return Table.of(path, [label], block=_checked_block(path, sp.csr_array(features)))
 
@@ -220,7 +217,8 @@ def check_array(
     """Shape, order and type of a .npy stream; more than ``size`` bytes, and records unless allowed, are refused."""
     where = _array(path, name)
     headers = {(1, 0): (10, np.lib.format.read_array_header_1_0), (2, 0): (12, np.lib.format.read_array_header_2_0)}
-    try:
+    kinds = (ValueError, EOFError, SyntaxError, tokenize.TokenError, TypeError)
+    with refusing(f"{where} is not an array of numpy", kinds, remedy="write it with numpy.save"):
         version = np.lib.format.read_magic(stream)
         if version not in headers:
             raise ValueError(f"version {version} of the format is not read")
@@ -228,8 +226,6 @@ def check_array(
             warnings.simplefilter("ignore")  # numpy warns of a header that an old Python wrote
             shape, fortran, dtype = headers[version][1](stream)
         shape = tuple(int(length) for length in shape)  # True is an integer, but no length
-    except (ValueError, EOFError, SyntaxError, tokenize.TokenError, TypeError) as error:
-        raise FileError(f"{where} is not an array of numpy ({explain(error)}); write it with numpy.save") from error
     if dtype.hasobject:
         raise FileError(
             f"{where} holds pickled objects, which can run code and are never loaded; save it as numbers or text, for"
@@ -317,7 +313,7 @@ def sparse_from(path: Path, arrays: dict[str, NDArray[Any]]) -> Any:
     if not 0 < min(shape) <= max(shape) <= MAX_SAMPLES:
         raise FileError(f"{path} declares {shape[0]} x {shape[1]} entries, and {MAX_SAMPLES} a side is the most read")
     values, *indices = (arrays[part] for part in parts[kind])
-    try:
+    with refusing(f"{path} is a damaged sparse matrix", (ValueError, TypeError, OverflowError), remedy="write it anew"):
         first, second = (_as_index(array) for array in indices)
         if kind == "coo":
             matrix: Any = sp.coo_array((values, (first, second)), shape=shape)
@@ -326,8 +322,6 @@ def sparse_from(path: Path, arrays: dict[str, NDArray[Any]]) -> Any:
             matrix = make((values, first, second), shape=shape)
             matrix.check_format(full_check=True)
         matrix = matrix.tocsr()
-    except (ValueError, TypeError, OverflowError) as error:
-        raise FileError(f"{path} is a damaged sparse matrix ({explain(error)}); write it anew") from error
     return _checked_block(path, matrix)
 
 
@@ -336,3 +330,21 @@ def _as_index(array: NDArray[Any]) -> NDArray[np.int64]:
     if array.ndim != 1 or array.dtype.kind not in "iu" or array.max(initial=0) > np.iinfo(np.int64).max:
         raise ValueError(f"indices of type {array.dtype} and shape {array.shape}")
     return array.astype(np.int64)
+
+
+def corrected_arrays(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:
+    """The content of an archive of arrays with some entries of an array replaced."""
+    arrays = arrays_in(path, path)
+    vectors = {name: len(array) for name, array in arrays.items() if array.ndim == 1}
+    check_fit(path, column, vectors, corrections, vectors.get(column, 0))
+    values: list[object] = arrays[column].tolist()
+    kind = arrays[column].dtype
+    try:
+        for row, value in corrections.items():
+            values[row] = value if kind.kind == "U" else np.array(value).astype(kind).item()
+    except ValueError as error:
+        raise FileError(f"{path}, column {column!r} holds {kind}: {explain(error)}") from error
+    stream = io.BytesIO()
+    replaced: dict[str, Any] = arrays | {column: np.array(values, dtype=None if kind.kind == "U" else kind)}
+    np.savez(stream, **replaced)
+    return stream.getvalue()

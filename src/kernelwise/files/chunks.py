@@ -15,62 +15,19 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..checks import available
 from ..tables.columns import CELLS_FOR_HABITS, Column, Table, habits_of
 from ..tables.errors import place
 from ..tables.kinds import Kind, as_numbers, as_words
 from ..tables.notation import Amounts
 from ..tables.preparation import TableFeatures
-from .delimited import GZIP, MEMORY_PER_BYTE, SAMPLE_ROWS, cut_rows, encoding, find_delimiter, records
-from .errors import MAX_TEXT_BYTES, FileError, reading_a_table
-from .parquet import CELL, as_floats, cells_of, check_types, decoded, parquet_module, reading_arrow
-from .reading import PARQUET, TEXTS, ending, existing
+from .delimited import GZIP, SAMPLE_ROWS, cut_rows, encoding, find_delimiter, records
+from .errors import FileError, check_names, reading_a_table, refusing
+from .reading import PARQUET, TEXTS, ending, parquet_module
 
 #: The delimiter and the header of a text are found from so many characters.
 HEAD = 2**20
 #: Rows of a chunk, if nobody says how many.
 CHUNK_ROWS = 50_000
-#: A table is read in chunks if reading it whole would take more than this share of the memory that is available.
-SHARE = 0.5
-
-
-def data_files(data: Path) -> list[Path]:
-    """The files that a name stands for: a file, all files of one format in a folder, or all that match a pattern.
-
-    >>> data_files(Path("nowhere-*.csv"))
-    Traceback (most recent call last):
-    ...
-    kernelwise.files.errors.FileError: there is no file nowhere-*.csv
-    """
-    if data.is_dir():
-        found = sorted(path for path in data.iterdir() if ending(path) in TEXTS + PARQUET and path.is_file())
-        if not found:
-            raise FileError(f"{data} is a folder without files that can be read in chunks: .csv, .tsv, .parquet")
-    elif any(mark in str(data) for mark in "*?[") and not data.exists():
-        root = Path(data.anchor) if data.anchor else Path()
-        found = sorted(root.glob(str(data.relative_to(data.anchor)) if data.anchor else str(data)))
-    else:
-        return [existing(data)]
-    if not found:
-        raise FileError(f"there is no file {data}")
-    if len({ending(path) for path in found}) > 1:
-        raise FileError(f"{data} has files of several formats, {found[0].name} and others; name those of one format")
-    return found
-
-
-def is_large(paths: Sequence[Path]) -> bool:
-    """Whether tables should be read in chunks: several files, or a file that does not fit well into memory."""
-    if len(paths) > 1:
-        return True
-    path, suffix = paths[0], ending(paths[0])
-    left = available()
-    if suffix in TEXTS and path.is_file():
-        size = path.stat().st_size * (4 if path.suffix.lower() == ".gz" else 1)
-        return size > MAX_TEXT_BYTES or (left is not None and MEMORY_PER_BYTE * size > SHARE * left)
-    if suffix in PARQUET and left is not None:
-        metadata = _parquet(path).metadata
-        return bool(CELL * metadata.num_rows * metadata.num_columns > SHARE * left)
-    return False
 
 
 @dataclass(frozen=True)
@@ -86,7 +43,7 @@ def parts_of(paths: Sequence[Path]) -> list[FilePart]:
     parts = []
     for path in paths:
         if ending(path) in PARQUET:
-            parts += [FilePart(path, group) for group in range(_parquet(path).num_row_groups)]
+            parts += [FilePart(path, group) for group in range(parquet_module(path).n_row_groups(path))]
         else:
             parts.append(FilePart(path))
     return parts
@@ -99,7 +56,7 @@ def read_chunks(
     read.
     """
     if ending(part.path) in PARQUET:
-        yield from _parquet_chunks(part, rows, columns, only)
+        yield from parquet_module(part.path).parquet_chunks(part.path, part.group, rows, columns, only)
     elif ending(part.path) in TEXTS:
         yield from _text_chunks(part.path, rows, columns, only)
     else:
@@ -117,7 +74,7 @@ def _text_chunks(path: Path, rows: int, columns: Collection[str], only: str | No
             path, [row for *_, row in first], [line for line, *_ in first], names=columns, delimiter=delimiter
         )
         names, skipped = top.names, len(first) - len(top.rows)
-        _check_columns(path, names, columns)
+        check_names(path, names, columns)
         kept = range(len(names)) if only is None else [names.index(only)]
         numbered = _numbered_rows(path, chain(first[skipped:], found), len(names))
         while batch := list(islice(numbered, rows)):
@@ -157,46 +114,13 @@ def _text(path: Path) -> IO[str]:
 def _decoding(path: Path) -> Iterator[None]:
     """Turn errors of bytes that are no text, or of a damaged archive, into a :exc:`FileError`."""
     try:
-        yield
+        with refusing(f"{path} is packed by gzip and damaged", (EOFError, gzip.BadGzipFile)):
+            yield
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         raise FileError(
             f"{path}: byte {byte:#04x} is not UTF-8; save the file as UTF-8 (iconv -f latin1 -t utf-8)"
         ) from error
-    except (EOFError, gzip.BadGzipFile) as error:
-        raise FileError(f"{path} is packed by gzip and damaged ({error}); write it again") from error
-
-
-def _parquet(path: Path) -> Any:
-    with reading_arrow(f"{path} is not a Parquet file or is damaged:"):
-        return parquet_module(path).ParquetFile(path)
-
-
-def _check_columns(path: Path, names: Sequence[str], wanted: Collection[str]) -> None:
-    """Refuse a file that lacks a column."""
-    empty = Table.of(path, [Column(name, "categorical", np.empty(0, object)) for name in names])
-    for name in wanted:
-        empty[name]
-
-
-def _parquet_chunks(part: FilePart, rows: int, columns: Collection[str], only: str | None) -> Iterator[Table]:
-    path, file = part.path, _parquet(part.path)
-    _check_columns(path, file.schema_arrow.names, columns)
-    check_types(path, file.schema_arrow)
-    groups = None if part.group is None else [part.group]
-    batches = file.iter_batches(batch_size=rows, row_groups=groups, columns=None if only is None else [only])
-    with reading_arrow(f"{path}"):
-        for batch in batches:
-            made = [_arrow_column(name, batch.column(name), name in columns) for name in batch.schema.names]
-            yield Table.of(path, made)
-
-
-def _arrow_column(name: str, values: Any, as_text: bool) -> Column:
-    values = decoded(values)
-    numbers = None if as_text else as_floats(values)
-    if numbers is not None:
-        return Column(name, "numeric", np.where(np.isfinite(numbers), numbers, np.nan))
-    return Column(name, "categorical", as_words(cells_of(values), keep_words=as_text))
 
 
 @dataclass

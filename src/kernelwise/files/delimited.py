@@ -22,7 +22,7 @@ from ..checks import require
 from ..tables.columns import Column, Table, habits_of
 from ..tables.errors import place
 from ..tables.kinds import as_words, is_number
-from .errors import MAX_TEXT_BYTES, FileError, check_columns, check_size, reading_a_table, unpacking
+from .errors import MAX_TEXT_BYTES, FileError, check_columns, check_size, reading_a_table, refusing
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 #: The delimiter and the header are found from so many rows.
@@ -96,7 +96,7 @@ def _standard_input() -> bytes:
 
 def _unpacked(path: Path, content: bytes) -> bytes:
     """The content of a file that gzip has packed; a file that unpacks beyond the limit is refused."""
-    with unpacking(f"{path} is packed by gzip and damaged"):
+    with refusing(f"{path} is packed by gzip and damaged"):
         packed = gzip.GzipFile(fileobj=io.BytesIO(content))
         text = packed.read(MAX_TEXT_BYTES + 1)
     check_size(path, len(text), what="unpacks to", limit=MAX_TEXT_BYTES)

@@ -9,13 +9,13 @@ import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from ..checks import require
-from ..tables.errors import TableError
+from ..tables.errors import TableError, choices
 
 #: The most bytes of a file, after unpacking: more would not fit in memory as an array.
 MAX_BYTES = 4 * 2**30
@@ -55,6 +55,19 @@ def explain(error: BaseException) -> str:
 
 
 @contextmanager
+def refusing(
+    problem: str, kinds: tuple[type[Exception], ...] = DAMAGE, *, remedy: str = "write it again"
+) -> Iterator[None]:
+    """Turn errors of some kinds, by default those of unpacking, into a :exc:`FileError` that says the ``problem``."""
+    try:
+        yield
+    except (TableError, MemoryError):
+        raise
+    except kinds as error:
+        raise FileError(f"{problem} ({explain(error)}); {remedy}") from error
+
+
+@contextmanager
 def reading_a_table(where: str = "") -> Iterator[None]:
     """Turn the error of a table into the error of the file that holds the table; its message begins with ``where``."""
     try:
@@ -88,9 +101,26 @@ def check_columns(path: Path, count: int) -> None:
         raise FileError(f"{path} has {count} columns, and {MAX_COLUMNS} is the most that is read")
 
 
+def check_names(path: Path, names: Collection[str], wanted: Collection[str]) -> None:
+    """Refuse a file that lacks a column."""
+    for name in wanted:
+        if name not in names:
+            raise FileError(f"{path} has no column {name!r}; {choices(name, names)}")
+
+
+def check_fit(path: Path, column: str, names: Collection[str], corrections: Collection[int], n_rows: int) -> None:
+    """Refuse corrections of a column, or of rows, that the file does not have."""
+    check_names(path, names, [column])
+    for row in corrections:
+        if not 0 <= row < n_rows:
+            raise FileError(
+                f"{path} has {n_rows} rows, none of which is number {row}; the corrections are of other data"
+            )
+
+
 def open_archive(path: Path, content: Path | IO[bytes] | None = None) -> zipfile.ZipFile:
     """Open the zip archive at ``path``, or its member ``content``; an archive beyond the limits is refused."""
-    with unpacking(f"{path} is not a zip archive or is damaged"):
+    with refusing(f"{path} is not a zip archive or is damaged"):
         archive = zipfile.ZipFile(path if content is None else content)
     try:
         _check_members(path, archive)
@@ -121,14 +151,3 @@ def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
     if packed > size:
         raise FileError(f"{path} holds {human(packed)} in {human(size)}: its members overlap; write it again")
     require(unpacked, f"unpacking {path}", "take a sample of the rows")
-
-
-@contextmanager
-def unpacking(problem: str) -> Iterator[None]:
-    """Turn the errors of unpacking into a :exc:`FileError` that says ``problem``."""
-    try:
-        yield
-    except FileError:
-        raise
-    except DAMAGE as error:
-        raise FileError(f"{problem} ({explain(error)}); write it again") from error

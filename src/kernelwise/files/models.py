@@ -4,7 +4,6 @@ import json
 import math
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
@@ -18,10 +17,9 @@ from ..environment import versions
 from ..json_values import plain
 from ..progress import Tell, silent
 from ..tables.columns import Table
-from ..tables.errors import TableError
 from ..tables.preparation import TableFeatures
 from .arrays import arrays_in, check_array, check_characters, sparse_from
-from .errors import FileError, check_size, explain, open_archive, unpacking
+from .errors import FileError, check_size, open_archive, refusing
 from .identify import MODEL, what_is
 from .reading import existing
 from .writing import write_file
@@ -33,6 +31,8 @@ FORMAT = "kernelwise-model/6"
 MAX_JSON = 2**26
 #: So many rows are predicted at once, before the progress is told.
 AT_ONCE = 2_000
+#: The remedy where the parts of a model do not fit together.
+AGAIN = "make the model again"
 
 #: How the parts of a model may be put together. Functions, methods and constructors with arguments are not among them.
 LOADERS = frozenset(
@@ -132,7 +132,8 @@ class SavedModel:
                 f"the model was made of data frames and does not take files such as {table.source}; use"
                 " load_model(path).estimator.predict(frame), or make a model of files with kernelwise classify"
             )
-        with _fitting_together(f"{table.source} and the model do not go together"):
+        problem = f"{table.source} and the model do not go together"
+        with refusing(problem, (Exception,), remedy=AGAIN):
             rows, parts = self.features.transform(table), []
             for first in range(0, max(table.n_rows, 1), AT_ONCE):
                 some = self.estimator.predict_proba(rows[first : first + AT_ONCE])
@@ -193,7 +194,7 @@ def load_model(path: str | Path) -> SavedModel:
     with open_archive(path) as archive:
         _check_types(f"{path} holds", _json(path, archive, "schema.json"))
         _check_members(path, archive)
-    with _fitting_together(f"{path} cannot be loaded"):
+    with refusing(f"{path} cannot be loaded", (Exception,), remedy=AGAIN):
         content = skops_io.load(path, trusted=sorted(TRUSTED))
         if not isinstance(content, dict) or not isinstance(content.get("features"), TableFeatures):
             raise FileError(f"{path} holds no model of kernelwise; make one with kernelwise classify")
@@ -226,17 +227,6 @@ def _prepares_frames(estimator: Any) -> bool:
     return getattr(estimator, "_columns", None) is not None
 
 
-@contextmanager
-def _fitting_together(problem: str) -> Iterator[None]:
-    """Turn any error into a :exc:`FileError` that says ``problem``: the parts of a model may not fit together."""
-    try:
-        yield
-    except (TableError, MemoryError):
-        raise
-    except Exception as error:
-        raise FileError(f"{problem} ({explain(error)}); make the model again") from error
-
-
 def _skops() -> Any:
     try:
         import skops.io
@@ -246,7 +236,7 @@ def _skops() -> Any:
 
 
 def _json(path: Path, archive: zipfile.ZipFile, name: str) -> Any:
-    with unpacking(f"{path} is not a model of kernelwise, or is damaged"):
+    with refusing(f"{path} is not a model of kernelwise, or is damaged"):
         check_size(path, archive.getinfo(name).file_size, what=f"describes itself in {name} with", limit=MAX_JSON)
         return json.loads(archive.read(name))
 
@@ -273,7 +263,7 @@ def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
     unpacked = 0
     for member in archive.infolist():
         size = member.file_size
-        with unpacking(f"{path}: {member.filename} is damaged"):
+        with refusing(f"{path}: {member.filename} is damaged"):
             if member.filename.endswith(".npy"):
                 with archive.open(member) as stream:
                     shape, _, dtype = check_array(path, stream, size, member.filename, records=True)

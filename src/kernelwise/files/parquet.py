@@ -1,20 +1,28 @@
-"""Parquet, Feather and Arrow files, where pyarrow is installed."""
+"""Parquet, Feather and Arrow files, where pyarrow is installed: this file is imported where one of them is read."""
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+import io
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import feather, types
+from pyarrow import parquet as pq
 
 from ..checks import require
 from ..tables.columns import CELLS_FOR_HABITS, Column, Table, habits_of
 from ..tables.kinds import as_words
 from ..tables.notation import Habits
-from .errors import FileError, check_columns, check_size, explain
+from .errors import FileError, check_columns, check_fit, check_names, check_size, explain, refusing
+from .reading import ARROW
 
 #: A cell takes so many bytes as an object of Python, besides its text.
 CELL = 64
+#: The errors that reading a damaged file raises.
+ERRORS = (pa.ArrowException, OSError, ValueError, OverflowError, LookupError, TypeError)
 
 
 def read_parquet(path: Path, *, as_written: Collection[str] = ()) -> Table:
@@ -38,21 +46,9 @@ def _habits(path: Path, content: Any) -> Habits:
     return habits_of(shown)
 
 
-def parquet_module(path: Path) -> Any:
-    """The reader of pyarrow, or an error that says how to install it."""
-    try:
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise FileError(f"{path} needs pyarrow: pip install pyarrow, or convert the file to CSV") from error
-    return pq
-
-
 def load_parquet(path: Path) -> Any:
     """The content of a file as a table of pyarrow; a file that unpacks beyond the limits is refused."""
-    pq = parquet_module(path)
-    import pyarrow.types as types
-
-    if path.suffix.lower() not in (".parquet", ".pq"):
+    if path.suffix.lower() in ARROW:
         return _load_feather(path)
     with reading_arrow(f"{path} is not a Parquet file or is damaged:"):
         metadata, schema = pq.read_metadata(path), pq.read_schema(path)
@@ -74,8 +70,6 @@ def load_parquet(path: Path) -> Any:
 
 def _load_feather(path: Path) -> Any:
     """The content of a Feather or Arrow file, which is unpacked in memory: the size of its buffers is checked."""
-    import pyarrow.feather as feather
-
     check_size(path, path.stat().st_size)
     with reading_arrow(f"{path} is not a Feather or Arrow file or is damaged:"):
         content = feather.read_table(path)
@@ -95,22 +89,12 @@ def check_types(path: Path, schema: Any) -> None:
             )
 
 
-@contextmanager
-def reading_arrow(where: str) -> Iterator[None]:
+def reading_arrow(where: str) -> AbstractContextManager[None]:
     """Turn the errors of pyarrow into a :exc:`FileError` that says where the file cannot be read."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except FileError:
-        raise
-    except (pa.ArrowException, OSError, ValueError, OverflowError, LookupError, TypeError) as error:
-        raise FileError(f"{where} cannot be read ({explain(error)}); write it anew") from error
+    return refusing(f"{where} cannot be read", ERRORS, remedy="write it anew")
 
 
 def _is_read(kind: Any) -> bool:
-    import pyarrow.types as types
-
     if types.is_dictionary(kind):
         return _is_read(kind.value_type)
     nested = types.is_nested(kind) or types.is_union(kind)
@@ -119,9 +103,6 @@ def _is_read(kind: Any) -> bool:
 
 def _unpacked(texts: Any) -> int:
     """The bytes of a column of text when every text is written out."""
-    import pyarrow.compute as pc
-    import pyarrow.types as types
-
     total = 0
     for chunk in texts.chunks:
         if types.is_dictionary(chunk.type):
@@ -133,8 +114,6 @@ def _unpacked(texts: Any) -> int:
 
 
 def _column(name: str, values: Any, habits: Habits, *, as_text: bool) -> Column:
-    import pyarrow.types as types
-
     values = decoded(values)
     if types.is_integer(values.type) and _beyond_floats(values):
         return Column(name, "id", as_words(cells_of(values)))
@@ -146,16 +125,11 @@ def _column(name: str, values: Any, habits: Habits, *, as_text: bool) -> Column:
 
 def decoded(values: Any) -> Any:
     """The values themselves where a dictionary holds them."""
-    import pyarrow.types as types
-
     return values.cast(values.type.value_type) if types.is_dictionary(values.type) else values
 
 
 def as_floats(values: Any) -> Any:
     """Numbers and truth values as floats, NaN where missing; None for values of other types."""
-    import pyarrow as pa
-    import pyarrow.types as types
-
     kind = values.type
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind):
         return np.asarray(values.cast(pa.float64()), dtype=np.float64)
@@ -169,6 +143,65 @@ def cells_of(values: Any) -> list[str]:
 
 def _beyond_floats(integers: Any) -> bool:
     """Whether integers are so large that they must be names rather than amounts."""
-    import pyarrow.compute as pc
-
     return any(end is not None and abs(end) > 2**53 for end in pc.min_max(integers).as_py().values())
+
+
+def _opened(path: Path) -> Any:
+    with reading_arrow(f"{path} is not a Parquet file or is damaged:"):
+        return pq.ParquetFile(path)
+
+
+def bytes_of_cells(path: Path) -> int:
+    """The memory that the cells of a Parquet file take as objects of Python."""
+    metadata = _opened(path).metadata
+    return CELL * int(metadata.num_rows * metadata.num_columns)
+
+
+def n_row_groups(path: Path) -> int:
+    """The number of row groups of a Parquet file."""
+    return int(_opened(path).num_row_groups)
+
+
+def parquet_chunks(
+    path: Path, group: int | None, rows: int, columns: Collection[str], only: str | None
+) -> Iterator[Table]:
+    """The rows of a Parquet file, or of one row group, some at a time: see :func:`.chunks.read_chunks`."""
+    file = _opened(path)
+    check_names(path, file.schema_arrow.names, columns)
+    check_types(path, file.schema_arrow)
+    groups = None if group is None else [group]
+    batches = file.iter_batches(batch_size=rows, row_groups=groups, columns=None if only is None else [only])
+    with reading_arrow(f"{path}"):
+        for batch in batches:
+            made = [_chunk_column(name, batch.column(name), name in columns) for name in batch.schema.names]
+            yield Table.of(path, made)
+
+
+def _chunk_column(name: str, values: Any, as_text: bool) -> Column:
+    values = decoded(values)
+    numbers = None if as_text else as_floats(values)
+    if numbers is not None:
+        return Column(name, "numeric", np.where(np.isfinite(numbers), numbers, np.nan))
+    return Column(name, "categorical", as_words(cells_of(values), keep_words=as_text))
+
+
+def corrected_parquet(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:
+    """The content of a file with some cells of a column replaced."""
+    table = load_parquet(path)
+    check_fit(path, column, table.column_names, corrections, table.num_rows)
+    old = table.column(column)
+    plain = old.type.value_type if types.is_dictionary(old.type) else old.type
+    values = old.cast(plain).to_pylist()
+    try:
+        for row, value in corrections.items():
+            values[row] = pa.scalar(value, pa.string()).cast(plain).as_py()
+        new = pa.array(values, type=plain).cast(old.type)
+    except (pa.ArrowException, ValueError) as error:
+        raise FileError(f"{path}, column {column!r} holds {plain}: {explain(error)}") from error
+    stream = io.BytesIO()
+    corrected = table.set_column(table.column_names.index(column), column, new)
+    if path.suffix.lower() in ARROW:
+        feather.write_feather(corrected, stream)
+    else:
+        pq.write_table(corrected, stream)
+    return stream.getvalue()

@@ -1,10 +1,7 @@
-"""Tables, similarity matrices and pairs from files; the ending of the name of a file says its format."""
+"""Tables and similarity matrices from files; the ending of the name of a file says its format."""
 
 import hashlib
-import io
-import warnings
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,18 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import require
-from ..statements import Pairs
+from ..checks import available, require
 from ..tables.columns import Table
-from ..tables.errors import choices, place
-from ..tables.kinds import Kind, as_words, is_number
+from ..tables.errors import choices
+from ..tables.kinds import Kind, as_words
 from .arrays import read_matrix_market, read_npy, read_npz, read_svmlight
-from .delimited import STANDARD_INPUT, decode, find_delimiter, is_header, read_bytes, read_delimited, records
-from .errors import FileError, reading_a_table
+from .delimited import MEMORY_PER_BYTE, STANDARD_INPUT, read_bytes, read_delimited
+from .errors import MAX_TEXT_BYTES, FileError, reading_a_table
 from .identify import what_is
-from .parquet import read_parquet
 from .spreadsheet import read_workbook
-from .two_tables import TwoTables
 
 MATRICES: dict[str, Callable[[Path], Table]] = {
     ".npy": read_npy,
@@ -37,18 +31,10 @@ TEXTS = (".csv", ".tsv", ".tab", ".txt")
 PARQUET, ARROW, WORKBOOKS = (".parquet", ".pq"), (".feather", ".arrow", ".ipc"), (".xlsx", ".xlsm")
 #: The endings that gzip may have packed.
 PACKED = (*TEXTS, ".mtx", ".svm", ".svmlight", ".libsvm")
-EDGES = (".edges", ".edgelist")
 #: Reading a similarity and comparing it with its transpose takes the memory of so many matrices of its size.
 SIMILARITIES = 3
-#: The usual words for "the same" and "different"; of any two words, it is enough to know one.
-SAME = frozenset(
-    ["1", "+1", "1.0", "same", "must-link", "must", "yes", "y", "true", "match", "matched", "duplicate", "dup"]
-    + ["duplicates", "identical", "equal", "linked", "link"]
-)
-DIFFERENT = frozenset(
-    ["-1", "0", "-1.0", "0.0", "different", "cannot-link", "cannot", "no", "n", "false", "non-match", "nonmatch"]
-    + ["no match", "unmatched", "mismatch", "distinct", "unique", "not a duplicate", "other", "unlinked"]
-)
+#: A table is read in chunks if reading it whole would take more than this share of the memory that is available.
+SHARE = 0.5
 
 
 @reading_a_table()
@@ -102,7 +88,7 @@ def read_table(
     if suffix in MATRICES:
         table = MATRICES[suffix](path)
     elif suffix in PARQUET + ARROW:
-        table = read_parquet(path, as_written=as_written)
+        table = parquet_module(path).read_parquet(path, as_written=as_written)
     elif suffix in WORKBOOKS:
         table = read_workbook(path, as_written=as_written)
     elif suffix in TEXTS:
@@ -177,180 +163,12 @@ def _matrix_of(table: Table) -> tuple[NDArray[np.float64], list[str] | None]:
     return np.column_stack([table.numbers(column.name) for column in columns]), names
 
 
-def read_links(
-    path: str | Path, ids: Mapping[str, int] | TwoTables, *, nodes: str = "the nodes", same: str | None = None
-) -> Pairs:
-    """Read pairs of ids: two columns for links, a third one for whether they say "same" or "different".
-
-    Parameters
-    ----------
-    path : path
-        CSV or TSV, an edge list with blanks between ids (.edges, .edgelist, .txt), or an adjacency matrix (.mtx, .npz).
-    ids : mapping of str to int, or TwoTables
-        The row of every id.
-    nodes : str
-        What the ids belong to, for messages.
-    same : str, optional
-        The word of the third column for "the same", if it is not a usual one such as 1, yes, match or duplicate.
-
-    Returns
-    -------
-    Pairs
-        The pairs in the order of the file. Without a third column all labels are +1, and links that are all listed in
-        both directions count once, which a warning says.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from kernelwise.files import read_links
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "links.csv"
-    ...     _ = path.write_text("a,b\\nb,c\\n")
-    ...     pairs = read_links(path, {"a": 0, "b": 1, "c": 2})
-    >>> pairs.rows, pairs.cols
-    (array([0, 1]), array([1, 2]))
-    """
-    path = existing(path)
-    if ending(path) in MATRICES:
-        if isinstance(ids, TwoTables):
-            raise FileError(f"{path} is a matrix; with two tables, give a file with two ids per line")
-        return _links_of_matrix(path, len(ids))
-    known = {*ids.rows[0], *ids.rows[1]} if isinstance(ids, TwoTables) else ids.keys()
-    rows = _cells_of_links(path, known)
-    ends = ids.ends(path, rows) if isinstance(ids, TwoTables) else _ends(path, rows, ids, nodes)
-    for (line, row), (one, other) in zip(rows, ends, strict=True):
-        if one == other:
-            raise FileError(f"{place(path, line=line)}: {row[0]!r} is linked to itself; leave the line out")
-    labels = np.ones(len(rows), dtype=np.int64)
-    if any(len(row) == 3 for _, row in rows):
-        words = {position: row[2] for position, (_, row) in enumerate(rows) if len(row) == 3}
-        meaning = meanings(set(words.values()), str(path), same)
-        for position, word in words.items():
-            labels[position] = meaning.get(word.casefold(), 0)
-            if not labels[position]:
-                raise FileError(
-                    f"{place(path, line=rows[position][0])}: {word!r} must be 1 (same) or -1 (different), or one of two"
-                    " words; links have no other weight"
-                )
-    elif not isinstance(ids, TwoTables) and (twice := _listed_twice(ends)).any():
-        warnings.warn(f"{path} lists every link in both directions; each link counts once", stacklevel=2)
-        ends, labels = ends[~twice], labels[~twice]
-    return Pairs(ends[:, 0], ends[:, 1], labels, n_samples=len(ids))
-
-
-def _listed_twice(ends: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which links stand before in the other direction, if all links of the file are listed in both directions."""
-    first: dict[tuple[int, int], int] = {}
-    for position, (one, other) in enumerate(ends.tolist()):
-        first.setdefault((one, other), position)
-    if any((other, one) not in first for one, other in first):
-        return np.zeros(len(ends), dtype=bool)
-    return np.array([first[other, one] < first[one, other] for one, other in ends.tolist()], dtype=bool)
-
-
-def _ends(path: Path, rows: Sequence[tuple[int, list[str]]], ids: Mapping[str, int], nodes: str) -> NDArray[np.int64]:
-    """The rows of both ids of every line."""
-    for line, row in rows:
-        for cell in row[:2]:
-            if cell not in ids:
-                hint = choices(cell, ids, shown=3)
-                raise FileError(f"{place(path, line=line)}: {cell!r} is not an id of {nodes}; {hint}")
-    return np.array([[ids[cell] for cell in row[:2]] for _, row in rows], dtype=np.int64)
-
-
-def meanings(words: Collection[str], source: str, same: str | None = None) -> dict[str, int]:
-    """What answers mean, in lower case: +1 for "the same", -1 for "different"; of two words one must be known."""
-    folded = sorted({word.casefold() for word in words})
-    if same is None:
-        known = {word: 1 if word in SAME else -1 for word in folded if word in SAME | DIFFERENT}
-    elif same.casefold() in folded:
-        known = {same.casefold(): 1}
-    else:
-        raise FileError(f"{source} has no answer {same!r}; it has {', '.join(map(repr, folded[:5]))}")
-    others = [word for word in folded if word not in known]
-    if len(folded) == 2 and len(others) == 1:
-        if not is_number(others[0]) or same is not None:  # a weight such as 0.5 is no answer
-            known[others[0]] = -sum(known.values())
-    elif len(folded) == 2 and not known:
-        raise FileError(
-            f"{source} has the answers {folded[0]!r} and {folded[1]!r}; say which of them means that the two are the"
-            f" same: --same {folded[0]!r}"
-        )
-    return known
-
-
-def answer_labels(table: Table, column: str, same: str | None = None) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The answers in a column as +1 and -1, and as words in the most frequent spelling of each."""
-    words = table.required(column)
-    meaning = meanings(set(words), f"{table.source}, column {column!r}", same)
-    labels = np.array([meaning.get(word.casefold(), 0) for word in words], dtype=np.int64)
-    if not labels.all():
-        row = int(np.argmin(np.abs(labels)))
-        raise FileError(
-            f"{table.where(row, column)}: {words[row]!r} is neither the word for the same nor that for different; an"
-            " answer is one of two words"
-        )
-    usual = {
-        label: Counter(word for word, of in zip(words, labels, strict=True) if of == label).most_common(1)[0][0]
-        for label in set(labels.tolist())
-    }
-    return labels, np.array([usual[label] for label in labels.tolist()])
-
-
-def _cells_of_links(path: Path, ids: Set[str]) -> list[tuple[int, list[str]]]:
-    """The line and the two or three cells of each link; a first row of names that are no ids is a header."""
-    text = decode(path, read_bytes(path))
-    found = [(first, [cell.strip() for cell in row]) for first, _, row in link_records(path, text)]
-    rows = [(line, row) for line, row in found if any(row)]
-    if rows and not {*rows[0][1][:2]} & ids and is_header([row for _, row in rows]):
-        rows = rows[1:]
-    if not rows:
-        raise FileError(f"{path} holds no links; every line must name two ids")
-    for line, row in rows:
-        if len(row) not in (2, 3):
-            raise FileError(f"{place(path, line=line)}: a link has two ids and perhaps a label, not {len(row)} cells")
-    return rows
-
-
-def link_delimiter(path: Path, text: str) -> str | None:
-    """The character between the ids of a file of links; None for blanks."""
-    if ending(path) in EDGES or (ending(path) == ".txt" and not any(mark in text for mark in ",;|\t")):
-        return None
-    return find_delimiter(path, text)
-
-
-def link_records(path: Path, text: str, delimiter: str | None = None) -> Iterator[tuple[int, int, list[str]]]:
-    """The first line, the last line and the cells of every link of a file; comments of an edge list are left out."""
-    delimiter = delimiter or link_delimiter(path, text)
-    if delimiter is not None:
-        yield from records(path, text, delimiter)
-        return
-    for number, line in enumerate(io.StringIO(text, newline=""), start=1):
-        cells = line.split()
-        if cells and not cells[0].startswith(("#", "%")):
-            yield number, number, cells
-
-
 def ending(path: Path) -> str:
     """The ending of a name, without that of gzip; the standard input is text."""
     if path == STANDARD_INPUT:
         return ".csv"
     inner = path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else ""
     return inner if inner in PACKED else path.suffix.lower()
-
-
-def _links_of_matrix(path: Path, n_nodes: int) -> Pairs:
-    import scipy.sparse as sp
-
-    block: Any = MATRICES[ending(path)](path).block
-    if block is None or block.shape != (n_nodes, n_nodes):
-        shape = "no matrix" if block is None else f"{block.shape[0]} x {block.shape[1]}"
-        raise FileError(f"{path} is {shape}; an adjacency matrix of {n_nodes} nodes must be {n_nodes} x {n_nodes}")
-    pairs = Pairs.from_graph(sp.csr_array(block), negatives=None)
-    if not len(pairs):
-        raise FileError(f"{path} holds no links")
-    return pairs
 
 
 def existing(path: str | Path) -> Path:
@@ -382,3 +200,49 @@ def file_hash(path: str | Path) -> str:
         return hashlib.sha256(read_bytes(path)).hexdigest()
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def data_files(data: Path) -> list[Path]:
+    """The files that a name stands for: a file, all files of one format in a folder, or all that match a pattern.
+
+    >>> data_files(Path("nowhere-*.csv"))
+    Traceback (most recent call last):
+    ...
+    kernelwise.files.errors.FileError: there is no file nowhere-*.csv
+    """
+    if data.is_dir():
+        found = sorted(path for path in data.iterdir() if ending(path) in TEXTS + PARQUET and path.is_file())
+        if not found:
+            raise FileError(f"{data} is a folder without files that can be read in chunks: .csv, .tsv, .parquet")
+    elif any(mark in str(data) for mark in "*?[") and not data.exists():
+        root = Path(data.anchor) if data.anchor else Path()
+        found = sorted(root.glob(str(data.relative_to(data.anchor)) if data.anchor else str(data)))
+    else:
+        return [existing(data)]
+    if not found:
+        raise FileError(f"there is no file {data}")
+    if len({ending(path) for path in found}) > 1:
+        raise FileError(f"{data} has files of several formats, {found[0].name} and others; name those of one format")
+    return found
+
+
+def is_large(paths: Sequence[Path]) -> bool:
+    """Whether tables should be read in chunks: several files, or a file that does not fit well into memory."""
+    if len(paths) > 1:
+        return True
+    path, left = paths[0], available()
+    if ending(path) in TEXTS and path.is_file():
+        size = path.stat().st_size * (4 if path.suffix.lower() == ".gz" else 1)
+        return size > MAX_TEXT_BYTES or (left is not None and MEMORY_PER_BYTE * size > SHARE * left)
+    if ending(path) in PARQUET and left is not None:
+        return bool(parquet_module(path).bytes_of_cells(path) > SHARE * left)
+    return False
+
+
+def parquet_module(path: Path) -> Any:
+    """The reader of Parquet, Feather and Arrow files, or an error that says how to install it."""
+    try:
+        from . import parquet
+    except ImportError as error:
+        raise FileError(f"{path} needs pyarrow: pip install pyarrow, or convert the file to CSV") from error
+    return parquet

@@ -3,18 +3,19 @@
 import io
 import math
 from collections.abc import Collection, Mapping
+from contextlib import closing
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
 from ..checks import require
 from ..tables.columns import Table
-from ..tables.errors import choices
 from .delimited import cut_rows, table_of
-from .errors import FileError, check_columns, explain, open_archive
+from .errors import FileError, check_columns, check_fit, open_archive, refusing
 
 #: A cell takes so many bytes while it is read.
 CELL = 200
+AGAIN = "save it again as .xlsx"
 
 
 def read_workbook(path: Path, *, as_written: Collection[str] = ()) -> Table:
@@ -39,17 +40,6 @@ def corrected_workbook(path: Path, column: str, corrections: Mapping[int, str]) 
     return stream.getvalue()
 
 
-def check_fit(path: Path, column: str, names: Collection[str], corrections: Mapping[int, str], n_rows: int) -> None:
-    """Refuse a column that the file does not have, and corrections of rows that it does not have."""
-    if column not in names:
-        raise FileError(f"{path} has no column {column!r}; {choices(column, names)}")
-    for row in corrections:
-        if not 0 <= row < n_rows:
-            raise FileError(
-                f"{path} has {n_rows} rows, none of which is number {row}; the corrections are of other data"
-            )
-
-
 def _open(path: Path, *, read_only: bool) -> Any:
     try:
         import openpyxl
@@ -59,10 +49,9 @@ def _open(path: Path, *, read_only: bool) -> Any:
         ) from error
     with open_archive(path):  # refuses archives that are made to fill the memory
         pass
-    try:
+    # A damaged workbook can raise any error.
+    with refusing(f"{path} is not a workbook or is damaged", (Exception,), remedy=AGAIN):
         return openpyxl.load_workbook(path, read_only=read_only, data_only=read_only)
-    except Exception as error:  # a damaged workbook can raise any error
-        raise FileError(f"{path} is not a workbook or is damaged ({explain(error)}); save it again as .xlsx") from error
 
 
 def _filled_sheet(path: Path, workbook: Any) -> Any:
@@ -74,21 +63,13 @@ def _filled_sheet(path: Path, workbook: Any) -> Any:
 
 def _rows(path: Path, workbook: Any) -> tuple[list[list[str]], list[int]]:
     """The cells of the first sheet that has some as text, without empty rows, and the numbers of the rows."""
-    try:
+    with closing(workbook), refusing(f"{path} is damaged", (Exception,), remedy=AGAIN):
         sheet = _filled_sheet(path, workbook)
         size = (sheet.max_row or 0) * (sheet.max_column or 0)
         check_columns(path, sheet.max_column or 0)
         require(CELL * size, f"reading {path}", "take a sample of its rows, or save it as CSV")
-        found = [
-            (number, [_written(cell) for cell in row])
-            for number, row in enumerate(sheet.iter_rows(values_only=True), start=1)
-        ]
-    except FileError:
-        raise
-    except Exception as error:  # a damaged sheet can raise any error
-        raise FileError(f"{path} is damaged ({explain(error)}); save it again as .xlsx") from error
-    finally:
-        workbook.close()
+        rows = enumerate(sheet.iter_rows(values_only=True), start=1)
+        found = [(number, [_written(cell) for cell in row]) for number, row in rows]
     filled = [(number, cells) for number, cells in found if any(cells)]
     width = max(max(place for place, cell in enumerate(cells, start=1) if cell) for _, cells in filled)
     return [(cells + [""] * width)[:width] for _, cells in filled], [number for number, _ in filled]

@@ -1,6 +1,6 @@
-"""Files in which every row holds two records and an answer: are they the same?
+"""Pairs of records in files: two tables of records, or rows that hold two records and an answer: are they the same?
 
-The columns of the two records have names that differ in one part: left_name and right_name, title_1 and title_2,
+The columns of two records in a row have names that differ in one part: left_name and right_name, title_1 and title_2,
 ltable_price and rtable_price, cityA and cityB.
 """
 
@@ -18,7 +18,8 @@ from ..tables.columns import Column, Table
 from ..tables.errors import choices
 from ..tables.kinds import Kind
 from .errors import FileError
-from .reading import answer_labels, read_table
+from .links import answer_labels
+from .reading import read_table
 
 #: The parts of names that tell the first record from the second.
 SIDE_WORDS = "left/right l/r ltable/rtable lhs/rhs first/second a/b 1/2 x/y one/two source/target old/new"
@@ -177,3 +178,43 @@ def _answer(table: Table, names: list[str]) -> str:
         return two[0]
     found = choices("answer", two or names)
     raise FileError(f"{table.source}: say which column holds the answers, same or different: --answer COLUMN; {found}")
+
+
+def join_tables(first: Table, second: Table, left_out: Sequence[str] = ()) -> tuple[Table, list[str]]:
+    """The rows of the second table below those of the first, and sentences about what is not compared.
+
+    Columns are joined by their names. Columns that only one of the tables has cannot be compared.
+
+    >>> one = Table.of("a.csv", [Column.of("name", ["Ann", "Bob"]), Column.of("age", ["31", "45"])])
+    >>> other = Table.of("b.csv", [Column.of("name", ["Anne"])])
+    >>> both, notes = join_tables(one, other)
+    >>> both["name"].labels(), notes
+    (['Ann', 'Bob', 'Anne'], ["Not compared, because b.csv has no such column: 'age'."])
+    """
+    for table in (first, second):
+        if table.block is not None:
+            raise FileError(f"{table.source} holds a matrix without names of columns; two tables are joined by names")
+    names = [name for name in first.names if name in second.columns and name not in left_out]
+    if not names:
+        raise FileError(
+            f"{first.source} and {second.source} have no column in common, so that their records cannot be compared; "
+            "give the columns that hold the same thing the same name"
+        )
+    joined = [_joined(first, second, name) for name in names]
+    notes = [
+        f"Not compared, because {other.source} has no such column: {', '.join(map(repr, alone))}."
+        for table, other in ((first, second), (second, first))
+        if (alone := [name for name in table.names if name not in other.columns and name not in left_out])
+    ]
+    return Table.of(f"{first.source} and {second.source}", joined, habits=first.habits), notes
+
+
+def _joined(first: Table, second: Table, name: str) -> Column:
+    one, other = first[name], second[name]
+    if one.values.dtype.kind == other.values.dtype.kind == "f":
+        return Column.of_numbers(name, np.concatenate([one.values, other.values]))
+    if one.kind == other.kind == "date" and one.notation != other.notation:
+        raise FileError(
+            f"{first.source} and {second.source} write the dates in column {name!r} in two ways; write them in one way"
+        )
+    return Column.of(name, [*one.labels(), *other.labels()], first.habits)
