@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from ..report.sources import ENOUGH
+from ..report.labels import ENOUGH
 from . import show
 from .answers import GivenAnswers, read_answers
 from .labels import CONSENSUS, LabelOptions, label_model, label_page, what_matters

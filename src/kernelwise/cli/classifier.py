@@ -21,6 +21,7 @@ from .session import (
     check_files,
     load,
     named_rows,
+    option,
     read_given,
 )
 from .show import csv_text, print_columns, print_list, print_written
@@ -29,8 +30,8 @@ from .show import csv_text, print_columns, print_list, print_written
 def classify(
     session: Session,
     train: Annotated[Path, typer.Argument(help=f"The labelled data set: {FORMATS}.")],
-    label: Annotated[str, typer.Option(metavar="COLUMN", help="The column of labels.")],
-    model: Annotated[Path, typer.Option("--model", "-m", metavar="FILE", help="Where to write the model.")],
+    label: Annotated[str, option("COLUMN", "The column of labels.")],
+    model: Annotated[Path, option("FILE", "Where to write the model.", "--model", "-m")],
     reading: Reading,
     output: OutputOption = None,
     checked: CheckedOption = None,

@@ -8,14 +8,14 @@ import typer
 from rich.console import Console
 
 from .. import files
-from .session import OutputOption, Session, check_files
+from .session import OutputOption, Session, check_files, option
 from .show import csv_text, print_list
 
 SimilarityArgument = Annotated[
     Path, typer.Argument(help="A square, symmetric matrix: CSV, .npy, .npz or .mtx, with names or without.")
 ]
 ComponentsOption = Annotated[
-    int, typer.Option("--components", min=0, help="Eigenvectors of the similarity to use; 0 lets the data choose.")
+    int, option(None, "Eigenvectors of the similarity to use; 0 lets the data choose.", "--components", min=0)
 ]
 
 
@@ -23,7 +23,7 @@ def complete(
     session: Session,
     similarity: SimilarityArgument,
     known: Annotated[Path, typer.Argument(help="Two ids per line and 1 (same class) or -1 (different).")],
-    query: Annotated[Path, typer.Option("--query", metavar="FILE", help="The pairs to tell about: two ids per line.")],
+    query: Annotated[Path, option("FILE", "The pairs to tell about: two ids per line.", "--query")],
     components: ComponentsOption = 0,
     output: OutputOption = None,
 ) -> None:
@@ -75,8 +75,8 @@ def complete(
 def plan(
     session: Session,
     similarity: SimilarityArgument,
-    n_clusters: Annotated[int, typer.Option("-k", "--classes", min=2, help="How many classes to expect.")],
-    accuracy: Annotated[float, typer.Option("--accuracy", min=0.5, max=1.0, help="What is to be reached.")] = 0.95,
+    n_clusters: Annotated[int, option(None, "How many classes to expect.", "-k", "--classes", min=2)],
+    accuracy: Annotated[float, option(None, "What is to be reached.", "--accuracy", min=0.5, max=1.0)] = 0.95,
     components: ComponentsOption = 0,
     output: OutputOption = None,
 ) -> None:

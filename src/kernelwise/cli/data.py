@@ -12,7 +12,7 @@ from rich.console import Console
 from .. import files
 from ..files.errors import FileError
 from .labels import CONSENSUS
-from .session import OutputOption, Session, check_files
+from .session import OutputOption, Session, check_files, option
 from .show import SHOWN
 
 if TYPE_CHECKING:
@@ -27,12 +27,10 @@ def apply(
     session: Session,
     data: Annotated[Path, typer.Argument(help="The data set, or the file of links, that was reviewed.")],
     corrections: Annotated[Path, typer.Argument(help="What the review page, or audit --output, wrote.")],
-    label: Annotated[
-        str | None, typer.Option("--label", metavar="COLUMN", help="The column of labels, if not as reviewed.")
-    ] = None,
+    label: Annotated[str | None, option("COLUMN", "The column of labels, if not as reviewed.", "--label")] = None,
     output: OutputOption = None,
     verified: Annotated[
-        Path | None, typer.Option("--verified", metavar="CSV", help="Write what was verified, to check the copy with.")
+        Path | None, option("CSV", "Write what was verified, to check the copy with.", "--verified")
     ] = None,
 ) -> None:
     """Write a copy of the data in which the corrected labels, or links, are right.

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from .session import Session
+from .session import Session, option
 
-FolderOption = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")]
+FolderOption = Annotated[Path, option("FOLDER", "Where to write.", "--output", "-o")]
 
 
 def demo(session: Session, output: FolderOption = Path("demo-output")) -> None:
@@ -24,13 +24,12 @@ def demo(session: Session, output: FolderOption = Path("demo-output")) -> None:
 def reproduce(
     session: Session,
     name: Annotated[str | None, typer.Argument(help="The table or figure.")] = None,
-    list_all: Annotated[bool, typer.Option("--list", help="Show what can be reproduced.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="A version that takes seconds.")] = False,
-    resume: Annotated[bool, typer.Option(help="Continue an earlier run.")] = True,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes to use.")] = 1,
+    list_all: Annotated[bool, option(None, "Show what can be reproduced.", "--list")] = False,
+    quick: Annotated[bool, option(None, "A version that takes seconds.", "--quick")] = False,
+    resume: Annotated[bool, option(None, "Continue an earlier run.")] = True,
+    jobs: Annotated[int, option(None, "Processes to use.", "--jobs", min=1)] = 1,
     cluster: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: tcp://host:8786, or its scheduler file."),
+        str | None, option("ADDRESS", "Run on a Dask cluster: tcp://host:8786, or its scheduler file.")
     ] = None,
     output: FolderOption = Path("results"),
 ) -> None:

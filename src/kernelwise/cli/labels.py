@@ -28,6 +28,7 @@ from .session import (
     check_files,
     links_of_pictures,
     load,
+    option,
     read_given,
 )
 
@@ -41,55 +42,36 @@ class LabelOptions:
 
     data: Annotated[Path, typer.Argument(help=f"The data set: {FORMATS}.")]
     label: Annotated[
-        list[str],
-        typer.Option(metavar="COLUMN", help="The column of labels; given again, a column for each of several sources."),
+        list[str], option("COLUMN", "The column of labels; given again, a column for each of several sources.")
     ] = field(default_factory=list)
     reading: Reading
     reviewing: Reviewing
-    image: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column with the paths of pictures, for --report.")
-    ] = None
+    image: Annotated[str | None, option("COLUMN", "The column with the paths of pictures, for --report.")] = None
     embed: Annotated[
-        bool, typer.Option("--embed", help="Put the pictures into the page, instead of links to their files.")
+        bool, option(None, "Put the pictures into the page, instead of links to their files.", "--embed")
     ] = False
     chunk_rows: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1000, help="Read the table in chunks of N rows, even if it fits into memory."),
+        int | None, option("N", "Read the table in chunks of N rows, even if it fits into memory.", min=1000)
     ] = None
-    sample: Annotated[
-        int | None, typer.Option(metavar="N", help="Learn from N rows, if there are more; all rows are judged.")
-    ] = None
+    sample: Annotated[int | None, option("N", "Learn from N rows, if there are more; all rows are judged.")] = None
     cluster: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Let the workers of a Dask cluster read the files: tcp://host:8786, or a scheduler file.",
-        ),
+        option("ADDRESS", "Let the workers of a Dask cluster read the files: tcp://host:8786, or a scheduler file."),
     ] = None
-    annotator: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column that says who gave each label.")
-    ] = None
-    answers: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A table of answers: the id of the row, the source, the label.")
-    ] = None
-    group: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Rows of one group share their errors, such as copies.")
-    ] = None
+    annotator: Annotated[str | None, option("COLUMN", "The column that says who gave each label.")] = None
+    answers: Annotated[Path | None, option("FILE", "A table of answers: the id of the row, the source, the label.")] = (
+        None
+    )
+    group: Annotated[str | None, option("COLUMN", "Rows of one group share their errors, such as copies.")] = None
     source_kind: Annotated[
-        list[str],
-        typer.Option(metavar="NAME=KIND", help="What a source is: person, program, or language model. Again for each."),
+        list[str], option("NAME=KIND", "What a source is: person, program, or language model. Again for each.")
     ] = field(default_factory=list)
-    cost: Annotated[
-        list[str],
-        typer.Option(metavar="NAME=COST", help="What an answer of a source costs, for --ask; 1 by default."),
-    ] = field(default_factory=list)
-    consensus: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Write the consensus of several answers, with its chances.")
-    ] = None
-    ask: Annotated[Path | None, typer.Option(metavar="CSV", help="Write whom to ask about which row next.")] = None
-    questions: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="How many answers --ask plans; 100 by default.")
-    ] = None
+    cost: Annotated[list[str], option("NAME=COST", "What an answer of a source costs, for --ask; 1 by default.")] = (
+        field(default_factory=list)
+    )
+    consensus: Annotated[Path | None, option("CSV", "Write the consensus of several answers, with its chances.")] = None
+    ask: Annotated[Path | None, option("CSV", "Write whom to ask about which row next.")] = None
+    questions: Annotated[int | None, option("N", "How many answers --ask plans; 100 by default.", min=1)] = None
 
     @property
     def several(self) -> bool:
@@ -190,9 +172,9 @@ def audit_labels(session: Session, asked: LabelOptions) -> None:
                 f"{given[0]} needs the whole table in memory, and the table is read in chunks; leave {given[0]} out, "
                 "and use --output FOLDER: its most-suspect.csv can be reviewed in a spreadsheet"
             )
-        from .large_labels import LargeAudit, audit_large
+        from .large_labels import audit_large
 
-        audit_large(session, LargeAudit(asked, paths))
+        audit_large(session, asked, paths)
         return
     if asked.image:  # the path of a picture is no feature
         kind = [*asked.reading.kind, f"{asked.image}=id"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .. import files
 from ..files.chunks import CHUNK_ROWS, ChunkFeatures, FilePart, parts_of, read_chunks
-from ..files.errors import FileError
+from ..files.errors import FileError, reading_a_table
 from ..labels.describe import figures_of
 from ..labels.given import find_leaks
 from ..labels.large import Fitted, Scored, fit_in_blocks, score_rows
@@ -39,35 +39,23 @@ HEADER = ["row", "id", "column", *REVIEW_COLUMNS]
 
 @dataclass(frozen=True)
 class LargeAudit:
-    """What is asked for, and the files."""
+    """What is asked for, the files, and the columns that are read as they are written: the label and the id."""
 
     options: LabelOptions
     paths: list[Path]
-
-    @property
-    def label(self) -> str:
-        """The column of labels."""
-        return self.options.label[0]
-
-    @property
-    def row_id(self) -> str | None:
-        """The column that names the rows."""
-        return self.options.reading.row_id
-
-    @property
-    def left_out(self) -> list[str]:
-        """The columns that are no features."""
-        return [*self.named, *self.options.reading.ignore]
-
-    @property
-    def named(self) -> list[str]:
-        """The columns that are read as they are written."""
-        return [self.label, *([self.row_id] if self.row_id else [])]
+    label: str
+    row_id: str | None
+    named: list[str]
 
     @property
     def source(self) -> str:
         """The files in words."""
         return str(self.paths[0]) if len(self.paths) == 1 else f"{len(self.paths)} files in {self.paths[0].parent}"
+
+    @property
+    def left_out(self) -> list[str]:
+        """The columns that are no features."""
+        return [*self.named, *self.options.reading.ignore]
 
 
 @dataclass(frozen=True)
@@ -103,9 +91,10 @@ class ScoredChunk(Scored):
     suspects: tuple[Suspect, ...] = ()
 
 
-def audit_large(session: Session, asked: LargeAudit) -> None:
+def audit_large(session: Session, options: LabelOptions, paths: list[Path]) -> None:
     """Audit the labels of files in chunks, write the suspects of each chunk, and show the first."""
-    reading, report = asked.options.reading, asked.options.reviewing.report
+    reading, report, label = options.reading, options.reviewing.report, options.label[0]
+    asked = LargeAudit(options, paths, label, reading.row_id, [label, *filter(None, [reading.row_id])])
     if report is not None:
         files.check_output(report, force=session.force)
     folder = _folder(session, asked.options.reviewing.output)
@@ -117,7 +106,7 @@ def audit_large(session: Session, asked: LargeAudit) -> None:
             counts = LabelCounts.total(blocks.count())
             notes = _notes(asked, counts, join_counted(blocks))
         with session.step(f"learning from a sample, judging {counts.n_rows} rows") as progress:
-            with warnings.catch_warnings(), _plain_errors(asked):
+            with warnings.catch_warnings(), reading_a_table(f"{asked.source}, column {label!r}: ", ValueError):
                 warnings.filterwarnings("ignore", "column 'x[0-9]+' gives the label away")
                 scoring = partial(score_and_write, asked=asked, folder=folder)
                 fitted = fit_in_blocks(model, blocks, progress=progress, scoring=scoring)
@@ -277,16 +266,6 @@ def _notes(asked: LargeAudit, counts: LabelCounts, replaced: dict[str, str]) -> 
         raise FileError(f"{asked.source}, column {asked.label!r} {found}; two labels are needed")
     words = {str(label): count for label, count in counts.classes.items()}
     return label_notes({word: words[word] for word in words if word not in replaced}, replaced, words)
-
-
-@contextmanager
-def _plain_errors(asked: LargeAudit) -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(f"{asked.source}, column {asked.label!r}: {error}") from error
 
 
 def _page(

@@ -16,7 +16,7 @@ from ..files.errors import FileError
 from ..files.links import link_words
 from . import show
 from .record_pairs import audit_two_records
-from .session import Data, OutputOption, Reading, Reviewing, Session, check_files, load, load_two
+from .session import Data, OutputOption, Reading, Reviewing, Session, check_files, load, load_two, option
 
 if TYPE_CHECKING:
     from ..report import Correction
@@ -42,20 +42,15 @@ def audit_pairs(
         typer.Argument(help="Two ids per line, and perhaps an answer: 1 and -1, or two words for same and different."),
     ] = None,
     *,
-    answer: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The answers, where a row holds two records.")
-    ] = None,
-    same: Annotated[
-        str | None, typer.Option(metavar="WORD", help="The answer that means the same, if it is not clear.")
-    ] = None,
+    answer: Annotated[str | None, option("COLUMN", "The answers, where a row holds two records.")] = None,
+    same: Annotated[str | None, option("WORD", "The answer that means the same, if it is not clear.")] = None,
     about: Annotated[
-        About, typer.Option("--pair-kind", "--about", help="What the pairs are; usually found automatically.")
+        About, option(None, "What the pairs are; usually found automatically.", "--pair-kind", "--about")
     ] = About.auto,
     reading: Reading,
     reviewing: Reviewing,
     second: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The second table, where the two records of a pair are in two tables."),
+        Path | None, option("FILE", "The second table, where the two records of a pair are in two tables.")
     ] = None,
 ) -> None:
     """Which links, or which "same" and "different" pairs, are probably wrong: their share, the most suspect first.
@@ -126,10 +121,8 @@ def _audit(loaded: Data, pairs: Any, about: About, **options: Any) -> Any:
 def cluster(
     session: Session,
     nodes: NodesArgument,
-    n_clusters: Annotated[int, typer.Option("-k", "--clusters", min=2, help="The number of clusters.")],
-    links: Annotated[
-        Path | None, typer.Option("--links", metavar="FILE", help="Two ids per line, and perhaps 1 (same) or -1.")
-    ] = None,
+    n_clusters: Annotated[int, option(None, "The number of clusters.", "-k", "--clusters", min=2)],
+    links: Annotated[Path | None, option("FILE", "Two ids per line, and perhaps 1 (same) or -1.", "--links")] = None,
     output: OutputOption = None,
     *,
     reading: Reading,

@@ -33,15 +33,18 @@ SLOW_SECONDS = 1.0
 #: What a data set may be, for the help of commands.
 FORMATS = "CSV, TSV, Excel, Parquet, .npz, .svmlight; - is the standard input"
 LEFT_OUT = "not used: --ignore leaves it out"
-IdOption = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column that names the rows.")]
-OutputOption = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write the result.")]
+
+
+def option(value: str | None, said: str, *names: str, **limits: Any) -> Any:
+    """An option of a command: what stands for its value in the help, and what it does."""
+    return typer.Option(*names, metavar=value, help=said, **limits)
+
+
+IdOption = Annotated[str | None, option("COLUMN", "The column that names the rows.", "--id")]
+OutputOption = Annotated[Path | None, option("FILE", "Where to write the result.", "--output", "-o")]
 CheckedOption = Annotated[
     Path | None,
-    typer.Option(
-        "--checked",
-        metavar="CSV",
-        help="The reviewed file: your --output CSV with decisions, or the export of the page.",
-    ),
+    option("CSV", "The reviewed file: your --output CSV with decisions, or the export of the page.", "--checked"),
 ]
 
 
@@ -52,15 +55,14 @@ class Reading:
     row_id: IdOption = None
     kind: Annotated[
         list[str],
-        typer.Option(
-            metavar="COLUMN=KIND",
-            help="What a column holds: numeric, categorical, name, text, date, or id (not used). May be given again.",
+        option(
+            "COLUMN=KIND",
+            "What a column holds: numeric, categorical, name, text, date, or id (not used). May be given again.",
         ),
     ] = field(default_factory=list)
-    ignore: Annotated[
-        list[str],
-        typer.Option(metavar="COLUMN", help="A column that is not to be learned from. May be given again."),
-    ] = field(default_factory=list)
+    ignore: Annotated[list[str], option("COLUMN", "A column that is not to be learned from. May be given again.")] = (
+        field(default_factory=list)
+    )
 
     @property
     def kinds(self) -> "dict[str, Kind]":
@@ -70,10 +72,10 @@ class Reading:
         {'zip': 'categorical'}
         """
         kinds: dict[str, Any] = {}
-        for option in self.kind:
-            name, equals, kind = option.rpartition("=")
+        for text in self.kind:
+            name, equals, kind = text.rpartition("=")
             if not equals or not name:
-                raise FileError(f"--kind {option!r} must be COLUMN=KIND, for example --kind zip=categorical")
+                raise FileError(f"--kind {text!r} must be COLUMN=KIND, for example --kind zip=categorical")
             kinds[name] = kind
         return kinds
 
@@ -83,21 +85,18 @@ class Reviewing:
     """The options of an audit that say what is written, what was checked, and how many checks are planned."""
 
     output: OutputOption = None
-    report: Annotated[
-        Path | None, typer.Option(metavar="HTML", help="Write a page on which to review the suspects.")
-    ] = None
+    report: Annotated[Path | None, option("HTML", "Write a page on which to review the suspects.")] = None
     checked: CheckedOption = None
-    checks: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Plan N rows to check next, with the chance of each.")
-    ] = None
+    checks: Annotated[int | None, option("N", "Plan N rows to check next, with the chance of each.", min=1)] = None
     suspects: Annotated[
         float | None,
-        typer.Option(
-            min=0.0,
-            max=1.0,
-            help="How many of the planned rows are chosen suspects: 0 = all drawn at random, 1 = all chosen. By "
+        option(
+            None,
+            "How many of the planned rows are chosen suspects: 0 = all drawn at random, 1 = all chosen. By "
             "default the first plan draws all, and later plans choose suspects as long as a tenth of all checks was "
             "drawn.",
+            min=0.0,
+            max=1.0,
         ),
     ] = None
 
@@ -114,10 +113,10 @@ class Reviewing:
 class Session:
     """The shared options of one run of a command."""
 
-    seed: Annotated[int, typer.Option(help="Seed of everything random.", min=0)] = 0
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False
+    seed: Annotated[int, option(None, "Seed of everything random.", min=0)] = 0
+    json: Annotated[bool, option(None, "Print the result as JSON.", "--json")] = False
+    quiet: Annotated[bool, option(None, "Show no progress.", "--quiet", "-q")] = False
+    force: Annotated[bool, option(None, "Overwrite files that exist.", "--force")] = False
 
     @contextmanager
     def step(self, what: str) -> Iterator[Tell]:

@@ -68,13 +68,13 @@ def refusing(
 
 
 @contextmanager
-def reading_a_table(where: str = "") -> Iterator[None]:
+def reading_a_table(where: str = "", kind: type[ValueError] = TableError) -> Iterator[None]:
     """Turn the error of a table into the error of the file that holds the table; its message begins with ``where``."""
     try:
         yield
     except FileError:
         raise
-    except TableError as error:
+    except kind as error:
         raise FileError(f"{where}{error}") from error
 
 

@@ -27,8 +27,8 @@ from .evidence import trusted_neighbours
 from .labels import label_report
 from .merging import Agreement, MergedCorrections, merge_corrections
 from .page import image_links, render, write_report
+from .page_data import PageSettings
 from .pairs import pair_report, record_report
-from .review import PageSettings
 
 __all__ = [
     "Agreement",

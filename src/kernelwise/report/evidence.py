@@ -28,7 +28,7 @@ from sklearn.preprocessing import normalize
 
 from ..checks import check_count
 from ..review import LabelAudit
-from .plain_data import ShownRows, texts
+from .page_data import ShownRows, texts
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import is_missing
 from ..review import AnswerAudit, CheckPlan, LabelAudit
+from . import page_data as plain
 from .evidence import (
     Trusted,
     ValueEvidence,
@@ -17,13 +18,15 @@ from .evidence import (
     trusted_neighbours,
     trusted_rows,
 )
-from .plain_data import ShownRows, cells, fingerprint, number, numbers, read_ids, shown_rows, texts
-from .review import MAX_BARS, MAX_WORDS, PageSettings, detailed, placed, review
-from .sources import source_data
+from .page_data import PageSettings, ShownRows, number, numbers, texts
 
 MAX_CHANCES = 5
 #: Texts of so many characters on average get the width of the page; shorter ones stand in the table.
 LONG_TEXT = 60
+#: Of so many sources the page shows the figures.
+MAX_SOURCES = 300
+#: Sources with fewer answers come last: little is known of them.
+ENOUGH = 10
 #: A neighbour shows the beginning of its text, so that the file stays small.
 MAX_NEAR_TEXT = 800
 
@@ -104,29 +107,20 @@ def label_report(
     n_rows = len(audit.labels)
     if not n_rows:
         raise ValueError("the audit holds no labels, so there is nothing to review")
-    names, every_column = read_ids(ids, n_rows), shown_rows(X, feature_names, n_rows)
+    names, every_column = plain.read_ids(ids, n_rows), plain.shown_rows(X, feature_names, n_rows)
     classes = audit.classes.tolist()
     given, suggested = (_codes(labels, classes) for labels in (audit.labels, audit.alternative))
     values = texts(classes)
-    rates = [
-        {
-            "name": "labels",
-            "n": int((given >= 0).sum()),
-            "rate": number(audit.noise_rate),
-            "interval": numbers(audit.noise_interval),
-        }
-    ]
-    page = review(
+    page, listed, shown = plain.review(
         "labels",
         audit,
         settings,
         given=given,
         suggested=suggested,
-        rates=rates,
+        rates={"labels": plain.WrongShare(int((given >= 0).sum()), audit.noise_rate, audit.noise_interval)},
         wrong_range=audit.noise_interval,
         kernel_weights=kernel_weights,
         history=history,
-        verdict=audit.diagnostic,
         plan=plan,
     )
     trusted = _trusted(audit)
@@ -135,8 +129,6 @@ def label_report(
     columns = _describe_columns(table, trusted, evidence)
     page["figures"]["columns"] = _mattering(columns, evidence, column_weights)
     pictures = _pictures(images, n_rows)
-    listed = np.array(page["suspects"]["row"], dtype=np.intp)
-    shown = detailed(listed, plan, settings)
     top = listed[shown]
     if answers is None and isinstance(audit, AnswerAudit):
         answers = audit
@@ -144,16 +136,16 @@ def label_report(
         page["sources"] = source_data(answers, listed, consensus=answers is audit)
     page["suspects"] |= {
         "id": [names[row] for row in listed],
-        "features": [cells(column[listed]) for column in table.columns],
+        "features": [plain.cells(column[listed]) for column in table.columns],
         "image": [pictures[row] for row in listed] if any(pictures) else [],
     }
     return page | {
-        "key": fingerprint(["labels"], names, [values[code] if code >= 0 else "" for code in given]),
+        "key": plain.fingerprint(["labels"], names, [values[code] if code >= 0 else "" for code in given]),
         "values": values,
         "names": values,
         "columns": columns,
         "n_columns": len(every_column.names),
-        "details": placed(
+        "details": plain.placed(
             shown,
             [
                 {"chances": _chances(audit.probabilities[row])}
@@ -272,7 +264,7 @@ def _mattering(
         shares = {at: float(weights.get(column["name"], 0.0)) for at, column in enumerate(columns)}
         if not all(np.isfinite(share) and share >= 0 for share in shares.values()):
             raise ValueError(f"column_weights must be finite numbers of at least zero, got {weights!r}")
-    largest = sorted((at for at in shares if shares[at] > 0), key=lambda at: -shares[at])[:MAX_BARS]
+    largest = sorted((at for at in shares if shares[at] > 0), key=lambda at: -shares[at])[: plain.MAX_BARS]
     if not largest:
         return None
     return {"by": "values" if weights is None else "model", "bars": [[at, number(shares[at])] for at in largest]}
@@ -322,8 +314,8 @@ def _compare(table: ShownRows, row: int, near: list[dict[str, Any]], columns: li
     own = table.words(row)
     for neighbour in near:
         theirs = table.words(neighbour["row"])
-        neighbour["shared"] = [word for word in own if word in theirs][:MAX_WORDS]
-    return {"near": near, "words": [[word, own[word]] for word in list(own)[:MAX_WORDS]], "n_words": len(own)}
+        neighbour["shared"] = [word for word in own if word in theirs][: plain.MAX_WORDS]
+    return {"near": near, "words": [[word, own[word]] for word in list(own)[: plain.MAX_WORDS]], "n_words": len(own)}
 
 
 def shorten(value: Any) -> Any:
@@ -333,3 +325,38 @@ def shorten(value: Any) -> Any:
     ('short', 801)
     """
     return value[:MAX_NEAR_TEXT] + "…" if isinstance(value, str) and len(value) > MAX_NEAR_TEXT else value
+
+
+def source_data(audit: AnswerAudit, listed: NDArray[np.intp], *, consensus: bool) -> dict[str, Any]:
+    """The sources, the least accurate first, how often they agree, and the answers to the listed rows.
+
+    ``said`` has a list for each listed row: source, class, source, class and so on, as positions among ``names`` and
+    among the classes. ``consensus`` says whether the labels under review are the consensus of the answers.
+    """
+    answers = audit.answers
+    table = audit.sources[np.lexsort((audit.sources["accuracy"], audit.sources["n_answers"] < ENOUGH))]
+    position = {name: at for at, name in enumerate(table["source"].tolist())}
+    place = np.array([position[name] for name in answers.source_names.tolist()])[answers.source_index]
+    classes = {value: code for code, value in enumerate(audit.classes.tolist())}
+    said: list[list[int]] = [[] for _ in range(answers.n_rows)]
+    for row, source, label in zip(answers.rows.tolist(), place.tolist(), answers.labels.tolist(), strict=True):
+        said[row] += [source, classes[label]]
+    return {
+        "consensus": consensus,
+        "names": texts(table["source"].tolist()),
+        "table": [
+            {
+                "n": int(one["n_answers"]),
+                "kind": str(one["kind"]),
+                "accuracy": number(one["accuracy"]),
+                "interval": numbers([one["low"], one["high"]]),
+                "errs": audit.errors_of(one["source"])[:2],
+            }
+            for one in table[:MAX_SOURCES]
+        ],
+        "n_answers": len(answers),
+        "agreement": number(audit.agreement),
+        "alpha": number(audit.alpha),
+        "copies": [[str(one), str(other), number(share)] for one, other, share in audit.copies],
+        "said": [said[row] for row in listed.tolist()],
+    }

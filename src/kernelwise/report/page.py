@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote, urlsplit
 from urllib.request import url2pathname
 
 from ..files import FileError, check_output, write_file
-from .review import SCHEMA
+from .page_data import SCHEMA
 
 #: The parts of the script; each part uses parts before it.
 SCRIPTS = (

@@ -1,7 +1,7 @@
 """The data of the review pages of pairs, and of answers to "are these two records the same?"."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,8 +12,7 @@ from ..review.audit import Interval
 from ..statements import Pairs
 from ..statements.verdicts import strata_of
 from .labels import label_report
-from .plain_data import ShownRows, fingerprint, number, numbers, read_ids, shown_rows
-from .review import MAX_WORDS, PageSettings, detailed, placed, review
+from .page_data import MAX_WORDS, PageSettings, ShownRows, WrongShare, fingerprint, placed, read_ids, review, shown_rows
 
 #: The drawing of a link has room for so many neighbours that both ends share, and that one end has alone.
 MAX_COMMON, MAX_OWN = 8, 7
@@ -70,30 +69,20 @@ def pair_report(
     names, table = read_ids(ids, pairs.n_samples), shown_rows(X, feature_names, pairs.n_samples)
     given = (pairs.labels > 0).astype(np.intp)
     left, right = ([names[row] for row in rows] for rows in (pairs.rows, pairs.cols))
-    rates = [
-        {"name": name, "n": count, "rate": number(rate), "interval": numbers(interval or (np.nan, np.nan))}
-        for name, (count, rate, interval) in wrong_shares(audit).items()
-    ]
-    page = review(
+    page, listed, shown = review(
         "pairs",
         audit,
         settings,
         given=given,
         suggested=1 - given,  # what the label should be if it is wrong
-        rates=rates,
+        rates=wrong_shares(audit),
         wrong_range=wrong_range(audit),
         kernel_weights=kernel_weights,
         history=history,
-        verdict=audit.diagnostic,
         plan=plan,
     )
-    listed = np.array(page["suspects"]["row"], dtype=np.intp)
-    shown = detailed(listed, plan, settings)
-    page["suspects"] |= {
-        "id": [left[at] for at in listed],
-        "other": [right[at] for at in listed],
-        "features": [],
-    }
+    ends = {"id": [left[at] for at in listed], "other": [right[at] for at in listed]}
+    page["suspects"] |= ends | {"features": []}
     links = pairs.positive.to_sparse()
     return page | {
         "key": fingerprint(["pairs"], left, right, pairs.labels.astype(str).tolist()),
@@ -110,14 +99,6 @@ def pair_report(
             ],
         ),
     }
-
-
-class WrongShare(NamedTuple):
-    """How many pairs of one kind were given, the share of them that is wrong, and its interval if it is known."""
-
-    n_given: int
-    rate: float
-    interval: tuple[float, float] | None
 
 
 def wrong_shares(audit: PairAudit) -> dict[str, WrongShare]:
@@ -236,15 +217,9 @@ def record_report(
     settings = settings or PageSettings()
     page = label_report(audit, ids=ids, plan=plan, settings=settings)
     table = shown_rows(records, None, pairs.n_samples)
-    listed = np.array(page["suspects"]["row"], dtype=np.intp)
-    shown = detailed(listed, plan, settings)
-    ends = [
-        {"ends": [table.values(int(end[answer]), settings.max_columns) for end in (pairs.rows, pairs.cols)]}
-        for answer in listed[shown]
-    ]
-    details = [page["details"][place] | both for place, both in zip(shown, ends, strict=True)]
-    return page | {
-        "columns": [{"name": name} for name in table.names[: settings.max_columns]],
-        "n_columns": len(table.names),
-        "details": placed(shown, details),
-    }
+    for row, detail in zip(page["suspects"]["row"], page["details"], strict=False):
+        if detail is not None:
+            ends = (int(end[row]) for end in (pairs.rows, pairs.cols))
+            detail["ends"] = [table.values(end, settings.max_columns) for end in ends]
+    columns = [{"name": name} for name in table.names[: settings.max_columns]]
+    return page | {"columns": columns, "n_columns": len(table.names)}
