@@ -193,9 +193,9 @@ def test_the_format_of_features_stays_as_it_is(tmp_path):
     encoders = [encoder for step in steps for encoder in step["content"][2:]]
     found = {f"{part['__module__']}.{part['__class__']}": sorted(state(part)) for part in encoders}
     assert found == {
-        "kernelwise.tables.encoders.Numbers": ["mean", "median", "missing_code", "n_filled", "notation", "scale"],
-        "kernelwise.tables.encoders.Categories": ["categories", "n_rare", "n_spellings"],
-        "kernelwise.tables.encoders.Dates": [
+        "kernelwise.tables.preparation.Numbers": ["mean", "median", "missing_code", "n_filled", "notation", "scale"],
+        "kernelwise.tables.preparation.Categories": ["categories", "n_rare", "n_spellings"],
+        "kernelwise.tables.preparation.Dates": [
             "cycles",
             "mean",
             "median",
@@ -204,7 +204,7 @@ def test_the_format_of_features_stays_as_it_is(tmp_path):
             "notation",
             "scale",
         ],
-        "kernelwise.tables.encoders.Words": ["idf", "words"],
+        "kernelwise.tables.preparation.Words": ["idf", "words"],
     }
 
 

@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 import kernelwise as kw
-from kernelwise.labels.annotators import find_annotator_columns, names_annotators
+from kernelwise.labels.leaks import find_annotator_columns, names_annotators
 from kernelwise.tables.frames import as_table
 
 

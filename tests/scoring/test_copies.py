@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from kernelwise.scoring.copies import find_copies
 from kernelwise.scoring.kernel_scores import _Standardiser
-from kernelwise.scoring.outliers import find_outliers
-from kernelwise.tables.encoders import Words
+from kernelwise.scoring.rows import find_copies, find_outliers
+from kernelwise.tables.preparation import Words
 
 
 def standard(X):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from kernelwise.scoring.forest import ShrunkenForest
-from kernelwise.scoring.groups import by_size, grouped_folds, numbered, read_groups
 from kernelwise.scoring.kernel_scores import RidgeSystem
 from kernelwise.scoring.logistic import logistic_path
 from kernelwise.scoring.pool import _Fitting
+from kernelwise.scoring.rows import by_size, grouped_folds, numbered, read_groups
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 
 from kernelwise.tables.columns import habits_of
-from kernelwise.tables.encoders import Categories, Dates, Names, Numbers, Words
 from kernelwise.tables.errors import choices, place
 from kernelwise.tables.frames import as_table, is_table, native_frame
 from kernelwise.tables.kinds import (
@@ -36,6 +35,7 @@ from kernelwise.tables.notation import (
     several_notations,
     shows_decimal_comma,
 )
+from kernelwise.tables.preparation import Categories, Dates, Names, Numbers, Words
 
 
 def test_is_missing() -> None:

@@ -11,10 +11,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from kernelwise import NoisyLabelClassifier
 from kernelwise.tables.columns import Column, Table
-from kernelwise.tables.encoders import MAX_CATEGORIES, Categories, Numbers, Words
 from kernelwise.tables.errors import TableError
 from kernelwise.tables.frames import as_table, is_table
-from kernelwise.tables.preparation import TableFeatures
+from kernelwise.tables.preparation import MAX_CATEGORIES, Categories, Numbers, TableFeatures, Words
 
 numbers = st.lists(st.one_of(st.just(np.nan), st.floats(-1e6, 1e6)), min_size=1, max_size=30).map(np.array)
 names = st.lists(st.sampled_from([f"level {i}" for i in range(5)] + ["Z", "a", "é", ""]), min_size=1, max_size=30)

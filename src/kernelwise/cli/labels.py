@@ -283,8 +283,8 @@ def fit_labels(
 
 def warn_of_leaks(loaded: Data, labels: NDArray[Any]) -> Any:
     """Name the columns that give the label away, or who gave it, on the standard error; return the former."""
-    from ..labels.annotators import said_of_annotators
     from ..labels.given import find_leaks
+    from ..labels.leaks import said_of_annotators
 
     if loaded.annotators:
         warnings.warn(said_of_annotators(list(loaded.annotators)), stacklevel=2)

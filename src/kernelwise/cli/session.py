@@ -255,7 +255,7 @@ def load(session: Session, path: Path, reading: Reading, *, label: str | None = 
     unlabelled: dict[str, int] = {}
     annotators: list[str] = []
     if label is not None:
-        from ..labels.annotators import find_annotator_columns
+        from ..labels.leaks import find_annotator_columns
         from ..labels.spellings import without_missing_words
 
         values, unlabelled = without_missing_words(table[label].labels())

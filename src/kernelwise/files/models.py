@@ -26,7 +26,7 @@ from .writing import write_file
 
 CARD = "card.json"
 #: Format 1 was written by development versions, whose classes stood in other modules.
-FORMAT = "kernelwise-model/6"
+FORMAT = "kernelwise-model/7"
 #: The most bytes of the card of a model, or of the list of its parts.
 MAX_JSON = 2**26
 #: So many rows are predicted at once, before the progress is told.
@@ -95,9 +95,8 @@ TRUSTED = frozenset(
         "kernelwise.statements.noise": "PairNoise",
         "kernelwise.statements.pairs": "Pairs",
         "kernelwise.tables.kinds": "DateOrder",
-        "kernelwise.tables.encoders": "Categories Dates Names Numbers Words",
         "kernelwise.tables.notation": "Amounts Times TruthWords",
-        "kernelwise.tables.preparation": "TableFeatures",
+        "kernelwise.tables.preparation": "Categories Dates Names Numbers TableFeatures Words",
     }.items()
     for name in names.split()
 )
@@ -153,7 +152,7 @@ def make_card(**facts: Any) -> dict[str, Any]:
     >>> from kernelwise.files.models import make_card
     >>> card = make_card(label="approved", noise_rate=0.1)
     >>> card["format"], card["label"], sorted(card["versions"])
-    ('kernelwise-model/6', 'approved', ['kernelwise', 'numpy', 'python', 'scipy', 'sklearn'])
+    ('kernelwise-model/7', 'approved', ['kernelwise', 'numpy', 'python', 'scipy', 'sklearn'])
     """
     created = datetime.now(UTC).isoformat(timespec="seconds")
     return {"format": FORMAT, "created": created, "versions": versions(), **plain(facts)}

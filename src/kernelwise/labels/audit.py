@@ -16,7 +16,7 @@ from ..progress import Progress, teller
 from ..review.audit import LabelAudit, suggested_classes
 from ..review.diagnosis import calibrated, diagnose, found_labels, guarantee_of, range_of, transition_of, weights
 from ..samples import is_dask, refuse_collections, row_index
-from ..scoring.groups import grouped_folds, read_groups, refuse_groups
+from ..scoring.rows import grouped_folds, read_groups, refuse_groups
 from ..statements.verdicts import Verdicts
 from .classifier import NoisyLabelClassifier
 from .describe import figures_of

@@ -19,10 +19,9 @@ from ..progress import Progress, Tell, teller
 from ..review.diagnosis import calibrated, diagnose, found_labels, guarantee_of, range_of, transition_of, weights
 from ..review.guarantee import Guarantee
 from ..samples import is_dask, n_rows, order_alike, read_samples, read_weights, refuse_collections, tidy
-from ..scoring.groups import read_groups, refuse_groups
 from ..scoring.kernel_scores import _Standardiser
-from ..scoring.outliers import find_outliers
 from ..scoring.pool import fit_pool
+from ..scoring.rows import find_outliers, read_groups, refuse_groups
 from ..statements.answers import Answers
 from ..statements.verdicts import Verdicts
 from ..tables.frames import as_table, is_table, native_frame
@@ -104,7 +103,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     all figures speak of errors that do not follow the features.
 
     Copies of one record copy its error and would confirm each other. So equal rows and near copies are a group, unless
-    chance or their labels say otherwise: see :mod:`kernelwise.scoring.copies` and :mod:`kernelwise.labels.witnesses`.
+    chance or their labels say otherwise: see :mod:`kernelwise.scoring.rows` and :mod:`kernelwise.labels.witnesses`.
 
     All answers are continuous in the features: features times ``1 + 1e-10 z``, with ``z`` standard normal, move
     probabilities by less than 1e-5 and the share of wrong labels by less than 1e-6, as a test says.

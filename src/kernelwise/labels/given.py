@@ -20,11 +20,9 @@ from .. import checks
 from ..checks import is_missing, missing_labels
 from ..samples import check_magnitude, read_weights, tidy
 from ..tables.frames import as_table, is_table
-from ..tables.kinds import is_number
 from ..tables.notation import Amounts, Habits, find_amounts
 from ..tables.preparation import TableFeatures
-from .annotators import find_annotator_columns, said_of_annotators
-from .leaks import find_leaks, leaking_numbers, warn_of_leaks
+from .leaks import find_annotator_columns, find_leaks, leaking_numbers, said_of_annotators, warn_of_leaks
 
 Array = NDArray[np.float64]
 NO_LABEL = np.array(None)
@@ -117,10 +115,10 @@ def codes_missing_label(classes: Iterable[Any]) -> bool:
     >>> codes_missing_label([-1, 0, 1]), codes_missing_label(["-1", "0", "1"]), codes_missing_label([-1, 1])
     (True, True, False)
     """
-    names = [str(label) for label in classes]
-    if not all(is_number(name) for name in names):
+    try:
+        numbers = np.unique([float(label) for label in classes])
+    except ValueError:
         return False
-    numbers = np.unique([float(name) for name in names])
     return bool(len(numbers) > 2 and numbers[0] == -1 and numbers[1] >= 0 and (numbers == np.floor(numbers)).all())
 
 

@@ -12,6 +12,10 @@ the other columns leave at least :data:`TIMES` as many errors and have a skill t
 in order need the skill :data:`COPY`, because there are things that one measurement tells. One word of a text, or one
 for each label, counts as a column. So an honest column that says as much as others do, as the petals
 of an iris, is not reported; one that is much better than all others is, and a person has to look at it.
+
+A column that says who gave the label is no feature, either. A model that has it learns which labels each annotator
+gives, errors included, and then finds nothing wrong with them. A column is taken for one if a word of its name says so,
+and if its values behave like people who label: they are few, and most of them are in several rows.
 """
 
 import re
@@ -19,6 +23,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,9 +34,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from ..tables.columns import Column, Table
-from ..tables.encoders import Words
 from ..tables.errors import TableError
-from ..tables.preparation import TableFeatures
+from ..tables.preparation import TableFeatures, Words
 
 Index = NDArray[np.intp]
 #: With fewer labelled rows, chance may do it.
@@ -55,6 +59,19 @@ FILLED_ROWS, FILLED = 40, 0.25
 SKILL_ROWS, N_BINS = 4000, 24
 #: The others are measured by so many trees, or where there are texts in so many folds.
 N_TREES, N_FOLDS = 60, 3
+#: Words for those who label, in several languages, and for what they have done.
+WHO = re.compile(
+    "(annotat(e|o)r|label{1,2}er|rater|coder|grader|scorer|assessor|judge|reviewer|(crowd)?worker|turker|tagger|curator|"
+    "user|source|annotat(eur|rice|ore)|codeur|[eé]valuateur|annotierer|bewerter(in)?|kodierer(in)?|gutachter(in)?|"
+    "pr(ü|ue)fer(in)?|(anotador|etiquetador|codificador|avaliador|evaluador|rotulador)(es)?|valutatore|codificatore|"
+    "beoordelaar|codeerder)s?"
+)
+DONE = re.compile("(annotat|label{1,2}|rat|cod|grad|scor|assess|judg|review|tagg)ed|annot[eé]|annotiert|bewertet")
+BY = ("by", "par", "von", "por", "da", "door")
+#: What may stand beside a word for those who label: another word makes it the name of something else.
+BESIDE = ("id", "ids", "name", "nr", "no", "number", "code", "key", "index", "the", "of", "label", "labels")
+#: There are at least this many rows for each value on average.
+ROWS_PER_VALUE = 4
 
 
 @dataclass(frozen=True)
@@ -300,3 +317,55 @@ def _skill_of_others(table: Table, one: _Alone, copies: set[str], code: Index) -
             warnings.simplefilter("ignore", ConvergenceWarning)
             predicted[fold == k] = model.fit(X[fold != k], code[fold != k]).predict(X[fold == k])
     return _skill(predicted, code)
+
+
+def find_annotator_columns(table: Table, labels: NDArray[Any]) -> list[str]:
+    """Return the columns of a table that say who gave each label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.labels.leaks import find_annotator_columns
+    >>> from kernelwise.tables.columns import Column, Table
+    >>> who = Column("worker_id", "categorical", np.array(["Ann", "Bob"] * 10, dtype=object))
+    >>> size = Column("size", "numeric", np.arange(20.0))
+    >>> find_annotator_columns(Table.of("table.csv", [who, size]), np.array(["cat", "dog", "dog", "cat"] * 5))
+    ['worker_id']
+    """
+    classes = {str(label) for label in np.asarray(labels).tolist()}
+    return [
+        one.name for one in table.columns.values() if names_annotators(one.name) and _behaves_like_people(one, classes)
+    ]
+
+
+def names_annotators(name: str) -> bool:
+    """Whether the name of a column says that it holds who gave the label.
+
+    >>> [names_annotators(name) for name in ("AnnotatorID", "labelled_by", "worker", "coworkers", "user_age")]
+    [True, True, True, False, False]
+    """
+    words = [word.casefold() for word in re.findall(r"[A-ZÀ-Þ]+(?![a-zà-ÿ])|[A-ZÀ-Þ]?[a-zà-ÿ]+", name)]
+    if any(DONE.fullmatch(done) and by in BY for done, by in pairwise(words)):
+        return True
+    who = [word for word in words if WHO.fullmatch(word)]
+    return bool(who) and all(word in BESIDE or word in who for word in words)
+
+
+def _behaves_like_people(column: Column, classes: set[str]) -> bool:
+    """Whether the values of a column are few, in several rows each, and no labels themselves."""
+    cells = [cell for cell in column.labels() if cell]
+    values, counts = np.unique(np.array(cells, dtype=str), return_counts=True)
+    if len(values) < 2 or len(cells) < ROWS_PER_VALUE * len(values) or set(values.tolist()) <= classes | {"0", "1"}:
+        return False
+    numbers = column.values.dtype.kind == "f" and not all(float(cell).is_integer() for cell in values.tolist())
+    return not numbers and int(counts[counts > 1].sum()) * 2 > len(cells)
+
+
+def said_of_annotators(names: list[str]) -> str:
+    """What is said of columns that are left out of the features."""
+    shown = " and ".join(repr(name) for name in names)
+    return (
+        f"{shown} {'says' if len(names) == 1 else 'say'} who gave the label, so no feature is made of it: it would "
+        "hide who labels badly. To learn how good everybody is, give Answers.from_column(labels, who), or --annotator "
+        "on the command line; if it is a feature, give it another name"
+    )

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from ..noise.explanations import ExplainedNoise
-from ..scoring.copies import Copies, find_copies
-from ..scoring.groups import numbered
+from ..scoring.rows import Copies, find_copies, numbered
 from ..tables.preparation import TableFeatures
 
 Array = NDArray[np.float64]

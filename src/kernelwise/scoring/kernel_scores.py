@@ -34,7 +34,7 @@ from scipy.spatial.distance import pdist
 
 from ..kernels.specs import Gaussian, Kernel, Laplace, Linear, squared_distances
 from ..samples import ALIKE, LARGEST, power_of_two
-from .groups import by_size
+from .rows import by_size
 
 Array = NDArray[np.float64]
 #: The number of rows from which the median distance between samples is computed.

@@ -33,9 +33,9 @@ from scipy.special import log_ndtr
 from ..kernels.specs import Kernel, Linear
 from ..progress import Tell, silent
 from .forest import SHRINKAGES, ShrunkenForest
-from .groups import grouped_folds, numbered
 from .kernel_scores import RidgeSystem, diverse_kernels, kernel_features, sum_over_landmarks
 from .logistic import N_FOLDS, SoftmaxCurve, fit_softmax, logistic_path
+from .rows import grouped_folds, numbered
 
 Array = NDArray[np.float64]
 Scorer = Callable[[Any], Array]

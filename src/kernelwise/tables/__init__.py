@@ -2,7 +2,7 @@
 
 Files and data frames are prepared by the same rules: :func:`kernelwise.files.read_table` reads a file into a
 :class:`~kernelwise.tables.columns.Table`, and :func:`~kernelwise.tables.frames.as_table` turns a data frame into one.
-Read the modules in this order: :mod:`.notation` and :mod:`.dates` say how people write numbers and dates, :mod:`.kinds`
-says what kind of values a column holds, :mod:`.columns` keeps columns with their kinds, :mod:`.frames` makes tables of
-data frames, :mod:`.encoders` turns one column into features, and :mod:`.preparation` does so for a whole table.
+Read the modules in this order: :mod:`.notation` says how people write numbers, :mod:`.kinds` how they write dates and
+what kind of values a column holds, :mod:`.columns` keeps columns with their kinds, :mod:`.frames` makes tables of data
+frames, and :mod:`.preparation` turns one column, and a whole table, into features.
 """

@@ -1,11 +1,17 @@
-r"""Rows that are copies of one another, so that they are one witness and not many.
+r"""How rows are related: groups that share their errors, copies, and rows that are far from all others.
 
-Equal rows are of two kinds. Copies of one record repeat its error, and each of them vouches for the others. In a table
-of few categories, other rows are equal by chance, and each is a witness of its own. Chance leaves traces: where rows
-agree in all columns by chance, other rows agree in all columns but one. Of the rows :math:`M_j` that differ from a row
-in column j alone, chance makes :math:`M_j \, o_j` equal to it, with :math:`o_j` the odds that two rows of the table
-agree in column j. Rows that resemble each other in all other columns agree more often than any two rows do, up to
-:data:`RESEMBLANCE` times. So a row is equal to others by chance if it has no more equal rows than
+**Groups.** Copies of one record, frames of one video and visits of one patient are likely to have the same wrong label.
+A model that saw one of them repeats its error for the others, so all rows of a group are left out together: in closed
+form by ridge regression (:meth:`.kernel_scores.RidgeSystem.leave_groups_out`), in folds by logistic regression, and by
+the trees that drew no row of the group in forests. A row of its own is a group of one row.
+
+**Copies** are one witness and not many. Equal rows are of two kinds. Copies of one record repeat its error, and each of
+them vouches for the others. In a table of few categories, other rows are equal by chance, and each is a witness of its
+own. Chance leaves traces: where rows agree in all columns by chance, other rows agree in all columns but one. Of the
+rows :math:`M_j` that differ from a row in column j alone, chance makes :math:`M_j \, o_j` equal to it, with :math:`o_j`
+the odds that two rows of the table agree in column j. Rows that resemble each other in all other columns agree more
+often than any two rows do, up to :data:`RESEMBLANCE` times. So a row is equal to others by chance if it has no more
+equal rows than
 
 .. math:: \text{RESEMBLANCE} \cdot \max_j M_j \, o_j.
 
@@ -19,8 +25,15 @@ looks for m pairs within r and hardly another one up to f r. By chance this happ
 and near copies are reported if this is more than :data:`ONCE_IN`, and f at least :data:`FARTHER`, which is more than
 the steps of rounded numbers make. In sparse rows, near copies share most of their words: their cosine is at least
 :data:`COSINE`.
+
+**Outliers** are far from all others: measured wrongly, of another kind, or rare. The distance of a row is that to its
+fifth nearest neighbour, over columns around their medians in units of the range in which 80 % of their values lie; a
+column in which 80 % agree says nothing here. A row is far away if the logarithm of its distance lies more than
+:data:`FAR` times as far above the median as that of all but 5 % of the rows does. The farthest of 3,000 rows of
+independent normal columns lies about 2.2 times as far.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +42,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from ..samples import ALIKE, largest_magnitude, order_alike
+from ..checks import missing_labels
+from ..samples import ALIKE, balanced_folds, largest_magnitude, order_alike
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -55,6 +69,75 @@ MANY_VALUES = 15
 MOST_COLUMNS = 200
 #: Distances are computed for this many pairs at a time.
 AT_ONCE = 5_000_000
+#: How far above the median the logarithm of a distance is, in units of that of the 95th percentile.
+FAR = 3.0
+#: The distance is that to this neighbour, among so many rows at most.
+NEIGHBOUR, SEEN = 5, 2000
+#: Values are cut off at so many standard deviations of normal values.
+CUT = 10.0
+#: With fewer rows (FEWEST_ROWS), or a single column, no row is called far away.
+FEWEST_COLUMNS = 2
+#: Eighty per cent of normal values lie in a range of so many standard deviations.
+RANGE = 2.563
+
+
+def read_groups(groups: Any, n_rows: int) -> Index | None:
+    """Return the number of each row's group, from 0; a row without a group (None or NaN) is a group of its own.
+
+    >>> read_groups(["a", None, "b", "a"], 4).tolist()
+    [0, 1, 2, 0]
+    """
+    if groups is None:
+        return None
+    cells = groups.tolist() if hasattr(groups, "tolist") else list(groups)
+    if len(cells) != n_rows or any(isinstance(cell, list | tuple) for cell in cells):
+        raise ValueError(f"groups must hold one value for each of {n_rows} rows, got {np.shape(groups)}")
+    missing = missing_labels(np.array([*cells, None], dtype=object))[:-1]
+    names = [
+        ("row", row) if gone else ("group", cell) for row, (cell, gone) in enumerate(zip(cells, missing, strict=True))
+    ]
+    seen: dict[Any, int] = {}
+    return np.array([seen.setdefault(name, len(seen)) for name in names], dtype=np.intp)
+
+
+def numbered(group: Index) -> Index:
+    """Return the groups of some rows, numbered from 0 in the order of their first rows."""
+    _, first, inverse = np.unique(group, return_index=True, return_inverse=True)
+    place = np.empty(len(first), dtype=np.intp)
+    place[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(place[inverse])
+
+
+def grouped_folds(target: Index, group: Index, n_folds: int, random_state: np.random.RandomState) -> Index:
+    """Assign whole groups to folds, so that the classes of their first rows are spread evenly; groups are numbered.
+
+    >>> fold = grouped_folds(np.array([0, 0, 1, 1, 0, 1]), np.array([0, 0, 1, 1, 2, 3]), 2, np.random.RandomState(0))
+    >>> bool(fold[0] == fold[1]), bool(fold[2] == fold[3]), bool(fold[0] != fold[4])
+    (True, True, True)
+    """
+    first = np.unique(group, return_index=True)[1]
+    return np.asarray(balanced_folds(target[first], n_folds, random_state)[group])
+
+
+def by_size(group: Index) -> Iterator[Index]:
+    """Yield the positions of the rows of all groups of one size, a row of positions for each group.
+
+    >>> [places.tolist() for places in by_size(np.array([0, 1, 0, 2]))]
+    [[[1], [3]], [[0, 2]]]
+    """
+    order = np.argsort(group, kind="stable")
+    sizes = np.bincount(group)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    for size in np.unique(sizes[sizes > 0]):
+        yield order[starts[sizes == size][:, None] + np.arange(size)]
+
+
+def refuse_groups(groups: Any) -> None:
+    """Raise a ValueError where groups are given for rows on a cluster, which are scored block by block."""
+    if groups is not None:
+        raise ValueError(
+            "groups are for rows in memory, and X is a Dask collection; give X.compute(), or keep one row of each group"
+        )
 
 
 @dataclass(frozen=True)
@@ -86,7 +169,7 @@ def find_copies(X: Any, columns: list[tuple[int, int]] | None = None, *, near: b
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelwise.scoring.copies import find_copies
+    >>> from kernelwise.scoring.rows import find_copies
     >>> X = np.random.RandomState(0).randn(100, 3)
     >>> X[1] = X[0]
     >>> found = find_copies(X)
@@ -228,3 +311,47 @@ def _near_texts(rows: Any) -> tuple[Index, Index]:
         lefts.append(enough[some[shared.row[near]]])
         rights.append(enough[shared.col[near]])
     return np.concatenate(lefts), np.concatenate(rights)
+
+
+def find_outliers(X: Any) -> NDArray[np.intp]:
+    """Return the positions of the rows that are far from all others, the farthest first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelwise.scoring.rows import find_outliers
+    >>> X = np.random.RandomState(0).randn(200, 3)
+    >>> X[7, 1] = 20.0
+    >>> find_outliers(X).tolist()
+    [7]
+    """
+    none = np.zeros(0, dtype=np.intp)
+    if sp.issparse(X) or len(X) < FEWEST_ROWS:
+        return none
+    low, middle, high = np.quantile(X, [0.1, 0.5, 0.9], axis=0)
+    spread = high - low
+    used = spread > 1e-12 * np.abs(X).max(axis=0)
+    if used.sum() < FEWEST_COLUMNS:
+        return none
+    Z = np.clip((X[:, used] - middle[used]) / (spread[used] / RANGE), -CUT, CUT)
+    distances = _distances(Z)
+    apart = distances > 1e-6 * distances.max(initial=0.0)  # others are copies
+    if apart.sum() <= len(Z) / 2:
+        return none
+    logs = np.log(np.where(apart, distances, distances[apart].min()))
+    median, usual = np.quantile(logs, [0.5, 0.95])
+    far = np.flatnonzero(logs - median > FAR * (usual - median))
+    return far[np.argsort(-logs[far], kind="stable")] if usual > median else none
+
+
+def _distances(Z: Array) -> Array:
+    """Return the distance of every row to its fifth nearest other row, among all rows or evenly spaced ones."""
+    n = len(Z)
+    seen = np.linspace(0, n - 1, min(n, SEEN)).astype(np.intp)
+    squares = np.einsum("ij,ij->i", Z, Z)
+    found = []
+    for some in np.array_split(np.arange(n), n * len(seen) // AT_ONCE + 1):
+        distances = squares[some, None] + squares[seen] - 2.0 * Z[some] @ Z[seen].T
+        distances[some[:, None] == seen] = np.inf
+        found.append(np.partition(distances, NEIGHBOUR - 1, axis=1)[:, NEIGHBOUR - 1])
+    return np.sqrt(np.maximum(np.concatenate(found), 0.0))
