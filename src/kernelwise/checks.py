@@ -6,7 +6,7 @@ the process, or the machine would hang, some time after an array that does not f
 """
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -108,6 +108,15 @@ IntArray = NDArray[np.int64]
 AUTO_SAMPLE = 50_000
 #: The smallest sample that may be asked for.
 SMALLEST_SAMPLE = 500
+
+
+def freeze(made: object, values: Iterable[tuple[str, Any]]) -> None:
+    """Set the fields of a frozen object that is being made; its arrays become read-only, though not the caller's."""
+    for name, value in values:
+        if isinstance(value, np.ndarray):
+            value = value.view()
+            value.flags.writeable = False
+        object.__setattr__(made, name, value)
 
 
 def is_number(value: object) -> TypeGuard[float]:

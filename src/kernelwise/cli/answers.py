@@ -21,23 +21,11 @@ if TYPE_CHECKING:
 
 #: What the three columns of a table of answers are called, without capitals and signs; the first word that fits counts.
 ROLES = {
-    "id": ["id", "row", "line", "item", "itemid", "rowid", "task", "taskid", "text", "textid", "document", "unit"]
-    + ["docid", "example", "exampleid", "question", "questionid", "image", "file", "key"],
-    "source": ["source", "annotator", "annotatorid", "worker", "workerid", "rater", "coder", "labeler", "labeller"]
-    + ["model", "user", "userid", "person", "judge", "who", "by", "name", "rule"],
-    "label": [
-        "label",
-        "answer",
-        "class",
-        "annotation",
-        "response",
-        "category",
-        "vote",
-        "judgement",
-        "judgment",
-        "rating",
-    ]
-    + ["value", "prediction"],
+    "id": "id row line item itemid rowid task taskid text textid document unit docid example exampleid question "
+    "questionid image file key",
+    "source": "source annotator annotatorid worker workerid rater coder labeler labeller model user userid person "
+    "judge who by name rule",
+    "label": "label answer class annotation response category vote judgement judgment rating value prediction",
 }
 #: The source of labels of which nobody says who gave them.
 NOBODY = "unknown"
@@ -81,7 +69,11 @@ def read_answers(session: Session, asked: LabelOptions, *, found: bool = False) 
     row_id, ignore = reading.row_id, reading.ignore
     listed = None if asked.answers is None else _answer_table(session, asked.answers)
     named = [name for name in (*asked.label, asked.annotator) if name is not None]
-    _check_distinct(named, row_id, ignore)
+    if row_id is not None and row_id in named:
+        raise FileError(f"--id {row_id} is also named as a column of labels or sources; name the column of ids")
+    for name in ignore:
+        if name in (*named, row_id):
+            raise FileError(f"--ignore {name} is also named by another option; name it once")
     as_written = [name for name in (asked.annotator, row_id) if name is not None]
     table = read(session, asked.data, as_written, reading, asked.label)
     if listed is not None and row_id is None and listed.names[0] in table.columns:
@@ -114,16 +106,6 @@ def read_answers(session: Session, asked: LabelOptions, *, found: bool = False) 
         written=rows[asked.label[0]].labels() if single else [],
         notes=[*notes, *hints, *_like_answers(loaded, answers)],
     )
-
-
-def _check_distinct(named: Sequence[str], row_id: str | None, ignore: Sequence[str]) -> None:
-    if row_id is not None and row_id in named:
-        raise FileError(f"--id {row_id} is also named as a column of labels or sources; name the column of ids")
-    for name in ignore:
-        if name in (*named, row_id):
-            raise FileError(f"--ignore {name} is also named by another option; name it once")
-    if twice := [name for name, count in Counter(named).items() if count > 1]:
-        raise FileError(f"the column {twice[0]!r} is named by two options; name it once")
 
 
 def _one_row_per_answer(
@@ -174,7 +156,7 @@ def _answer_table(session: Session, path: Path) -> "Table":
     names = files.read_table(path).names
     keys = {name: "".join(filter(str.isalnum, name.casefold())) for name in names}
     roles = {
-        role: next((name for word in words for name in names if keys[name] == word), None)
+        role: next((name for word in words.split() for name in names if keys[name] == word), None)
         for role, words in ROLES.items()
     }
     rest = [name for name in names if name not in roles.values()]

@@ -17,18 +17,9 @@ from numpy.typing import NDArray
 from ..tables.columns import Column, Table
 from ..tables.errors import place
 from ..tables.kinds import as_words
+from . import errors
 from .delimited import read_bytes
-from .errors import (
-    MAX_COLUMNS,
-    MAX_SAMPLES,
-    MAX_SPARSE_COLUMNS,
-    FileError,
-    check_fit,
-    check_size,
-    explain,
-    open_archive,
-    refusing,
-)
+from .errors import MAX_SAMPLES, FileError, check_fit, check_size, explain, open_archive, refusing
 
 #: The bytes of the shortest entry: "1 1" or "0", and the end of the line.
 BYTES_PER_ENTRY = {"coordinate": 4, "array": 2}
@@ -280,7 +271,7 @@ def _checked_block(path: Path, matrix: Any) -> Any:
     if matrix.ndim != 2 or not all(matrix.shape):
         raise FileError(f"{path} has shape {matrix.shape}; a matrix must have rows and columns")
     sparse = sp.issparse(matrix)
-    widest = MAX_SPARSE_COLUMNS if sparse else MAX_COLUMNS
+    widest = errors.MAX_SPARSE_COLUMNS if sparse else errors.MAX_COLUMNS
     if matrix.shape[0] > MAX_SAMPLES or matrix.shape[1] > widest:
         raise FileError(
             f"{path} is {matrix.shape[0]} x {matrix.shape[1]}, which is more than is read: {MAX_SAMPLES} rows and"

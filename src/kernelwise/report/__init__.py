@@ -6,53 +6,6 @@ A report is a plain dictionary first, and then a page::
     write_report(report, "review.html")
 """
 
-from .corrections import (
-    Correction,
-    CorrectionsError,
-    apply_corrections,
-    read_corrections,
-    verdicts_of,
-    write_corrections,
-)
-from .displays import (
-    ConvergenceDisplay,
-    EmbeddingDisplay,
-    KernelWeightsDisplay,
-    LabelMatrixDisplay,
-    NoiseCurveDisplay,
-    ScoreDistributionDisplay,
-    named_kernel_weights,
-)
-from .evidence import trusted_neighbours
-from .labels import label_report
-from .merging import Agreement, MergedCorrections, merge_corrections
-from .page import image_links, render, write_report
-from .page_data import PageSettings
-from .pairs import pair_report, record_report
+from ..first_use import loaders
 
-__all__ = [
-    "Agreement",
-    "ConvergenceDisplay",
-    "Correction",
-    "CorrectionsError",
-    "EmbeddingDisplay",
-    "KernelWeightsDisplay",
-    "LabelMatrixDisplay",
-    "MergedCorrections",
-    "NoiseCurveDisplay",
-    "PageSettings",
-    "ScoreDistributionDisplay",
-    "apply_corrections",
-    "image_links",
-    "label_report",
-    "merge_corrections",
-    "named_kernel_weights",
-    "pair_report",
-    "read_corrections",
-    "record_report",
-    "render",
-    "trusted_neighbours",
-    "verdicts_of",
-    "write_corrections",
-    "write_report",
-]
+__getattr__, __dir__, __all__ = loaders(__name__, __file__)

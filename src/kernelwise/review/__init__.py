@@ -10,20 +10,6 @@ Read in this order:
    ``checked_pairs.py``: the same for pairs.
 """
 
-from .answers import AnswerAudit, AnswerPlan, plan_answers
-from .audit import LabelAudit, PairAudit
-from .guarantee import Guarantee, checks_needed, guaranteed_share
-from .plan import CheckPlan, plan_checks
+from ..first_use import loaders
 
-__all__ = [
-    "AnswerAudit",
-    "AnswerPlan",
-    "CheckPlan",
-    "Guarantee",
-    "LabelAudit",
-    "PairAudit",
-    "checks_needed",
-    "guaranteed_share",
-    "plan_answers",
-    "plan_checks",
-]
+__getattr__, __dir__, __all__ = loaders(__name__, __file__)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import check_probability, is_number
+from ..checks import check_probability, freeze, is_number
 from ..noise.pair_sources import accuracies_of
 from ..statements.graph import check_pair_labels
 from ..statements.noise import PairNoise
@@ -48,11 +48,7 @@ class _Suspects:
         return count_worth_checking(self.quality[open_suspects(self)], chance, precision=precision)
 
     def _keep(self, **values: Any) -> None:
-        for name, value in values.items():
-            if isinstance(value, np.ndarray):
-                value = value.view()  # the caller's own array stays writeable
-                value.flags.writeable = False
-            object.__setattr__(self, name, value)
+        freeze(self, values.items())
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import check_choice, check_count, is_missing, missing_labels
+from ..checks import check_choice, check_count, freeze, is_missing, missing_labels
 
 KINDS = ("person", "program", "language model")
 #: Names of language models, as sources are called after them.
@@ -105,18 +105,10 @@ class Answers:
             check_choice(f"kinds[{source!r}]", kind, KINDS)
             if source not in source_names:
                 raise ValueError(f"kinds names the source {source!r}, which gave no answer")
-        for name, value in (
-            ("rows", positions[once]),
-            ("sources", names[once]),
-            ("labels", said[once]),
-            ("n_rows", n_rows),
-            ("kinds", dict(kinds or {})),
-            ("source_names", source_names),
-            ("classes", classes),
-            ("source_index", source_index[once]),
-            ("label_index", label_index[once]),
-        ):
-            object.__setattr__(self, name, value)
+        fields: dict[str, Any] = {"rows": positions[once], "sources": names[once], "labels": said[once]}
+        fields |= {"n_rows": n_rows, "kinds": dict(kinds or {}), "source_names": source_names, "classes": classes}
+        fields |= {"source_index": source_index[once], "label_index": label_index[once]}
+        freeze(self, fields.items())
 
     source_names: NDArray[Any] = None  # type: ignore[assignment]  # arrays after __init__
     classes: NDArray[Any] = None  # type: ignore[assignment]

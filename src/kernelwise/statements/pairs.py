@@ -10,26 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ..checks import IntArray, check_count, check_ends, missing_labels
-from .graph import (
-    MAX_SAMPLES,
-    RandomState,
-    Rate,
-    check_pair_labels,
-    check_positions,
-    check_subset,
-    check_weights,
-    count_negatives,
-    flip_codes,
-    key_pairs,
-    keys_of_labelled,
-    known_codes,
-    pair_keys,
-    read_links,
-    sorted_distinct,
-    sum_by_key,
-    unlinked_keys,
-)
+from ..checks import IntArray, check_count, check_ends, freeze, missing_labels
+from . import graph
+from .graph import MAX_SAMPLES, RandomState, Rate
 
 FIELDS = ("rows", "cols", "labels", "weights", "n_samples", "sources")
 
@@ -90,8 +73,8 @@ class Pairs:
     ) -> None:
         n_samples = check_count("n_samples", n_samples, most=MAX_SAMPLES)
         rows, cols = check_ends(rows, cols, n_samples)
-        labels = check_pair_labels("labels", labels)
-        weights = np.ones(len(rows)) if weights is None else check_weights(weights)
+        labels = graph.check_pair_labels("labels", labels)
+        weights = np.ones(len(rows)) if weights is None else graph.check_weights(weights)
         if not len(rows) == len(labels) == len(weights):
             raise ValueError(
                 f"labels and weights must have one value per pair, got {len(rows)} pairs, {len(labels)} labels and"
@@ -101,30 +84,18 @@ class Pairs:
         if same.any():
             first = int(same.argmax())
             raise ValueError(f"pair {first} joins sample {rows[first]} to itself; leave such pairs out")
-        self._set(
-            rows, cols, labels, weights, n_samples, None if sources is None else _check_sources(sources, len(rows))
-        )
-
-    def _set(self, *values: Any) -> None:
-        for name, value in zip(FIELDS, values, strict=True):
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-            object.__setattr__(self, name, value)
+        named = None if sources is None else _check_sources(sources, len(rows))
+        freeze(self, zip(FIELDS, (rows, cols, labels, weights, n_samples, named), strict=True))
 
     @classmethod
-    def _valid(
-        cls,
-        rows: IntArray,
-        cols: IntArray,
-        labels: IntArray,
-        weights: NDArray[np.float64],
-        n_samples: int,
-        sources: NDArray[Any] | None = None,
-    ) -> Self:
-        """Pairs from arrays that are known to be valid and that nobody else will change."""
+    def _valid(cls, *values: Any) -> Self:
+        """Pairs from the values of all fields, which are known to be valid and which nobody else will change."""
         pairs = cls.__new__(cls)
-        pairs._set(rows, cols, labels, weights, n_samples, sources)
+        freeze(pairs, zip(FIELDS, values, strict=True))
         return pairs
+
+    def _with(self, **changed: Any) -> Self:
+        return self._valid(*(changed.get(name, getattr(self, name)) for name in FIELDS))
 
     @classmethod
     def from_graph(
@@ -158,15 +129,15 @@ class Pairs:
         >>> Pairs.from_graph([(0, 1), (1, 0), (1, 2)], n_samples=5, negatives=3, random_state=0)
         Pairs(n_samples=5, n_pairs=5, positive=2, negative=3)
         """
-        links, n_samples = read_links(edges_or_adjacency, n_samples)
-        n_links, n_negatives = len(links), count_negatives(negatives, len(links))
-        unlinked = unlinked_keys(links, n_samples, n_negatives, check_random_state(random_state))
+        links, n_samples = graph.read_links(edges_or_adjacency, n_samples)
+        n_links, n_negatives = len(links), graph.count_negatives(negatives, len(links))
+        unlinked = graph.unlinked_keys(links, n_samples, n_negatives, check_random_state(random_state))
         keys = np.concatenate([links, unlinked])
         del links, unlinked
-        rows, cols = key_pairs(keys)
+        rows, cols = graph.key_pairs(keys)
         labels = np.ones(len(keys), dtype=np.int64)
         labels[n_links:] = -1
-        return cls._valid(rows, cols, labels, np.ones(len(keys)), n_samples)
+        return cls._valid(rows, cols, labels, np.ones(len(keys)), n_samples, None)
 
     @classmethod
     def from_labels(cls, y: ArrayLike, *, n_pairs: int | None = None, random_state: RandomState = None) -> Self:
@@ -188,12 +159,12 @@ class Pairs:
         >>> Pairs.from_labels([0, -1, 1, 0, 1], n_pairs=4, random_state=0)
         Pairs(n_samples=5, n_pairs=4, positive=1, negative=3)
         """
-        codes = known_codes(y)
+        codes = graph.known_codes(y)
         known = np.flatnonzero(codes >= 0)
-        low, high = key_pairs(keys_of_labelled(len(known), n_pairs, random_state))
+        low, high = graph.key_pairs(graph.keys_of_labelled(len(known), n_pairs, random_state))
         rows, cols = known[low], known[high]
         labels = np.where(codes[rows] == codes[cols], 1, -1)
-        return cls._valid(rows, cols, labels, np.ones(len(rows)), len(codes))
+        return cls._valid(rows, cols, labels, np.ones(len(rows)), len(codes), None)
 
     @classmethod
     def concatenate(cls, parts: Sequence["Pairs"]) -> Self:
@@ -239,8 +210,8 @@ class Pairs:
         >>> pairs.flip({-1: 1.0}).labels
         array([1, 1, 1])
         """
-        codes = flip_codes((self.labels > 0).astype(np.int64), np.array([-1, 1]), rate, random_state)
-        return self._valid(self.rows, self.cols, 2 * codes - 1, self.weights, self.n_samples, self.sources)
+        codes = graph.flip_codes((self.labels > 0).astype(np.int64), np.array([-1, 1]), rate, random_state)
+        return self._with(labels=2 * codes - 1)
 
     def balanced(self) -> Self:
         """The same pairs with other weights: equal total weights of positive and negative pairs, and the same sum.
@@ -255,7 +226,7 @@ class Pairs:
             return self
         masses = float(self.weights[positive].sum()), float(self.weights[~positive].sum())
         weights = self.weights / np.where(positive, *masses) * (0.5 * sum(masses))
-        return self._valid(self.rows, self.cols, self.labels, weights, self.n_samples, self.sources)
+        return self._with(weights=weights)
 
     def merged(self) -> Self:
         """Every unordered pair at most once per label, with the sum of its weights; sorted, with ``rows < cols``.
@@ -264,9 +235,9 @@ class Pairs:
         >>> pairs.labels, pairs.weights
         (array([-1,  1]), array([1., 2.]))
         """
-        keys, weights = sum_by_key(self._evidence_keys(), self.weights)
-        rows, cols = key_pairs(keys >> 1)
-        return self._valid(rows, cols, 2 * (keys & 1) - 1, weights, self.n_samples)
+        keys, weights = graph.sum_by_key(self._evidence_keys(), self.weights)
+        rows, cols = graph.key_pairs(keys >> 1)
+        return self._valid(rows, cols, 2 * (keys & 1) - 1, weights, self.n_samples, None)
 
     def restrict(self, index: ArrayLike) -> Self:
         """The pairs with both samples in a subset; the samples are numbered as in ``X[index]``.
@@ -282,13 +253,11 @@ class Pairs:
         >>> pairs.rows, pairs.cols
         (array([2, 1]), array([0, 0]))
         """
-        index = check_subset(index, self.n_samples)
+        index = graph.check_subset(index, self.n_samples)
         position = np.full(self.n_samples, -1, dtype=np.int64)
         position[index] = np.arange(len(index))
         rows, cols = position[self.rows], position[self.cols]
-        inside = (rows >= 0) & (cols >= 0)
-        sources = None if self.sources is None else self.sources[inside]
-        return self._valid(rows[inside], cols[inside], self.labels[inside], self.weights[inside], len(index), sources)
+        return self._with(rows=rows, cols=cols, n_samples=len(index))[(rows >= 0) & (cols >= 0)]
 
     def true_labels(self, y: ArrayLike) -> IntArray:
         """The true labels by the classes ``y``: +1 or -1, and 0 where the class of a sample is unknown (-1).
@@ -296,7 +265,7 @@ class Pairs:
         >>> Pairs([0, 0, 1], [1, 2, 3], [1, 1, 1], n_samples=4).true_labels([5, 5, 7, -1])
         array([ 1, -1,  0])
         """
-        codes = known_codes(y)
+        codes = graph.known_codes(y)
         if len(codes) != self.n_samples:
             raise ValueError(f"y has {len(codes)} labels but the pairs are over n_samples={self.n_samples} samples")
         row_codes, col_codes = codes[self.rows], codes[self.cols]
@@ -326,8 +295,8 @@ class Pairs:
                [ 2.,  0., -1.],
                [ 0., -1.,  0.]])
         """
-        keys, sums = sum_by_key(pair_keys(self.rows, self.cols), self.labels * self.weights)
-        rows, cols = key_pairs(keys)
+        keys, sums = graph.sum_by_key(graph.pair_keys(self.rows, self.cols), self.labels * self.weights)
+        rows, cols = graph.key_pairs(keys)
         # The sums are mirrored, not summed twice, so that the two halves are equal to the last bit.
         ends = np.concatenate([rows, cols]), np.concatenate([cols, rows])
         return sp.csr_array((np.concatenate([sums, sums]), ends), shape=(self.n_samples, self.n_samples))
@@ -357,7 +326,7 @@ class Pairs:
         >>> Pairs([0, 1, 0], [1, 0, 1], [1, 1, -1], n_samples=2).n_duplicates
         1
         """
-        return len(self) - len(sorted_distinct(self._evidence_keys()))
+        return len(self) - len(graph.sorted_distinct(self._evidence_keys()))
 
     @cached_property
     def n_contradictions(self) -> int:
@@ -366,12 +335,12 @@ class Pairs:
         >>> Pairs([0, 1, 0], [1, 0, 1], [1, 1, -1], n_samples=2).n_contradictions
         1
         """
-        keys = sorted_distinct(self._evidence_keys())
+        keys = graph.sorted_distinct(self._evidence_keys())
         return int(np.count_nonzero(keys[1:] >> 1 == keys[:-1] >> 1))
 
     def _evidence_keys(self) -> IntArray:
         """One integer per unordered pair and label."""
-        keys = pair_keys(self.rows, self.cols)
+        keys = graph.pair_keys(self.rows, self.cols)
         keys *= 2
         keys += self.labels > 0
         return keys
@@ -381,10 +350,9 @@ class Pairs:
 
     def __getitem__(self, index: slice | ArrayLike) -> Self:
         if not isinstance(index, slice):
-            index = check_positions(index, len(self))
-        # Slices are views of read-only arrays.
-        parts = self.rows[index], self.cols[index], self.labels[index], self.weights[index]
-        return self._valid(*parts, self.n_samples, None if self.sources is None else self.sources[index])
+            index = graph.check_positions(index, len(self))
+        kept = {name: value[index] for name in FIELDS if isinstance(value := getattr(self, name), np.ndarray)}
+        return self._with(**kept)  # slices are views of read-only arrays
 
     def __add__(self, other: "Pairs") -> Self:
         return self.concatenate([self, other]) if isinstance(other, Pairs) else NotImplemented
@@ -401,12 +369,8 @@ class Pairs:
 
     def __repr__(self) -> str:
         positive = np.count_nonzero(self.labels > 0)
-        parts = {
-            "n_samples": self.n_samples,
-            "n_pairs": len(self),
-            "positive": positive,
-            "negative": len(self) - positive,
-        }
+        parts: dict[str, Any] = {"n_samples": self.n_samples, "n_pairs": len(self)}
+        parts |= {"positive": positive, "negative": len(self) - positive}
         remarks: dict[str, Any] = {"duplicates": self.n_duplicates, "contradictions": self.n_contradictions}
         if self.sources is not None:
             remarks["sources"] = len(np.unique(self.sources))

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import check_vector, is_missing
+from ..checks import check_vector, freeze, is_missing
 
 Array = NDArray[np.float64]
 
@@ -97,8 +97,7 @@ class Verdicts:
         if draw is None and chance is not None:
             names, sizes = _drawn_by_chance(positions, chances)
         _check_draws(positions, names, chances, sizes)
-        for name, value in zip(FIELDS, (positions, found, chances, names, sizes), strict=True):
-            object.__setattr__(self, name, value)
+        freeze(self, zip(FIELDS, (positions, found, chances, names, sizes), strict=True))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -109,13 +108,9 @@ class Verdicts:
             return NotImplemented
         labels = np.empty(len(self) + len(later), dtype=object)
         labels[:] = [*self.labels, *later.labels]
-        return Verdicts(
-            np.concatenate([self.rows, later.rows]),
-            labels,
-            chance=np.concatenate([self.chance, later.chance]),
-            draw=np.concatenate([self.draw, later.draw]),
-            drawn_from=np.concatenate([self.drawn_from, later.drawn_from]),
-        )
+        names = ("rows", "chance", "draw", "drawn_from")
+        rows, *draws = (np.concatenate([getattr(self, name), getattr(later, name)]) for name in names)
+        return Verdicts(rows, labels, chance=draws[0], draw=draws[1], drawn_from=draws[2])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Verdicts):

@@ -3,16 +3,3 @@
 A display holds the numbers; ``plot`` draws them with matplotlib (``pip install kernelwise[report]``) and can be called
 again with other axes. The ``from_...`` constructors compute the numbers and draw at once.
 """
-
-from .fits import ConvergenceDisplay, KernelWeightsDisplay, NoiseCurveDisplay, named_kernel_weights
-from .samples import EmbeddingDisplay, LabelMatrixDisplay, ScoreDistributionDisplay
-
-__all__ = [
-    "ConvergenceDisplay",
-    "EmbeddingDisplay",
-    "KernelWeightsDisplay",
-    "LabelMatrixDisplay",
-    "NoiseCurveDisplay",
-    "ScoreDistributionDisplay",
-    "named_kernel_weights",
-]

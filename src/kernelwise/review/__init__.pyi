@@ -1,0 +1,10 @@
+from .answers import AnswerAudit as AnswerAudit
+from .answers import AnswerPlan as AnswerPlan
+from .answers import plan_answers as plan_answers
+from .audit import LabelAudit as LabelAudit
+from .audit import PairAudit as PairAudit
+from .guarantee import Guarantee as Guarantee
+from .guarantee import checks_needed as checks_needed
+from .guarantee import guaranteed_share as guaranteed_share
+from .plan import CheckPlan as CheckPlan
+from .plan import plan_checks as plan_checks
