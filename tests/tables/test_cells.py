@@ -17,7 +17,6 @@ from kernelwise.tables.kinds import (
     is_missing,
     is_number,
     is_word_for_missing,
-    iso_seconds,
     kind_of_numbers,
     kind_of_words,
     missing_code,
@@ -151,9 +150,9 @@ def test_dateorder() -> None:
     assert DateOrder(day_first=False).read("Jan 2, 1970 1:00 am") == 90000.0
 
 
-def test_iso_seconds() -> None:
-    assert iso_seconds("1970-01-02") == 86400.0
-    assert iso_seconds("1970-01-01T01:00:00.5+01:00") == 0.5
+def test_seconds_of_iso_dates() -> None:
+    assert DateOrder().read("1970-01-02") == 86400.0
+    assert DateOrder().read("1970-01-01T01:00:00.5+01:00") == 0.5
 
 
 def test_find_dates() -> None:

@@ -19,18 +19,12 @@ from .errors import MAX_TEXT_BYTES, FileError, reading_a_table
 from .identify import what_is
 from .spreadsheet import read_workbook
 
-MATRICES: dict[str, Callable[[Path], Table]] = {
-    ".npy": read_npy,
-    ".npz": read_npz,
-    ".mtx": read_matrix_market,
-    ".svm": read_svmlight,
-    ".svmlight": read_svmlight,
-    ".libsvm": read_svmlight,
-}
-TEXTS = (".csv", ".tsv", ".tab", ".txt")
+SVMLIGHT, TEXTS = (".svm", ".svmlight", ".libsvm"), (".csv", ".tsv", ".tab", ".txt")
+MATRICES: dict[str, Callable[[Path], Table]] = {".npy": read_npy, ".npz": read_npz, ".mtx": read_matrix_market}
+MATRICES |= dict.fromkeys(SVMLIGHT, read_svmlight)
 PARQUET, ARROW, WORKBOOKS = (".parquet", ".pq"), (".feather", ".arrow", ".ipc"), (".xlsx", ".xlsm")
 #: The endings that gzip may have packed.
-PACKED = (*TEXTS, ".mtx", ".svm", ".svmlight", ".libsvm")
+PACKED = (*TEXTS, ".mtx", *SVMLIGHT)
 #: Reading a similarity and comparing it with its transpose takes the memory of so many matrices of its size.
 SIMILARITIES = 3
 #: A table is read in chunks if reading it whole would take more than this share of the memory that is available.

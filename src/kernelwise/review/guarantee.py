@@ -158,7 +158,9 @@ def guaranteed_share(
     tail = (1 - confidence) / (2 if side == "both" else 1)
     n_rows, n_domain = int(counted.sum()), int(domain.sum())
     if always:
-        low, high, estimate = _at_all_times(checked, errors, n_rows, tail)
+        lowest, highest = (drawn_rounds(checked, errors, n_rows, unclear=unclear) for unclear in (False, True))
+        low, high = (n_rows * share for share in bounds_at_all_times(lowest, highest, n_rows, tail))
+        estimate = _estimate(drawn_batches(checked, errors, n_rows, unclear=False))
     else:
         low, high, estimate = _by_counts(checked, errors, domain, n_rows, tail)
     seen = Counter(value for row, value in errors.items() if domain[row])
@@ -175,15 +177,6 @@ def guaranteed_share(
         confidence=float(confidence),
         what=what.replace("labels", "pairs") if isinstance(labels, Pairs | PairAudit) else what,
     )
-
-
-def _at_all_times(
-    checked: Verdicts, errors: Mapping[int, bool | None], n_rows: int, tail: float
-) -> tuple[float, float, float]:
-    """Bounds for the number of errors that hold after every check at once, and an estimate."""
-    lowest, highest = (drawn_rounds(checked, errors, n_rows, unclear=unclear) for unclear in (False, True))
-    low, high = bounds_at_all_times(lowest, highest, n_rows, tail)
-    return n_rows * low, n_rows * high, _estimate(drawn_batches(checked, errors, n_rows, unclear=False))
 
 
 def _by_counts(

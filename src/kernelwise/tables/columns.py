@@ -263,11 +263,9 @@ class Table:
             if kind == "numeric":
                 columns[name] = Column(name, kind, self.numbers(name), column.notation or _amounts(words, self.habits))
             elif kind == "date":
-                dated = Column(name, kind, words, column.notation or _dates(words, self.habits))
-                _parsed(
-                    self, dated, dated.notation or DateOrder(), _date_wanted(dated.notation)
-                )  # raises an error for a cell that is no date
-                columns[name] = dated
+                order = column.notation or _dates(words, self.habits)
+                columns[name] = Column(name, kind, words, order)
+                _parsed(self, columns[name], order or DateOrder(), _date_wanted(order))  # refuses what is no date
             else:
                 columns[name] = Column(name, kind, column.values if kind == "id" else words)
         return replace(self, columns=columns)
@@ -282,13 +280,8 @@ class Table:
             return column.values
         present = [word for word in column.values if word is not None]
         if notation is None or not _reads(notation, present):
-            notation = (
-                column.notation
-                or find_truth(present)
-                or _amounts(present, self.habits)
-                or find_times(present)
-                or Amounts()
-            )
+            notation = column.notation or find_truth(present) or _amounts(present, self.habits)
+            notation = notation or find_times(present) or Amounts()
         return _parsed(self, column, notation, "a number")
 
     def seconds(self, name: str, notation: Notation | None = None) -> Array:
@@ -330,14 +323,12 @@ class Table:
         return {name: rows for name, rows in found.items() if rows}
 
 
-DATE = "a date such as 2024-05-31, 31.05.2024 or 2024-05-31T17:30"
-
-
 def _date_wanted(order: Notation | None) -> str:
     """What a cell should be: a date in the order of the other cells."""
+    wanted = "a date such as 2024-05-31, 31.05.2024 or 2024-05-31T17:30"
     if not isinstance(order, DateOrder):
-        return DATE
-    return f"{DATE}, with the {'day' if order.day_first else 'month'} first where both are numbers"
+        return wanted
+    return f"{wanted}, with the {'day' if order.day_first else 'month'} first where both are numbers"
 
 
 def _amounts(words: Iterable[str | None], habits: Habits) -> Notation | None:

@@ -128,7 +128,8 @@ def are_compact_dates(numbers: Array) -> bool:
     present = np.unique(numbers[~np.isnan(numbers)])
     if len(numbers) < ROWS_FOR_IDS or not len(present) or present[0] < 1900_01_01 or present[-1] > 2099_12_31:
         return False
-    return all(value == math.floor(value) and is_compact_date(f"{value:.0f}") for value in present)
+    written = [f"{value:.0f}" for value in present if value == math.floor(value)]
+    return len(written) == len(present) and _reads_all(DateOrder(), written)
 
 
 def missing_code(numbers: Array) -> float:
@@ -180,23 +181,12 @@ ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d
 #: Two digits of a year up to this number belong to this century.
 LAST_OF_THIS_CENTURY = 68
 #: The first letters of the names of months in English, German, French, Spanish, Italian, Portuguese and Dutch.
+MONTH_PREFIXES = (
+    "jan ene gen/feb fev fév/mar mär mrz maa mrt/apr avr abr/may mai mag mei/jun juin giu/jul juil lug/aug aou aoû ago/"
+    "sep set/oct okt ott out/nov/dec dez dic déc"
+)
 MONTHS = {
-    prefix: month
-    for month, prefixes in {
-        1: ("jan", "ene", "gen"),
-        2: ("feb", "fev", "fév"),
-        3: ("mar", "mär", "mrz", "maa", "mrt"),
-        4: ("apr", "avr", "abr"),
-        5: ("may", "mai", "mag", "mei"),
-        6: ("jun", "juin", "giu"),
-        7: ("jul", "juil", "lug"),
-        8: ("aug", "aou", "aoû", "ago"),
-        9: ("sep", "set"),
-        10: ("oct", "okt", "ott", "out"),
-        11: ("nov",),
-        12: ("dec", "dez", "dic", "déc"),
-    }.items()
-    for prefix in prefixes
+    prefix: month for month, prefixes in enumerate(MONTH_PREFIXES.split("/"), start=1) for prefix in prefixes.split()
 }
 _HOURS = r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:[.,]\d+)?))?"
 _CLOCK = rf"(?:[T ,]+{_HOURS}(?: ?(?P<half>[apAP])\.?[mM]\.?)?)?"
@@ -225,8 +215,9 @@ class DateOrder:
         cell = cell.strip().translate(LOOK_ALIKES)
         if cell in DASHES:
             return float("nan")
-        if ISO_DATE.fullmatch(cell):
-            return iso_seconds(cell)
+        if ISO_DATE.fullmatch(cell):  # without a time zone, it is in universal time
+            date = datetime.fromisoformat(cell)
+            return ((date if date.tzinfo else date.replace(tzinfo=UTC)) - EPOCH) / timedelta(seconds=1)
         parts = _parts(cell)
         if "first" in parts:
             day, month = (parts["first"], parts["middle"]) if self.day_first else (parts["middle"], parts["first"])
@@ -234,7 +225,7 @@ class DateOrder:
             day, month = parts.get("day", "1"), parts.get("month") or str(_month(parts["word"]))
         date = datetime(_year(parts["year"]), int(month), int(day), *_clock(parts), tzinfo=UTC)
         passed = (date - EPOCH) / timedelta(seconds=1) + float((parts.get("second") or "0").replace(",", ".")) % 60
-        return passed - _offset(parts.get("zone"))
+        return passed - _offset(parts.get("zone", "Z"))
 
     @property
     def said(self) -> str:
@@ -257,11 +248,10 @@ def _year(digits: str) -> int:
 
 
 def _month(word: str) -> int:
-    folded = word.casefold()
-    for length in (4, 3):
-        if folded[:length] in MONTHS:
-            return MONTHS[folded[:length]]
-    raise ValueError(word)
+    start = word.casefold()[:4]
+    if (month := MONTHS.get(start) or MONTHS.get(start[:3])) is None:
+        raise ValueError(word)
+    return month
 
 
 def _clock(parts: dict[str, str]) -> tuple[int, int]:
@@ -273,18 +263,10 @@ def _clock(parts: dict[str, str]) -> tuple[int, int]:
     return hour, int(parts.get("minute", "0"))
 
 
-def _offset(zone: str | None) -> float:
+def _offset(zone: str) -> float:
     """The seconds by which a zone is ahead of universal time."""
-    if zone is None or zone[0] not in "+-":
-        return 0.0
-    sign = 1 if zone[0] == "+" else -1
-    return sign * 60.0 * (60 * int(zone[1:3]) + int(zone[-2:]))
-
-
-def iso_seconds(word: str) -> float:
-    """A date in ISO form as seconds since the beginning of 1970; a date without a time zone is in universal time."""
-    date = datetime.fromisoformat(word)
-    return ((date if date.tzinfo else date.replace(tzinfo=UTC)) - EPOCH) / timedelta(seconds=1)
+    ahead = 60.0 * (60 * int(zone[1:3]) + int(zone[-2:])) if zone[0] in "+-" else 0.0
+    return -ahead if zone[0] == "-" else ahead
 
 
 def find_dates(cells: Iterable[str], habits: Habits, *, share: float = 1.0) -> DateOrder | None:
@@ -310,14 +292,6 @@ def shows_day_first(cells: Iterable[str]) -> bool | None:
     distinct = list(dict.fromkeys(cells))
     both = [_reads_all(DateOrder(first), distinct) for first in (True, False)]
     return both[0] if both[0] != both[1] else None
-
-
-def is_compact_date(cell: str) -> bool:
-    """Whether eight digits are a date, as in 20240531."""
-    try:
-        return len(cell) == 8 and math.isfinite(DateOrder().read(cell))
-    except ValueError:
-        return False
 
 
 def _reads_all(order: DateOrder, cells: Iterable[str]) -> bool:

@@ -81,12 +81,10 @@ class Amounts:
     def read(self, cell: str) -> float:
         if cell.strip() in DASHES:
             return float("nan")
-        parts = _cut(cell)
-        if parts is None or not self._fits(parts):
+        if (parts := _cut(cell)) is None or not self._fits(parts):
             raise ValueError(cell)
         sign, digits, _ = parts
-        plain = digits.replace(self.thousands, "") if self.thousands else digits
-        return sign * float(plain.replace(self.decimal, "."))
+        return sign * float(digits.replace(self.thousands or " ", "").replace(self.decimal, "."))
 
     def _fits(self, parts: tuple[float, str, str]) -> bool:
         """Whether a number has these marks and this unit; without a unit it means the same, but not in percent."""

@@ -43,10 +43,6 @@ CYCLES = {"time of day": (DAY, DAY), "day of week": (WEEK, 2 * WEEK), "time of y
 MONDAY = 4 * DAY
 
 
-def _no_words() -> NDArray[Any]:
-    return np.empty(0, dtype="U1")
-
-
 @dataclass
 class Numbers:
     """Numbers scaled to mean zero and unit variance; missing numbers (NaN) are filled with the median."""
@@ -86,11 +82,9 @@ class Numbers:
         """The encoding in words."""
         done = "as it is" if (self.mean, self.scale) == (0.0, 1.0) else "scaled"
         code = "" if math.isnan(self.missing_code) else f", {self.missing_code:g} taken for missing"
-        return f"{self._read()}{done}{code}{self._filled(f'{self.median:.6g}')}"
-
-    def _read(self) -> str:
         said = "" if self.notation is None else self.notation.said
-        return f"numbers {said}, " if said.startswith(("with ", "in ")) else f"{said}, " if said else ""
+        read = f"numbers {said}, " if said.startswith(("with ", "in ")) else f"{said}, " if said else ""
+        return f"{read}{done}{code}{self._filled(f'{self.median:.6g}')}"
 
     def _filled(self, median: str) -> str:
         return f", {self.n_filled} missing filled with the median {median}" if self.n_filled else ""
@@ -145,7 +139,7 @@ class Dates(Numbers):
 class Categories:
     """Indicators of the most frequent categories, and one indicator that rare and new categories share."""
 
-    categories: NDArray[Any] = field(default_factory=_no_words)
+    categories: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype="U1"))
     n_rare: int = 0
     n_spellings: int = 0
 
@@ -204,7 +198,7 @@ class Words:
     words are not used: they found no more wrong labels than single words did.
     """
 
-    words: NDArray[Any] = field(default_factory=_no_words)
+    words: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype="U1"))
     idf: Array = field(default_factory=lambda: np.empty(0))
 
     most: ClassVar[int] = MAX_WORDS
@@ -264,13 +258,8 @@ class Names(Words):
         return f"names as tf-idf of {len(self.words)} groups of letters"
 
 
-ENCODERS: dict[str, type[Any]] = {
-    "numeric": Numbers,
-    "date": Dates,
-    "categorical": Categories,
-    "name": Names,
-    "text": Words,
-}
+ENCODERS: dict[str, type[Any]] = {"numeric": Numbers, "date": Dates, "categorical": Categories}
+ENCODERS |= {"name": Names, "text": Words}
 #: The kinds whose features are sparse.
 SPARSE = ("name", "text")
 
@@ -342,16 +331,13 @@ class TableFeatures:
         for encoder in [] if self.scaled or sparse else [part for _, kind, part in self.steps_ if kind == "numeric"]:
             encoder.mean, encoder.scale = 0.0, 1.0
         if needed and not self.steps_ and not self.n_block_:
-            self._refuse(table)
+            others = [*self.leave_out, *(f"{name} ({why})" for name, why in self.unused_.items())]
+            more = f" and {len(others) - 8} more" if len(others) > 8 else ""
+            raise TableError(
+                f"{table.source} has no column to learn from besides {', '.join(others[:8]) or 'none'}{more}; add "
+                "features, or say what kind a column is"
+            )
         return self
-
-    def _refuse(self, table: Table) -> None:
-        others = [*self.leave_out, *(f"{name} ({why})" for name, why in self.unused_.items())]
-        more = f" and {len(others) - 8} more" if len(others) > 8 else ""
-        raise TableError(
-            f"{table.source} has no column to learn from besides {', '.join(others[:8]) or 'none'}{more}; add features,"
-            " or say what kind a column is"
-        )
 
     def transform(self, X: Any) -> Any:
         """The features of a table with the same columns, as a dense array or a sparse matrix."""
@@ -412,7 +398,8 @@ def _learn_encoder(table: Table, name: str) -> Any:
     if column.kind == "id":
         return "it names the rows"
     values = _values(table, name, column.kind)
-    if _all_equal(values):
+    present = values[~np.isnan(values)] if isinstance(values, np.ndarray) else values
+    if all(value == present[0] for value in present):  # the median of the others fills missing numbers
         return "it is the same in every row"
     encoder = ENCODERS[column.kind]()
     if isinstance(encoder, Numbers):
@@ -431,9 +418,3 @@ def _values(table: Table, name: str, kind: str, encoder: Any = None) -> Any:
         return table.seconds(name, None if encoder is None else encoder.notation)
     cells = table[name].labels()
     return [cell or MISSING_CATEGORY for cell in cells] if kind == "categorical" else cells
-
-
-def _all_equal(values: Any) -> bool:
-    """Whether all values are equal; missing numbers do not count, since the median of the others fills them."""
-    present = values[~np.isnan(values)] if isinstance(values, np.ndarray) else values
-    return all(value == present[0] for value in present)
