@@ -9,6 +9,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -135,7 +136,9 @@ def read_corrections(path: str | os.PathLike[str]) -> list[Correction]:
         content = Path(path).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise CorrectionsError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from None
-    reader = csv.DictReader(io.StringIO(content, newline=""), strict=True, delimiter=_delimiter(content))
+    header = content.partition("\n")[0]
+    delimiter = max(",;\t", key=header.count)  # the one that occurs most
+    reader = csv.DictReader(io.StringIO(content, newline=""), strict=True, delimiter=delimiter)
     try:
         reader.fieldnames = names = [name.strip().lower() for name in reader.fieldnames or []]
         missing = [name for name in REQUIRED if name not in names and not (name == "row" and "line" in names)]
@@ -253,40 +256,29 @@ def verdicts_of(
         _check_identity(one, str(values[one.row]), {"id": ids, "other_id": other_ids})
     decided = [one for one in corrections if one.decision != "skip"]
     made = [one for one in decided if in_bulk or not one.how]
-    verdicts = _of_decisions(made, labels)
-    for sentence in _cautions(len(decided) - len(made), left_out_draws(verdicts)):
-        warnings.warn(sentence, stacklevel=2)
-    return verdicts
-
-
-def _of_decisions(made: list[Correction], labels: NDArray[Any]) -> Verdicts:
-    known = {str(label): label for label in labels.tolist()}
+    known = {str(label): label for label in values}
+    draws: dict[str, Any] = {
+        "chance": [_number(one, "chance", float) or np.nan for one in made],
+        "draw": [one.draw for one in made],
+        "drawn_from": [_number(one, "drawn_from", int) or 0 for one in made],
+    }
+    found = [_found_label(one, known, labels) for one in made]
     try:
-        return Verdicts(
-            np.array([one.row for one in made], dtype=np.int64),
-            [_found_label(one, known, labels) for one in made],
-            chance=[_number(one, "chance", float) or np.nan for one in made],
-            draw=[one.draw for one in made],
-            drawn_from=[_number(one, "drawn_from", int) or 0 for one in made],
-        )
-    except CorrectionsError:
-        raise
+        verdicts = Verdicts(np.array([one.row for one in made], dtype=np.int64), found, **draws)
     except ValueError as error:
         raise CorrectionsError(str(error)) from None
-
-
-def _cautions(n_unseen: int, n_left_out: int) -> list[str]:
-    said = []
-    if n_unseen:
+    if n_unseen := len(decided) - len(made):
         rows, they = ("1 decision was", "it does") if n_unseen == 1 else (f"{n_unseen} decisions were", "they do")
-        said.append(f"{rows} accepted in bulk; nobody looked at the rows, so {they} not count as checks")
-    if n_left_out:
+        said = f"{rows} accepted in bulk; nobody looked at the rows, so {they} not count as checks"
+        warnings.warn(said, stacklevel=2)
+    if n_left_out := left_out_draws(verdicts):
         rows = "1 planned row was" if n_left_out == 1 else f"{n_left_out} planned rows were"
-        said.append(
+        said = (
             f"{rows} left out, though rows that come later in the plan were checked. The guarantee holds only if no "
             "one picked rows; check what was left out, too"
         )
-    return said
+        warnings.warn(said, stacklevel=2)
+    return verdicts
 
 
 def _check_row(one: Correction, labels: Sequence[Any]) -> None:
@@ -336,22 +328,14 @@ def _number(one: Correction, name: str, kind: type) -> Any:
     return value
 
 
-def _delimiter(content: str) -> str:
-    """The character between the cells of the header: the one that occurs most, of comma, semicolon and tab."""
-    header = content.partition("\n")[0]
-    return max(",;\t", key=header.count)
-
-
 def _as_label(value: str, known: dict[str, Any], dtype: np.dtype[Any]) -> Any:
     if value in known:
         return known[value]
     if dtype.kind in "UOT":
         return value
-    try:
+    with suppress(ValueError, OverflowError):
         if dtype.kind in "iuf":
             return dtype.type(value).item()
-    except (ValueError, OverflowError):
-        pass
     raise CorrectionsError(f"the corrected label {value!r} does not fit labels of type {dtype}")
 
 
@@ -373,11 +357,7 @@ def _correction(cells: dict[str | None, Any], place: str) -> Correction:
         raise CorrectionsError(f"{place}: decision must be one of {', '.join(DECISIONS)}; got {values['decision']!r}")
     if values["decision"] == "correct" and "quality" in cells:  # a list of suspects, with suggestions as corrections
         values["corrected"] = values["given"]
-    _check_decision(made := Correction(**values), place)
-    return made
-
-
-def _check_decision(made: Correction, place: str) -> None:
+    made = Correction(**values)
     if made.decision == "wrong" and made.corrected.strip() in ("", made.given.strip()):
         held = "holds the same label" if made.corrected.strip() else "is empty"
         raise CorrectionsError(
@@ -389,3 +369,4 @@ def _check_decision(made: Correction, place: str) -> None:
             f"{place}: the label is said to be correct, yet {made.given!r} becomes {made.corrected!r}; empty the cell "
             "in the column 'corrected', or write the decision 'wrong'"
         )
+    return made

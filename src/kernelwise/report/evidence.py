@@ -79,6 +79,11 @@ class Trusted:
         shape = (len(self.codes), self.n_classes)
         return csr_array((np.ones(len(rows)), (rows, self.codes[rows])), shape=shape)
 
+    def log_shares(self, counts: Array, row: int) -> Array:
+        """The logarithms of the shares in each class, the last axis of ``counts``; the row does not count itself."""
+        own = (np.arange(self.n_classes) == self.codes[row]).astype(float)
+        return log_shares(counts - own, self.sizes - own)
+
 
 class ValueEvidence:
     """A column in which every row has one value: a category, a part of the numbers, or nothing (missing)."""
@@ -92,12 +97,7 @@ class ValueEvidence:
 
     def weight(self, row: int, given: int, suggested: int) -> float:
         """What the value of a row says for the suggested label against the given one; a row does not count itself."""
-        own = self._trusted.codes[row]
-        counts, sizes = self.counts[self.codes[row]], self._trusted.sizes
-        if own >= 0:
-            counts, sizes = counts.copy(), sizes.copy()
-            counts[own], sizes[own] = counts[own] - 1, sizes[own] - 1
-        logs = log_shares(counts, sizes)
+        logs = self._trusted.log_shares(self.counts[self.codes[row]], row)
         return float(logs[suggested] - logs[given])
 
     def information(self) -> float:
@@ -142,27 +142,16 @@ class WordEvidence:
         names = counter.get_feature_names_out()
         return cls(csr_array(present[:, often]), [str(names[at]) for at in often], trusted)
 
-    @classmethod
-    def of_matrix(cls, matrix: csr_array, names: list[str], trusted: Trusted) -> "WordEvidence":
-        """The entries of a sparse matrix that are not zero."""
-        present = csr_array((np.ones(len(matrix.data)), matrix.indices, matrix.indptr), shape=matrix.shape)
-        return cls(present, names, trusted)
-
     def _logs(self, row: int) -> tuple[Index, Array]:
         """The words of a row and their log-shares in all classes; a row does not count itself."""
         columns = self.present.indices[self.present.indptr[row] : self.present.indptr[row + 1]].astype(np.intp)
-        counts, sizes = self.counts[columns], self._trusted.sizes
-        if (own := self._trusted.codes[row]) >= 0:
-            counts, sizes = counts.copy(), sizes.copy()
-            counts[:, own], sizes[own] = counts[:, own] - 1, sizes[own] - 1
-        return columns, log_shares(counts, sizes)
+        return columns, self._trusted.log_shares(self.counts[columns], row)
 
     def weights(self, row: int, given: int, suggested: int) -> dict[str, float]:
         """What each word of a row says for the suggested label against the given one, the most telling first."""
         columns, logs = self._logs(row)
         said = logs[:, suggested] - logs[:, given]
-        order = np.argsort(-np.abs(said), kind="stable")
-        return {self.words[columns[at]]: float(said[at]) for at in order}
+        return {self.words[columns[at]]: float(said[at]) for at in np.argsort(-np.abs(said), kind="stable")}
 
     def information(self) -> float:
         """How much the words together tell of the label: the information of the label for which most of them speak."""
@@ -193,8 +182,9 @@ class WordEvidence:
 
 def evidence_of(table: ShownRows, trusted: Trusted) -> list[ValueEvidence | WordEvidence]:
     """The evidence of every column of a table; of a sparse table the evidence of its words."""
-    if table.sparse is not None:
-        return [WordEvidence.of_matrix(table.sparse, table.names, trusted)]
+    if (words := table.sparse) is not None:
+        present = csr_array((np.ones(len(words.data)), words.indices, words.indptr), shape=words.shape)
+        return [WordEvidence(present, table.names, trusted)]
     return [
         WordEvidence.of_texts(column, trusted) if kind == "text" else ValueEvidence(column, trusted)
         for kind, column in zip(table.kinds, table.columns, strict=True)
@@ -230,11 +220,9 @@ def _values(column: NDArray[Any]) -> tuple[list[str], Index]:
     if not known.any():
         return [""], np.zeros(len(column), dtype=np.intp)
     distinct = np.unique(numbers[known])
-    edges = (
-        (distinct[1:] + distinct[:-1]) / 2
-        if len(distinct) <= PARTS
-        else np.unique(np.quantile(numbers[known], np.arange(1, PARTS) / PARTS))
-    )
+    edges = (distinct[1:] + distinct[:-1]) / 2
+    if len(distinct) > PARTS:
+        edges = np.unique(np.quantile(numbers[known], np.arange(1, PARTS) / PARTS))
     parts = np.searchsorted(edges, np.where(known, numbers, 0.0), side="right")
     return [*(f"part {part}" for part in range(1, len(edges) + 2)), ""], np.where(known, parts, len(edges) + 1)
 

@@ -128,7 +128,9 @@ def label_report(
     evidence = evidence_of(table, trusted)
     columns = _describe_columns(table, trusted, evidence)
     page["figures"]["columns"] = _mattering(columns, evidence, column_weights)
-    pictures = _pictures(images, n_rows)
+    pictures = [None] * n_rows if images is None else list(images)
+    if len(pictures) != n_rows:
+        raise ValueError(f"images has {len(pictures)} links for {n_rows} rows; give one link, or None, for every row")
     top = listed[shown]
     if answers is None and isinstance(audit, AnswerAudit):
         answers = audit
@@ -139,23 +141,25 @@ def label_report(
         "features": [plain.cells(column[listed]) for column in table.columns],
         "image": [pictures[row] for row in listed] if any(pictures) else [],
     }
+    details = []
+    for row, others in zip(top, _near(audit, every_column, encoded, top, neighbours, plan), strict=True):
+        near = [
+            {"row": int(at), "id": names[at], "label": int(given[at]), "quality": number(audit.quality[at])}
+            | ({} if pictures[at] is None else {"image": pictures[at]})
+            for at in others[others >= 0]
+        ]
+        chances = audit.probabilities[row]
+        likely = np.argsort(-chances, kind="stable")[:MAX_CHANCES]
+        said = {"chances": [[int(code), number(chances[code])] for code in likely]}
+        said |= _said(evidence, row, given[row], suggested[row])
+        details.append(said | _compare(table, row, near, columns))
     return page | {
         "key": plain.fingerprint(["labels"], names, [values[code] if code >= 0 else "" for code in given]),
         "values": values,
         "names": values,
         "columns": columns,
         "n_columns": len(every_column.names),
-        "details": plain.placed(
-            shown,
-            [
-                {"chances": _chances(audit.probabilities[row])}
-                | _said(evidence, row, given[row], suggested[row])
-                | _compare(
-                    table, row, [_neighbour(at, names, audit, given, pictures) for at in others if at >= 0], columns
-                )
-                for row, others in zip(top, _near(audit, every_column, encoded, top, neighbours, plan), strict=True)
-            ],
-        ),
+        "details": plain.placed(shown, details),
     }
 
 
@@ -166,11 +170,6 @@ def _codes(labels: NDArray[Any], classes: list[Any]) -> NDArray[np.intp]:
         return np.array([-1 if is_missing(value) else places[value] for value in labels.tolist()], dtype=np.intp)
     except KeyError as missing:
         raise ValueError(f"the audit holds the label {missing.args[0]!r}, which is not one of its classes") from None
-
-
-def _chances(probabilities: NDArray[np.float64]) -> list[list[float | None]]:
-    likely = np.argsort(-probabilities, kind="stable")[:MAX_CHANCES]
-    return [[int(code), number(probabilities[code])] for code in likely]
 
 
 def _near(
@@ -237,19 +236,13 @@ def _describe_columns(table: ShownRows, trusted: Trusted, evidence: Evidence) ->
             long = np.mean([len(cell) for cell in texts(column.tolist())]) >= LONG_TEXT
             described.append({"name": name, "kind": "text" if long else "words", "words": said.typical()})
             continue
-        known = column[np.isfinite(column)] if column.dtype.kind in "iuf" else None
-        if known is None or not len(known):
+        if column.dtype.kind in "iuf" and np.isfinite(column).any():
+            ends = np.nanquantile(np.where(np.isfinite(column), column, np.nan), [0.01, 0.99])
+            parts = [column[rows][np.isfinite(column[rows])] for rows in members]
+            medians = [number(np.median(part)) if len(part) else None for part in parts]
+            described.append({"name": name, "kind": "number", "range": numbers(ends), "medians": medians})
+        else:
             described.append({"name": name, "kind": "value", "typical": said.typical()})
-            continue
-        medians = [column[rows][np.isfinite(column[rows])] for rows in members]
-        described.append(
-            {
-                "name": name,
-                "kind": "number",
-                "range": numbers(np.quantile(known, [0.01, 0.99])),
-                "medians": [number(np.median(part)) if len(part) else None for part in medians],
-            }
-        )
     return described
 
 
@@ -283,21 +276,6 @@ def _said(evidence: Evidence, row: int, given: int, suggested: int) -> dict[str,
         else:
             weights.append(round(one.weight(row, given, suggested), 3))
     return {"telling": weights, "marks": marks}
-
-
-def _pictures(images: Sequence[str | None] | None, n_rows: int) -> list[str | None]:
-    if images is None:
-        return [None] * n_rows
-    if len(images) != n_rows:
-        raise ValueError(f"images has {len(images)} links for {n_rows} rows; give one link, or None, for every row")
-    return list(images)
-
-
-def _neighbour(
-    row: int, names: list[str], audit: LabelAudit, given: NDArray[np.intp], pictures: list[str | None]
-) -> dict[str, Any]:
-    shown = {"row": int(row), "id": names[row], "label": int(given[row]), "quality": number(audit.quality[row])}
-    return shown if pictures[row] is None else shown | {"image": pictures[row]}
 
 
 def _compare(table: ShownRows, row: int, near: list[dict[str, Any]], columns: list[dict[str, Any]]) -> dict[str, Any]:

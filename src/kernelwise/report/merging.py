@@ -124,12 +124,18 @@ def _majority(said: dict[str, Correction]) -> Correction:
 
     If one of them looked at the row, then what others accepted in bulk does not count.
     """
-    _check_same_row(list(said.values()))
+    first, *others = said.values()
+    for one in others:
+        if (one.given, one.id, one.other_id) != (first.given, first.id, first.other_id):
+            raise CorrectionsError(
+                f"row {one.row} is {first.id!r} with the label {first.given!r} in one file and {one.id!r} with the "
+                f"label {one.given!r} in another; merge reviews of the same data"
+            )
     answered = _answers(said)
     names = ", ".join(said)
     comments = "; ".join(f"{name}: {one.comment}" for name, one in said.items() if one.comment)
     if not answered:
-        return replace(next(iter(said.values())), reviewer=names, comment=comments)
+        return replace(first, reviewer=names, comment=comments)
     (answer, votes), *_ = Counter(_answer(one) for one in answered.values()).most_common(1)
     if 2 * votes > len(answered):
         chosen = next(one for one in answered.values() if _answer(one) == answer)
@@ -138,16 +144,6 @@ def _majority(said: dict[str, Correction]) -> Correction:
     comments = f"no majority ({views})" + (f"; {comments}" if comments else "")
     undecided = next(iter(answered.values()))
     return replace(undecided, decision="unclear", corrected="", reviewer=names, comment=comments)
-
-
-def _check_same_row(corrections: list[Correction]) -> None:
-    first = corrections[0]
-    for one in corrections[1:]:
-        if (one.given, one.id, one.other_id) != (first.given, first.id, first.other_id):
-            raise CorrectionsError(
-                f"row {one.row} is {first.id!r} with the label {first.given!r} in one file and {one.id!r} with the "
-                f"label {one.given!r} in another; merge reviews of the same data"
-            )
 
 
 def _agreement(first: str, second: str, by_reviewer: Mapping[str, Mapping[int, Correction]]) -> Agreement:
