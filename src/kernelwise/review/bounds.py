@@ -243,7 +243,9 @@ def drawn_batches(checked: Verdicts, errors: Errors, n_rows: int, *, unclear: bo
         n_others = n_rows - sum(one.size for one in strata)
         before = known_before(checked, number, n_others, set(errors))
         unseen = n_others - len(before)
-        in_work = all(max(one.rows) == 1 for one in strata) or unseen <= _not_yet_checked(checked, number)
+        chosen = checked.draw == f"{number}x"
+        unchecked = checked.drawn_from[chosen].max(initial=0) - len(set(checked.rows[chosen].tolist()))
+        in_work = all(max(one.rows) == 1 for one in strata) or unseen <= unchecked
         if unseen > 0 and in_work:  # a stratum without a verdict yet, or chosen rows without one: nothing is known
             counted.append(Stratum(unseen, 0, 0))
         elif unseen:
@@ -269,22 +271,17 @@ def batches_within(batches: Sequence[Batch], members: Sequence[Batch], n_members
     is not recorded, but they are ``n_members`` in all; they are shared out as the draws fell. ``members`` are the
     batches with "is in the domain" in place of "is an error".
     """
-    return [
-        Batch(batch.known_errors, _strata_within(batch.strata, inside.strata, n_members - inside.known_errors))
-        for batch, inside in zip(batches, members, strict=True)
-    ]
-
-
-def _strata_within(strata: Sequence[Stratum], members: Sequence[Stratum], n_members: int) -> list[Stratum]:
-    n_drawn = sum(inside.errors for inside in members)
-    if not n_drawn:
-        return [Stratum(n_members, 0, 0)]
-    shares = [(size - drawn) * inside / drawn if drawn else 0.0 for size, drawn, inside in members]
-    unit = (n_members - n_drawn) / sum(shares) if sum(shares) else 0.0
-    return [
-        Stratum(inside.errors + unit * share, inside.errors, stratum.errors)
-        for stratum, inside, share in zip(strata, members, shares, strict=True)
-    ]
+    found = []
+    for batch, known in zip(batches, members, strict=True):
+        n_left, n_drawn = n_members - known.known_errors, sum(inside.errors for inside in known.strata)
+        shares = [(size - drawn) * inside / drawn if drawn else 0.0 for size, drawn, inside in known.strata]
+        unit = (n_left - n_drawn) / sum(shares) if sum(shares) else 0.0
+        strata = [
+            Stratum(inside.errors + unit * share, inside.errors, stratum.errors)
+            for stratum, inside, share in zip(batch.strata, known.strata, shares, strict=True)
+        ]
+        found.append(Batch(batch.known_errors, strata if n_drawn else [Stratum(n_left, 0, 0)]))
+    return found
 
 
 def drawn_rounds(checked: Verdicts, errors: Errors, n_rows: int, *, unclear: bool) -> list[Round]:
@@ -309,12 +306,6 @@ def drawn_rounds(checked: Verdicts, errors: Errors, n_rows: int, *, unclear: boo
             for h, hit in zip(open_, hits, strict=True):
                 found[h] += hit
     return rounds
-
-
-def _not_yet_checked(checked: Verdicts, batch: int) -> int:
-    """The number of rows that a plan chose and nobody has checked yet."""
-    chosen = checked.draw == f"{batch}x"
-    return int(checked.drawn_from[chosen].max() - len(set(checked.rows[chosen].tolist()))) if chosen.any() else 0
 
 
 def _count(errors: Errors, rows: object, unclear: bool) -> int:

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
-from scipy.stats import norm
+from scipy.stats import norm, rankdata
 
 from ..noise.explanations import ExplainedNoise
 from ..statements.verdicts import Verdicts, draw_weights, strata_of
@@ -348,8 +348,6 @@ def conditional(joint: Array) -> Array:
 
 def _ranking(score: Array, positive: NDArray[np.bool_]) -> float:
     """Return the probability that a positive sample scores higher than a negative sample."""
-    from scipy.stats import rankdata
-
     n_positive, n_negative = int(positive.sum()), int((~positive).sum())
     ranks = rankdata(score)[positive].sum()
     return float((ranks - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative))

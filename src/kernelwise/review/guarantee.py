@@ -185,8 +185,7 @@ def _by_counts(
     """Bounds for the number of errors in the domain, and an estimate; for a part of the rows they span both ways."""
     kinds = (False, True) if None in errors.values() else (False,)
     ways = [[drawn_batches(checked, errors, n_rows, unclear=unclear) for unclear in kinds]]
-    n_domain = int(domain.sum())
-    if n_domain < n_rows:
+    if (n_domain := int(domain.sum())) < n_rows:
         members = drawn_batches(checked, {row: bool(domain[row]) for row in errors}, n_rows, unclear=False)
         ways.append([batches_within(batches, members, n_domain) for batches in ways[0]])
     bounds = [[error_bounds(batches, tail) for batches in way] for way in ways]

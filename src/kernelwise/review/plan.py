@@ -159,7 +159,10 @@ def plan_checks(
     n_drawn = _n_drawn(n_checks, suspects, checked)
     ranked = audit.order[is_open[audit.order]]
     chosen, others = ranked[: n_checks - n_drawn], np.sort(ranked[n_checks - n_drawn :])
-    drawn = _draw(others, 1 - audit.quality[others], n_drawn, _n_strata(n_drawn, checked), batch, rng)
+    # Fewer strata for few draws; draws of earlier plans count, because strata of equal rank are pooled.
+    n_draws = n_drawn + (0 if checked is None else len(draw_weights(checked)))
+    n_strata = min(MOST_STRATA, max(n_draws // FEWEST, 2 if n_draws >= 2 * FEWEST_OF_TWO else 1), n_drawn)
+    drawn = _draw(others, 1 - audit.quality[others], n_drawn, n_strata, batch, rng)
     names = np.full(len(chosen), f"{batch}x")
     return CheckPlan(
         np.concatenate([chosen, drawn.rows]),
@@ -210,13 +213,6 @@ def _n_drawn(n_checks: int, suspects: float | None, checked: Verdicts | None) ->
         return n_checks
     wanted = int(np.ceil(DRAWN_IN_ALL * (len(checked.found()) + n_checks)))
     return min(max(wanted - n_before, 0), n_checks)
-
-
-def _n_strata(n_drawn: int, checked: Verdicts | None) -> int:
-    """Fewer strata for few draws; draws of earlier plans count, because strata of equal rank are pooled."""
-    n_draws = n_drawn + (0 if checked is None else len(draw_weights(checked)))
-    fitting = max(n_draws // FEWEST, 2 if n_draws >= 2 * FEWEST_OF_TWO else 1)
-    return min(MOST_STRATA, fitting, n_drawn)
 
 
 def _draw(rows: Index, wrong: Array, n_drawn: int, n_strata: int, batch: int, rng: np.random.RandomState) -> CheckPlan:

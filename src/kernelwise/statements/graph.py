@@ -254,7 +254,9 @@ def read_links(graph: Any, n_samples: int | None) -> tuple[IntArray, int]:
     if n_samples is not None:
         n_samples = check_count("n_samples", n_samples, most=MAX_SAMPLES)
     if sp.issparse(graph):
-        rows, cols, n_nodes = _ends_of_adjacency(graph)
+        if graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
+            raise ValueError(f"an adjacency matrix must be square, got shape {graph.shape}")
+        n_nodes, (rows, cols) = graph.shape[0], graph.tocsr().nonzero()
     elif hasattr(graph, "edges"):
         rows, cols, n_nodes = _ends_of_graph(graph)
     else:
@@ -266,13 +268,6 @@ def read_links(graph: Any, n_samples: int | None) -> tuple[IntArray, int]:
     if not linked.all():
         rows, cols = rows[linked], cols[linked]
     return sorted_distinct(pair_keys(rows, cols)), n_nodes
-
-
-def _ends_of_adjacency(adjacency: Any) -> tuple[IntArray, IntArray, int]:
-    if adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1]:
-        raise ValueError(f"an adjacency matrix must be square, got shape {adjacency.shape}")
-    rows, cols = adjacency.tocsr().nonzero()
-    return rows, cols, adjacency.shape[0]
 
 
 def _ends_of_graph(graph: Any) -> tuple[IntArray, IntArray, int]:
@@ -394,20 +389,15 @@ def _as_rates(rate: Rate, codes: NDArray[np.int64], classes: NDArray[Any]) -> ND
             " label (for rates per class pass a dict)"
         )
     if rates.ndim >= 2:
-        _check_transition(rates, classes)
+        k = len(classes)
+        if rates.shape != (k, k):
+            raise ValueError(
+                f"rate as a transition matrix must have shape {(k, k)} (classes {classes.tolist()}), got {rates.shape}"
+            )
+        sums = rates.sum(axis=1)
+        c = int(np.abs(sums - 1).argmax())
+        if abs(sums[c] - 1) > 1e-8:
+            raise ValueError(
+                f"row {c} of the transition matrix rate (true class {classes[c]!s}) sums to {sums[c]:.6g}, not to one"
+            )
     return rates.astype(np.float64)
-
-
-def _check_transition(matrix: NDArray[Any], classes: NDArray[Any]) -> None:
-    k = len(classes)
-    if matrix.shape != (k, k):
-        raise ValueError(
-            f"rate as a transition matrix must have shape {(k, k)} (classes {classes.tolist()}), got {matrix.shape}"
-        )
-    sums = matrix.sum(axis=1)
-    wrong = np.abs(sums - 1) > 1e-8
-    if wrong.any():
-        c = int(wrong.argmax())
-        raise ValueError(
-            f"row {c} of the transition matrix rate (true class {classes[c]!s}) sums to {sums[c]:.6g}, not to one"
-        )

@@ -267,8 +267,13 @@ def resolve_pairs(
     if pairs is not None:
         _check_samples(pairs, n_samples)
     elif y is not None:
-        pairs = _draw_pairs(column_or_1d(y, warn=True), n_samples, random_state)
-        pairs = pairs.balanced() if balance and pairs is not None else pairs
+        codes = known_codes(column_or_1d(y, warn=True))
+        if len(codes) != n_samples:
+            raise ValueError(f"y has {len(codes)} labels for {n_samples} samples in X")
+        if total := count_pairs(int(np.count_nonzero(codes >= 0))):
+            n_pairs = min(total, PAIRS_PER_SAMPLE * n_samples)
+            pairs = Pairs.from_labels(codes, n_pairs=n_pairs, random_state=random_state)
+            pairs = pairs.balanced() if balance else pairs
     if pairs is None or not len(pairs):
         if required:
             raise ValueError(
@@ -280,15 +285,6 @@ def resolve_pairs(
     if required and both_kinds:
         check_both_kinds(int(np.count_nonzero(pairs.labels > 0)), len(pairs))
     return pairs
-
-
-def _draw_pairs(y: ArrayLike, n_samples: int, random_state: RandomState) -> Pairs | None:
-    codes = known_codes(y)
-    if len(codes) != n_samples:
-        raise ValueError(f"y has {len(codes)} labels for {n_samples} samples in X")
-    total = count_pairs(int(np.count_nonzero(codes >= 0)))
-    n_pairs = min(total, PAIRS_PER_SAMPLE * n_samples)
-    return Pairs.from_labels(codes, n_pairs=n_pairs, random_state=random_state) if total else None
 
 
 def _check_samples(pairs: Pairs, n_samples: int) -> None:

@@ -84,8 +84,14 @@ class Pairs:
         if same.any():
             first = int(same.argmax())
             raise ValueError(f"pair {first} joins sample {rows[first]} to itself; leave such pairs out")
-        named = None if sources is None else _check_sources(sources, len(rows))
-        freeze(self, zip(FIELDS, (rows, cols, labels, weights, n_samples, named), strict=True))
+        if sources is not None:
+            named = np.array(sources)
+            if named.shape != (len(rows),):
+                raise ValueError(f"sources must have one value per pair, got shape {named.shape} for {len(rows)} pairs")
+            if (missing := missing_labels(named)).any():
+                raise ValueError(f"sources lacks the name of who gave pair {int(missing.argmax())}")
+            sources = np.array(list(map(str, named.tolist()))) if named.dtype == object else named
+        freeze(self, zip(FIELDS, (rows, cols, labels, weights, n_samples, sources), strict=True))
 
     @classmethod
     def _valid(cls, *values: Any) -> Self:
@@ -378,12 +384,3 @@ class Pairs:
             remarks["total_weight"] = f"{self.weights.sum():.6g}"
         parts |= {name: value for name, value in remarks.items() if value}
         return f"Pairs({', '.join(f'{name}={value}' for name, value in parts.items())})"
-
-
-def _check_sources(sources: ArrayLike, n_pairs: int) -> NDArray[Any]:
-    values = np.array(sources)
-    if values.shape != (n_pairs,):
-        raise ValueError(f"sources must have one value per pair, got shape {values.shape} for {n_pairs} pairs")
-    if missing_labels(values).any():
-        raise ValueError(f"sources lacks the name of who gave pair {int(missing_labels(values).argmax())}")
-    return np.array([str(value) for value in values.tolist()]) if values.dtype == object else values
