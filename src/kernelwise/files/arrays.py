@@ -40,7 +40,7 @@ class Header:
 
 
 def matrix_market(path: Path, content: bytes) -> Any:
-    """The matrix of a file, sparse or dense as the file is."""
+    """The matrix of a file, sparse or dense as the file is; ``scipy.io.mmread`` crashes on some damaged files."""
     lines = io.BytesIO(content)
     header = _header(path, lines, len(content))
     problem = f"{path} has entries that are not numbers"
