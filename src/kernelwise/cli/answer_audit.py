@@ -118,13 +118,14 @@ def audit_answers_in_files(session: Session, asked: LabelOptions, *, found: bool
     next_answers = [
         {"row": row, "id": given.loaded.ids[row], "source": source, "information": gain} for row, source, gain in each
     ]
+    lines = [[one["id"], str(one["source"]), f"{one['information']:.4f}"] for one in next_answers]
     shown: dict[str, Any] = {"plan": plan, "images": images, "answers": audit}
     written = session.write(
         {
             reviewing.output: partial(_review, result, plan),
             reviewing.report: partial(label_page, session, given.loaded, result.label, result.labels, matters, **shown),
             asked.consensus: partial(_consensus, result),
-            asked.ask: partial(_questions, given.loaded.id_name, next_answers),
+            asked.ask: partial(show.csv_text, [given.loaded.id_name, "source", "information"], lines),
         }
     )
     facts = _result(result, plan) | matters | {"ask": next_answers, "written": written}
@@ -184,12 +185,6 @@ def _consensus(found: _Found) -> str:
         )
     header = [found.loaded.id_name, CONSENSUS, "chance", "answers", "checked", *(f"chance of {name}" for name in shown)]
     return show.csv_text(header, rows)
-
-
-def _questions(id_name: str, asked: list[dict[str, Any]]) -> str:
-    """Whom to ask about which row, the most telling answer first."""
-    rows = [[one["id"], str(one["source"]), f"{one['information']:.4f}"] for one in asked]
-    return show.csv_text([id_name, "source", "information"], rows)
 
 
 def _result(found: _Found, plan: Any) -> dict[str, Any]:

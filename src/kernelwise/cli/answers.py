@@ -114,14 +114,9 @@ def _one_row_per_answer(
     """The first line of every row, and the row of every line, if the ids say that lines are answers; None if not."""
     if asked.annotator is None or row_id is None:
         return None
-    ids = np.array(table.required(row_id), dtype=object)
-    _, first, row = np.unique(ids.astype(str), return_index=True, return_inverse=True)
-    if len(first) == len(ids):
-        return None
-    order = np.argsort(first)
-    place = np.empty(len(first), dtype=np.intp)
-    place[order] = np.arange(len(first))
-    return first[order], place[row]
+    rows: dict[str, int] = {}
+    row = [rows.setdefault(one, len(rows)) for one in table.required(row_id)]
+    return None if len(rows) == len(row) else (np.unique(row, return_index=True)[1], np.array(row))
 
 
 def _repeated_ids(table: "Table", asked: LabelOptions, named: Sequence[str]) -> list[str]:

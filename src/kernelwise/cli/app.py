@@ -96,7 +96,11 @@ def run(arguments: Sequence[str]) -> int:
         # The exceptions of the parser: a missing argument, an unknown option. Their class has moved between versions.
         if not hasattr(error, "format_message"):
             raise
-        return _refuse_call(error.format_message(), getattr(error, "ctx", None))
+        if not (message := error.format_message()):  # no arguments at all: the help was shown
+            return 0
+        context = getattr(error, "ctx", None)
+        hint = "" if context is None else f" (see: {context.command_path} --help)"
+        return _refuse(f"{explain(ValueError(message))}{hint}")
 
 
 def _prepare_streams() -> None:
@@ -106,13 +110,6 @@ def _prepare_streams() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # The name of a file may hold bytes that are no characters; the name is shown all the same.
         sys.stdout.reconfigure(errors="backslashreplace")
-
-
-def _refuse_call(message: str, context: Any) -> int:
-    if not message:  # no arguments at all: the help was shown
-        return 0
-    hint = f" (see: {context.command_path} --help)" if context is not None else ""
-    return _refuse(f"{explain(ValueError(message))}{hint}")
 
 
 def _drop_output() -> None:

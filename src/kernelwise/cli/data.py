@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 #: The name of a group of numbers: see :class:`kernelwise.labels.given.NumberGroups`.
 GROUP = re.compile(r"\d: (up to|above) -?\d")
+OTHER_DATA = "these corrections are of other data, or were applied already"
 
 
 def apply(
@@ -48,7 +49,9 @@ def apply(
     if any(correction.other_id for correction in made):
         content, changed = _corrected_links(data, made, decided)
     else:
-        column = label or _column_named(made, corrections)
+        column = label or next((one.column for one in made if one.column), "")
+        if not column:
+            raise FileError(f"{corrections} does not name the column of the labels; use --label COLUMN")
         if column == CONSENSUS and column not in files.read_table(data).names:
             raise FileError(
                 f"{corrections} is of the consensus of several answers, which {data} does not hold; run the audit "
@@ -121,43 +124,28 @@ def _beside(data: Path) -> Path:
 
 def _corrected_links(data: Path, made: "list[Correction]", decided: "list[Correction]") -> tuple[bytes, int]:
     """The corrected file of links, and the number of decisions that change a link."""
-    from ..files.links import link_words
+    from ..files.links import link_answers, link_words
     from .pairs import signed
 
     made, pairs = (signed(some, link_words(data)) for some in (made, decided))
-    _check_given_links(data, made)
+    answers, words = link_answers(data), {True: "same", False: "different"}
+    for one in made:  # refused if the pair is not in the file, or has another answer there
+        pair, given = f"{one.id} - {one.other_id}", one.given == "1"
+        if (found := answers.get(_ends(one))) is None:
+            raise FileError(f"{data} has no pair {pair}; {OTHER_DATA}")
+        if None not in found and given not in found:
+            raise FileError(
+                f"{data}: the pair {pair} is given as {words[not given]}, but the correction was made for "
+                f"{words[given]}; {OTHER_DATA}"
+            )
     # A pair may stand in the file several times: the last word on it counts for all.
     right = {_ends(one): one.given if one.decision == "correct" else one.corrected for one in pairs}
     changed = [one for one in pairs if one.given != right[_ends(one)]]
     return files.corrected_links(data, {_ends(one): right[_ends(one)] == "1" for one in changed}), len(changed)
 
 
-def _column_named(made: "list[Correction]", corrections: Path) -> str:
-    named = [correction.column for correction in made if correction.column]
-    if not named:
-        raise FileError(f"{corrections} does not name the column of the labels; use --label COLUMN")
-    return named[0]
-
-
 def _ends(correction: "Correction") -> frozenset[str]:
     return frozenset({correction.id, correction.other_id})
-
-
-def _check_given_links(data: Path, made: "list[Correction]") -> None:
-    """Refuse corrections of pairs that are not in the file, or that have another answer there."""
-    from ..files.links import link_answers
-
-    answers = link_answers(data)
-    words = {True: "same", False: "different"}
-    for one in made:
-        pair, given = f"{one.id} - {one.other_id}", one.given == "1"
-        if (found := answers.get(_ends(one))) is None:
-            raise FileError(f"{data} has no pair {pair}; these corrections are of other data, or were applied already")
-        if None not in found and given not in found:
-            raise FileError(
-                f"{data}: the pair {pair} is given as {words[not given]}, but the correction was made for "
-                f"{words[given]}; these corrections are of other data, or were applied already"
-            )
 
 
 def _check_given(data: Path, column: str, given: dict[int, str]) -> list[str | None]:
@@ -180,8 +168,8 @@ def _check_given(data: Path, column: str, given: dict[int, str]) -> list[str | N
             )
         if not same_label(labels[row], label) and not (label == "" and is_word_for_missing(labels[row])):
             raise FileError(
-                f"{table.where(row, column)}: the label is {labels[row]!r}, but the correction was made for {label!r};"
-                " these corrections are of other data, or were applied already"
+                f"{table.where(row, column)}: the label is {labels[row]!r}, but the correction was made for {label!r}; "
+                f"{OTHER_DATA}"
             )
     return list(labels)
 

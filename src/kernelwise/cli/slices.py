@@ -62,9 +62,11 @@ class Slice:
 
 def slices_of(suspects: NDArray[np.bool_], answers: "Answers", table: "Table") -> list[Slice]:
     """The parts with far more suspects than chance explains, the clearest first."""
+    from scipy.stats import hypergeom
+
     parts = [
         (column, value, members)
-        for column, value, members in (*_of_sources(answers), *_of_columns(table.columns.values()))
+        for column, value, members in _parts(answers, table.columns.values())
         if 0 < np.count_nonzero(members) < len(members)
     ]
     n_suspects, n_rows = int(np.count_nonzero(suspects)), len(suspects)
@@ -73,37 +75,22 @@ def slices_of(suspects: NDArray[np.bool_], answers: "Answers", table: "Table") -
         inside, size = int(np.count_nonzero(members & suspects)), int(np.count_nonzero(members))
         if inside < LEAST or inside / n_suspects < TIMES * size / n_rows:
             continue
-        if (tail := _chance_of_more(inside, n_rows, size, n_suspects)) < CHANCE / len(parts):
+        tail = float(hypergeom.sf(inside - 1, n_rows, size, n_suspects))  # that so many or more lie in it by chance
+        if tail < CHANCE / len(parts):
             found.append((tail, Slice(column, value, inside, n_suspects, size / n_rows), members & suspects))
     named: list[Slice] = []
     seen: list[NDArray[np.bool_]] = []
     for _, one, own in sorted(found, key=lambda item: item[0]):
-        if not any(_nearly_same(own, other) for other in seen):
+        if not any((own & other).sum() >= SAME * max(own.sum(), other.sum()) for other in seen):
             named.append(one)
             seen.append(own)
     return named
 
 
-def _chance_of_more(inside: int, n_rows: int, size: int, drawn: int) -> float:
-    """The chance that at least ``inside`` of ``drawn`` rows lie in a part of ``size`` rows."""
-    from scipy.stats import hypergeom
-
-    return float(hypergeom.sf(inside - 1, n_rows, size, drawn))
-
-
-def _nearly_same(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> bool:
-    both = np.count_nonzero(one & other)
-    return bool(both >= SAME * max(np.count_nonzero(one), np.count_nonzero(other)))
-
-
-def _of_sources(answers: "Answers") -> Iterator[tuple[None, str, NDArray[np.bool_]]]:
+def _parts(answers: "Answers", columns: "Iterable[Column]") -> Iterator[tuple[str | None, str, NDArray[np.bool_]]]:
+    """The column, the value and the rows of every part; the rows of a source have no column."""
     for code, name in enumerate(answers.source_names.tolist()):
-        members = np.zeros(answers.n_rows, dtype=bool)
-        members[answers.rows[answers.source_index == code]] = True
-        yield None, str(name), members
-
-
-def _of_columns(columns: "Iterable[Column]") -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
+        yield None, str(name), np.isin(np.arange(answers.n_rows), answers.rows[answers.source_index == code])
     for column in columns:
         cells = np.array(column.labels(), dtype=object)
         if column.kind == "date":

@@ -43,7 +43,7 @@ def parts_of(paths: Sequence[Path]) -> list[FilePart]:
     parts = []
     for path in paths:
         if ending(path) in PARQUET:
-            parts += [FilePart(path, group) for group in range(parquet_module(path).n_row_groups(path))]
+            parts += [FilePart(path, group) for group in range(parquet_module(path).sizes_of(path)[0])]
         else:
             parts.append(FilePart(path))
     return parts

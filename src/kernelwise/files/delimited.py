@@ -163,7 +163,8 @@ def cut_rows(
     """Find the header, leave out titles above one that holds all ``names``, and check that rows are of one length."""
     if not rows:
         raise FileError(f"{path} holds only blank lines; give a file with a header and at least one row")
-    above = _rows_above_header(rows, names)
+    tops = [{cell.strip() for cell in row} for row in rows[:TITLE_ROWS]]
+    above = next((position for position, top in enumerate(tops) if names and {*names} <= top), 0)
     rows, lines, sheet_rows = rows[above:], lines[above:], (sheet_rows or lines)[above:]
     width = len(rows[0])
     check_columns(path, width)
@@ -177,14 +178,6 @@ def cut_rows(
             )
     numbers = [np.array(counted[start:], dtype=np.int64) for counted in (lines, sheet_rows)]
     return TextTable(delimiter, rows[0] if start else None, rows[start:], *numbers)
-
-
-def _rows_above_header(rows: Sequence[Sequence[str]], names: Collection[str]) -> int:
-    """The number of rows above the first row that holds all ``names``; 0 if there is no such row near the top."""
-    for position, row in enumerate(rows[:TITLE_ROWS]):
-        if names and {*names} <= {cell.strip() for cell in row}:
-            return position
-    return 0
 
 
 def find_delimiter(path: Path, text: str) -> str:

@@ -126,7 +126,7 @@ class SavedModel:
         FileError
             If the parts of the model do not fit together, or if the table lacks a column that the model needs.
         """
-        if _prepares_frames(self.estimator):
+        if getattr(self.estimator, "_columns", None) is not None:
             raise FileError(
                 f"the model was made of data frames and does not take files such as {table.source}; use"
                 " load_model(path).estimator.predict(frame), or make a model of files with kernelwise classify"
@@ -197,8 +197,13 @@ def load_model(path: str | Path) -> SavedModel:
         content = skops_io.load(path, trusted=sorted(TRUSTED))
         if not isinstance(content, dict) or not isinstance(content.get("features"), TableFeatures):
             raise FileError(f"{path} holds no model of kernelwise; make one with kernelwise classify")
-        check_native_parts(path, content, n_features=_n_features(content.get("estimator")))
-    return SavedModel(content.get("estimator"), content["features"], card)
+        estimator = content.get("estimator")
+        columns = getattr(estimator, "_columns", None)  # of a data frame
+        if columns is not None and not isinstance(columns, TableFeatures):
+            raise TypeError(f"a data frame is not prepared by {type(columns).__name__}")
+        n_features = getattr(estimator, "n_features_in_", 0) if columns is None else columns.n_features
+        check_native_parts(path, content, n_features=n_features)
+    return SavedModel(estimator, content["features"], card)
 
 
 def read_card(path: str | Path) -> dict[str, Any]:
@@ -211,19 +216,6 @@ def read_card(path: str | Path) -> dict[str, Any]:
     if not isinstance(card, dict) or card.get("format") != FORMAT:
         raise FileError(f"{path} is not a model of this version of kernelwise; make it again with kernelwise classify")
     return card
-
-
-def _n_features(estimator: Any) -> int:
-    """The number of columns of the matrix that an estimator fits, which it may have made of a data frame."""
-    if not _prepares_frames(estimator):
-        return getattr(estimator, "n_features_in_", 0)
-    if not isinstance(estimator._columns, TableFeatures):
-        raise TypeError(f"a data frame is not prepared by {type(estimator._columns).__name__}")
-    return estimator._columns.n_features
-
-
-def _prepares_frames(estimator: Any) -> bool:
-    return getattr(estimator, "_columns", None) is not None
 
 
 def _skops() -> Any:

@@ -30,20 +30,15 @@ def read_parquet(path: Path, *, as_written: Collection[str] = ()) -> Table:
     content = load_parquet(path)
     if not content.num_rows:
         raise FileError(f"{path} has no rows; give a file with at least one")
-    columns = []
-    habits = _habits(path, content)
+    columns, shown = [], []
+    for name, column in zip(content.column_names, content.columns, strict=True):
+        with reading_arrow(f"{path}, column {name!r}"):
+            shown.append(cells_of(column.slice(0, CELLS_FOR_HABITS)))
+    habits = habits_of(shown)
     for position, name in enumerate(content.column_names):
         with reading_arrow(f"{path}, column {name!r}"):
             columns.append(_column(name, content.column(position), habits, as_text=name in as_written))
     return Table.of(path, columns, habits=habits)
-
-
-def _habits(path: Path, content: Any) -> Habits:
-    shown = []
-    for name, column in zip(content.column_names, content.columns, strict=True):
-        with reading_arrow(f"{path}, column {name!r}"):
-            shown.append(cells_of(column.slice(0, CELLS_FOR_HABITS)))
-    return habits_of(shown)
 
 
 def load_parquet(path: Path) -> Any:
@@ -115,7 +110,8 @@ def _unpacked(texts: Any) -> int:
 
 def _column(name: str, values: Any, habits: Habits, *, as_text: bool) -> Column:
     values = decoded(values)
-    if types.is_integer(values.type) and _beyond_floats(values):
+    ends = pc.min_max(values).as_py().values() if types.is_integer(values.type) else ()
+    if any(end is not None and abs(end) > 2**53 for end in ends):  # so large that they must be names
         return Column(name, "id", as_words(cells_of(values)))
     if as_text:
         return Column(name, "categorical", as_words(cells_of(values), keep_words=True))
@@ -141,25 +137,15 @@ def cells_of(values: Any) -> list[str]:
     return ["" if value is None else str(value) for value in values.to_pylist()]
 
 
-def _beyond_floats(integers: Any) -> bool:
-    """Whether integers are so large that they must be names rather than amounts."""
-    return any(end is not None and abs(end) > 2**53 for end in pc.min_max(integers).as_py().values())
-
-
 def _opened(path: Path) -> Any:
     with reading_arrow(f"{path} is not a Parquet file or is damaged:"):
         return pq.ParquetFile(path)
 
 
-def bytes_of_cells(path: Path) -> int:
-    """The memory that the cells of a Parquet file take as objects of Python."""
+def sizes_of(path: Path) -> tuple[int, int]:
+    """The number of row groups of a Parquet file, and the memory that its cells take as objects of Python."""
     metadata = _opened(path).metadata
-    return CELL * int(metadata.num_rows * metadata.num_columns)
-
-
-def n_row_groups(path: Path) -> int:
-    """The number of row groups of a Parquet file."""
-    return int(_opened(path).num_row_groups)
+    return metadata.num_row_groups, CELL * metadata.num_rows * metadata.num_columns
 
 
 def parquet_chunks(

@@ -229,7 +229,7 @@ def is_large(paths: Sequence[Path]) -> bool:
         size = path.stat().st_size * (4 if path.suffix.lower() == ".gz" else 1)
         return size > MAX_TEXT_BYTES or (left is not None and MEMORY_PER_BYTE * size > SHARE * left)
     if ending(path) in PARQUET and left is not None:
-        return bool(parquet_module(path).bytes_of_cells(path) > SHARE * left)
+        return bool(parquet_module(path).sizes_of(path)[1] > SHARE * left)
     return False
 
 
