@@ -13,7 +13,7 @@ from .. import files
 from ..files.errors import FileError
 from ..tables.errors import choices
 from .labels import LabelOptions
-from .session import Data, Reading, Session, features_of, named_rows, read
+from .session import Data, Reading, Session, check_classes, features_of, named_rows, read
 
 if TYPE_CHECKING:
     from .. import Answers
@@ -232,13 +232,7 @@ def _classes_in(cells: Sequence[str], where: str) -> tuple[NDArray[Any], list[st
         )
     labels, joined = join_spellings(labels)
     counts = Counter(label for label in labels.tolist() if label is not None)
-    if len(counts) < 2:
-        raise FileError(f"{where}: all answers are {next(iter(counts))!r}; two classes are needed")
-    if len(counts) > max(2, counts.total() // 2):
-        raise FileError(
-            f"{where}: there are {len(counts)} different labels in {counts.total()} answers; name the columns of the "
-            "classes"
-        )
+    check_classes(f"{where}: what all sources say", counts, len(before), "answers")
     notes = [
         note.replace(" row)", " answer)").replace(" rows)", " answers)") for note in label_notes(counts, joined, before)
     ]

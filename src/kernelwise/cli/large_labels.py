@@ -1,6 +1,7 @@
 """Labels in files that are larger than memory: audit them in chunks on this machine, or on a cluster."""
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from ..labels.spellings import label_notes
 from ..review.audit import suggested_classes
 from ..tables.columns import Column
 from .labels import LabelOptions, label_model, print_label_audit, what_matters
-from .session import LEFT_OUT, Session
+from .session import LEFT_OUT, Session, check_classes
 from .show import REVIEW_COLUMNS, SHOWN, review_csv
 
 #: So many of the most suspect rows of all are listed in one file.
@@ -104,7 +105,10 @@ def audit_large(session: Session, options: LabelOptions, paths: list[Path]) -> N
         with session.step(f"counting the labels in {asked.source}"):
             unlabelled = drop_missing_words(blocks)
             counts = LabelCounts.total(blocks.count())
-            notes = _notes(asked, counts, join_counted(blocks))
+            replaced = join_counted(blocks)
+            words = {str(name): count for name, count in counts.classes.items()}
+            known = Counter({word: count for word, count in words.items() if word not in replaced})
+            check_classes(f"{asked.source}, column {label!r}", known, len(words))
         with session.step(f"learning from a sample, judging {counts.n_rows} rows") as progress:
             with warnings.catch_warnings(), reading_a_table(f"{asked.source}, column {label!r}: ", ValueError):
                 warnings.filterwarnings("ignore", "column 'x[0-9]+' gives the label away")
@@ -126,7 +130,7 @@ def audit_large(session: Session, options: LabelOptions, paths: list[Path]) -> N
         },
         "label": asked.label,
         "unlabelled": unlabelled,
-        "notes": notes,
+        "notes": label_notes(known, replaced, words),
         "giveaways": [{"column": one.column, "how": one.how} for one in features.found],
         "classes": model.classes_,
         "noise_rate": model.noise_rate_,
@@ -257,15 +261,6 @@ def _folder(session: Session, output: Path | None) -> Path | None:
     for old in [*output.glob("part-*.csv"), *output.glob(MOST_SUSPECT)]:
         old.unlink()
     return output.resolve()
-
-
-def _notes(asked: LargeAudit, counts: LabelCounts, replaced: dict[str, str]) -> list[str]:
-    """Refuse labels that cannot be audited, and say which labels look alike."""
-    if len(counts.classes) < 2:
-        found = f"has one label only, {next(iter(counts.classes))!r}" if counts.classes else "is empty"
-        raise FileError(f"{asked.source}, column {asked.label!r} {found}; two labels are needed")
-    words = {str(label): count for label, count in counts.classes.items()}
-    return label_notes({word: words[word] for word in words if word not in replaced}, replaced, words)
 
 
 def _page(

@@ -389,19 +389,16 @@ def read_given(loaded: Data, label: str, kinds: "Mapping[str, Kind]") -> GivenLa
     from ..labels.given import group_numbers
     from ..labels.spellings import join_spellings, label_notes, typing_errors
 
-    column, source = loaded.table[label], loaded.table.source
+    column = loaded.table[label]
     written = column.labels()
     cells = np.array(written, dtype=object)
     cells[column.missing] = None
-    counts = Counter(cells[~column.missing].tolist())
-    if len(counts) < 2:
-        said = f"has one label only, {next(iter(counts))!r}" if counts else "is empty"
-        raise FileError(f"{source}, column {label!r} {said}; two labels are needed")
+    before = Counter(cells[~column.missing].tolist())
     found = None if kinds.get(label) == "categorical" else group_numbers(cells.tolist(), loaded.table.habits)
     if found is not None:
         groups, names = found
         note = (
-            f"The column {label!r} looks like numbers, not classes: {len(counts)} different ones in {counts.total()} "
+            f"The column {label!r} looks like numbers, not classes: {len(before)} different ones in {before.total()} "
             f"rows. It is cut into {len(groups.names)} groups of equal size ({'; '.join(groups.names)}), and a suspect "
             "is a row whose number seems to belong to another group. If the numbers are classes: --kind "
             f"{label}=categorical."
@@ -409,17 +406,20 @@ def read_given(loaded: Data, label: str, kinds: "Mapping[str, Kind]") -> GivenLa
         return GivenLabels(_plain(names), written, [note], groups)
     labels, joined = join_spellings(cells)
     counts = Counter(label for label in labels.tolist() if label is not None)
-    if len(counts) < 2:
-        raise FileError(f"{source}, column {label!r} has one label only, in several spellings; two labels are needed")
-    if len(counts) > max(2, counts.total() // 2):
-        raise FileError(
-            f"{source}, column {label!r} has {len(counts)} different labels in {counts.total()} rows;"
-            " name the column of the classes"
-        )
+    check_classes(f"{loaded.table.source}, column {label!r}", counts, len(before))
     notes = label_notes(counts, joined, Counter(written), typing_errors(labels))
     return GivenLabels(_plain(labels), written, notes)
 
 
+def check_classes(where: str, counts: Counter[str], n_spellings: int, rows: str = "rows") -> None:
+    """Refuse labels of fewer than two classes, or of so many that they are no classes."""
+    if len(counts) < 2:
+        said = f"has one label only, {next(iter(counts))!r}" if counts else "is empty"
+        raise FileError(f"{where} {said}{', in several spellings' * (n_spellings > 1)}; two labels are needed")
+    if len(counts) > max(2, counts.total() // 2):
+        said = f"{len(counts)} different labels in {counts.total()} {rows}"
+        raise FileError(f"{where} has {said}; name the column of the classes")
+
+
 def _plain(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels in an array of strings, if none is missing."""
     return labels if any(label is None for label in labels.tolist()) else np.array(labels.tolist())
