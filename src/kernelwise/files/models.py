@@ -39,65 +39,12 @@ LOADERS = frozenset(
     ("DictNode", "JsonNode", "ListNode", "NdArrayNode", "ObjectNode", "SparseMatrixNode")
     + ("TreeNode", "TupleNode", "TypeNode")
 )
-#: The types a model may consist of, by module. A type that is not here is not loaded, whoever made the file.
+#: The types a model may consist of: a line of ``trusted_types.txt`` names a module and some of its types. A type that
+#: is not there is not loaded, whoever made the file.
 TRUSTED = frozenset(
     f"{module}.{name}"
-    for module, names in {
-        "builtins": "bool dict float int list str tuple",
-        "numpy": "bool bool_ float32 float64 int32 int64 ndarray str_",
-        "scipy.sparse._csr": "csr_array csr_matrix",
-        "sklearn.feature_extraction.text": "TfidfTransformer",
-        "sklearn.preprocessing._data": "StandardScaler",
-        "sklearn.linear_model._logistic": "LogisticRegression",
-        "sklearn.tree._tree": "Tree",
-        "kernelwise.papers.tpcmc.constrained_spectral": "ConstrainedSpectralClustering",
-        "kernelwise.papers.lkcnpc.itml": "ITML",
-        "kernelwise.papers.lkcnpc.mmc": "MMC",
-        "kernelwise.papers.lkcnpc.mpckmeans": "MPCKMeans",
-        "kernelwise.papers.lkcnpc.nonparametric_kernel": "NonparametricKernelLearner",
-        "kernelwise.papers.lkcnpc.spectral_kernel": "SpectralFeatures SpectralKernelLearner",
-        "kernelwise.papers.lkcnpc.transitive_closure": "TransitiveClosure",
-        "kernelwise.papers.lkcnpc.uniform_kernel": "UniformKernel",
-        "kernelwise.completion.basis": "ExtendedBasis",
-        "kernelwise.completion.clustering": "PairCompletionClustering",
-        "kernelwise.completion.completer": "PairCompleter",
-        "kernelwise.completion.held_out": "Calibration",
-        "kernelwise.completion.matrix.complete": "Completion",
-        "kernelwise.kernels.combined": "AttributeFeatures LandmarkFeatures",
-        "kernelwise.kernels.expansion": "KernelExpansion Term",
-        "kernelwise.kernels.families": "KernelFamily",
-        "kernelwise.kernels.landmarks": "LandmarkMap",
-        "kernelwise.kernels.precomputed": "IndexedGram StackedGram",
-        "kernelwise.kernels.standardize": "Standardization",
-        "kernelwise.kernels.specs": "Cosine Gaussian Laplace Linear Polynomial UnitDiagonal",
-        "kernelwise.review.diagnosis": "Recalibration",
-        "kernelwise.labels.classifier": "NoisyLabelClassifier",
-        "kernelwise.noise.explanations": "ExplainedNoise FadingErrors",
-        "kernelwise.noise.posterior": "NoisePosterior",
-        "kernelwise.noise.two_classes": "TwoClassPosterior",
-        "kernelwise.scoring.forest": "SettledForest",
-        "kernelwise.scoring.logistic": "LogisticScorer SoftmaxCurve",
-        "kernelwise.scoring.kernel_scores": "ExpandedScorer LinearScorer _Standardiser",
-        "kernelwise.scoring.pool": "ScaledScorer ScorePool View",
-        "kernelwise.links.candidates": "Candidate Embedding",
-        "kernelwise.links.clustering": "LinkedClustering",
-        "kernelwise.links.smoothing": "LinkSmoother",
-        "kernelwise.mkl.best_case": "BestCaseMKLClassifier",
-        "kernelwise.mkl.classifiers": "RobustMKLClassifier SimpleMKLClassifier",
-        "kernelwise.mkl.paths": "RobustMKLClassifierCV SimpleMKLClassifierCV",
-        "kernelwise.optim.result": "Certificate HistoryRow",
-        "kernelwise.pairs.classes.features": "ClassPredictor SimilarityColumns StandardColumns WordColumns",
-        "kernelwise.pairs.clustering": "PairKernelClustering",
-        "kernelwise.pairs.learner": "PairKernelLearner",
-        "kernelwise.pairs.noisy_clustering": "NoisyPairClustering",
-        "kernelwise.samples": "FeatureScaler",
-        "kernelwise.review.audit": "PairAudit",
-        "kernelwise.statements.noise": "PairNoise",
-        "kernelwise.statements.pairs": "Pairs",
-        "kernelwise.tables.kinds": "DateOrder",
-        "kernelwise.tables.notation": "Amounts Times TruthWords",
-        "kernelwise.tables.preparation": "Categories Dates Names Numbers TableFeatures Words",
-    }.items()
+    for line in Path(__file__).with_name("trusted_types.txt").read_text(encoding="ascii").splitlines()
+    for module, names in [line.split(": ")]
     for name in names.split()
 )
 
