@@ -11,8 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 from kernelwise.files.arrays import matrix_market
 from kernelwise.files.chunks import parts_of
 from kernelwise.files.delimited import csv_line, cut, decode, encoding, find_delimiter, is_header, records
-from kernelwise.files.errors import FileError, check_size, explain, human, refusing
-from kernelwise.files.identify import what_is
+from kernelwise.files.errors import FileError, check_size, explain, human, refusing, what_is
 from kernelwise.files.links import TwoTables, link_answers, link_delimiter, link_records, link_words, meanings
 from kernelwise.files.models import check_native_parts
 from kernelwise.files.reading import ending

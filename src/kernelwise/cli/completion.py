@@ -44,11 +44,10 @@ def complete(
         model = PairCompleter(components or "auto", random_state=session.seed).fit(matrix, pairs=given, progress=tell)
         chances = model.predict_proba_pairs(asked.rows, asked.cols)
         answers = model.predict_pairs(asked.rows, asked.cols)
-    found = [
-        (ids[row], ids[col], int(answer), round(float(chance), 4))
+    lines = [
+        [ids[row], ids[col], str(answer), f"{chance:.4f}"]
         for row, col, answer, chance in zip(asked.rows, asked.cols, answers, chances, strict=True)
     ]
-    lines = [[one, other, str(answer), f"{chance:.4f}"] for one, other, answer, chance in found]
     header = ["id", "other_id", "same", "probability"]
     written = session.write({output: partial(csv_text, header, lines)})
     result: dict[str, Any] = {
@@ -61,7 +60,10 @@ def complete(
         "written": written,
     }
     if output is None:
-        result["answers"] = [dict(zip(header, one, strict=True)) for one in found]
+        result["answers"] = [
+            {"id": one, "other_id": other, "same": int(answer), "probability": float(chance)}
+            for one, other, answer, chance in lines
+        ]
 
     def text(console: Console) -> None:
         basis = f"{model.n_components_} eigenvectors of coherence {model.coherence_:.2f}"

@@ -40,6 +40,7 @@ def apply(
     left out, or relabelled where the file says "same" or "different". --verified keeps what people verified, for
     kernelwise audit labels COPY --checked CSV. The draws are not kept: corrected rows no longer stand for others.
     """
+    from ..labels.spellings import meant_label, spelling
     from ..report import Correction, read_corrections, write_corrections
 
     target = output or _beside(data)
@@ -60,7 +61,13 @@ def apply(
         labels = _check_given(data, column, {correction.row: correction.given for correction in made})
         last = {one.row: one for one in decided}
         changes = {row: one.corrected for row, one in last.items() if one.changes}
-        _check_corrected(corrections, labels, changes)
+        known = {spelling(one) for one in labels if one is not None}
+        for row, right in changes.items():  # refused where it looks like a typing error
+            if spelling(right) not in known and (meant := meant_label(right, np.array(labels, dtype=object))):
+                raise FileError(
+                    f"{corrections}: row {row} is corrected to {right!r}, a label that no row of the data has; write "
+                    f"{meant!r}, if this is a typing error"
+                )
         content, changed = files.corrected_file(data, column, changes), len(changes)
     files.write_file(target, content, force=session.force)
     if verified is not None:
@@ -172,16 +179,3 @@ def _check_given(data: Path, column: str, given: dict[int, str]) -> list[str | N
                 f"{OTHER_DATA}"
             )
     return list(labels)
-
-
-def _check_corrected(corrections: Path, labels: list[str | None], changes: dict[int, str]) -> None:
-    """Refuse corrected labels that no row has and that look like typing errors."""
-    from ..labels.spellings import meant_label, spelling
-
-    known = {spelling(label) for label in labels if label is not None}
-    for row, label in changes.items():
-        if spelling(label) not in known and (meant := meant_label(label, np.array(labels, dtype=object))):
-            raise FileError(
-                f"{corrections}: row {row} is corrected to {label!r}, a label that no row of the data has; write "
-                f"{meant!r}, if this is a typing error"
-            )

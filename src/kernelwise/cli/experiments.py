@@ -13,10 +13,9 @@ FolderOption = Annotated[Path, option("FOLDER", "Where to write.", "--output", "
 
 def demo(session: Session, output: FolderOption = Path("demo-output")) -> None:
     """Show what kernelwise does, on the data that it brings: a minute or so."""
-    from .tour import tour, write_summary
+    from .tour import tour
 
-    rows = tour(session.step, output)
-    text, paths = write_summary(rows, output)
+    rows, text, paths = tour(session.step, output)
     said = f"\n{text}\nWritten to {' and '.join(map(str, paths))}"
     session.show({"results": rows, "files": [str(path) for path in paths]}, lambda console: console.print(said))
 

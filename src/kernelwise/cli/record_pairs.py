@@ -24,13 +24,16 @@ def audit_two_records(
 ) -> None:
     """Audit the answers of a file with two records in every row."""
     from .. import audit_record_pairs
+    from ..report import read_corrections, verdicts_of
 
     kinds = reading.kinds
     with session.step(f"reading {data}"):
         given = files.read_two_records(data, answer=answer, same=same, kinds=kinds, ignore=reading.ignore)
     lines = given.table.lines if given.table.lines is not None else np.arange(1, given.table.n_rows + 1)
     ids = [str(line) for line in lines.tolist()]
-    verdicts = None if reviewing.checked is None else _verdicts(reviewing.checked, given)
+    verdicts = None
+    if reviewing.checked is not None:
+        verdicts = verdicts_of(read_corrections(reviewing.checked), given.answers)
     with session.step(f"comparing {len(given.pairs)} pairs of records") as tell:
         told = None if verdicts is None else _of_pairs(verdicts, given)
         pairs = audit_record_pairs(given.records, given.pairs, checked=told, random_state=session.seed, progress=tell)
@@ -68,12 +71,6 @@ def audit_two_records(
         show.print_next(console, data, reviewing, planned=plan is not None)
 
     session.show(result, text)
-
-
-def _verdicts(path: Path, given: files.TwoRecords) -> Any:
-    from ..report import read_corrections, verdicts_of
-
-    return verdicts_of(read_corrections(path), given.answers)
 
 
 def _of_pairs(verdicts: Any, given: files.TwoRecords) -> Any:

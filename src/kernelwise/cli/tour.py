@@ -143,31 +143,22 @@ def known_pairs(folder: Path, tell: Tell) -> list[Finding]:
     ]
 
 
-#: The parts of the tour, by subject.
-PARTS: dict[str, Callable[[Path, Tell], list[Finding]]] = {
-    "noisy labels": noisy_labels,
-    "noisy links": noisy_links,
-    "a few known pairs": known_pairs,
-}
+def tour(
+    step: Callable[[str], AbstractContextManager[Tell]], folder: Path
+) -> tuple[list[dict[str, str]], str, list[Path]]:
+    """Run every part; return the findings, line by line and as one text, and the files in ``folder`` that hold them.
 
-
-def tour(step: Callable[[str], AbstractContextManager[Tell]], folder: Path) -> list[dict[str, str]]:
-    """Run every part and return the findings, line by line; the page for review goes to ``folder``.
-
-    ``step`` is called with the name of each part and shows how far the part is.
+    ``step`` is called with the name of each part and shows how far the part is. The page for review goes to ``folder``,
+    too, and all files are written over those of an earlier tour.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files.check_output(folder / "review.html", force=True)
     rows = []
-    for name, find in PARTS.items():
+    parts = {"noisy labels": noisy_labels, "noisy links": noisy_links, "a few known pairs": known_pairs}
+    for name, find in parts.items():
         with step(name) as tell:
             rows += [{"what": what, "result": result} for what, result in find(folder, tell)]
-    return rows
-
-
-def write_summary(rows: list[dict[str, str]], folder: Path) -> tuple[str, list[Path]]:
-    """Write the findings as text and as JSON, over those of an earlier tour; return the text and the paths."""
     width = max(len(row["what"]) for row in rows)
     text = "".join(f"{row['what']:<{width}}  {row['result']}\n" for row in rows)
     told = {folder / "summary.txt": text, folder / "summary.json": json.dumps(rows, indent=2) + "\n"}
-    return text, files.write_files(told, force=True)
+    return rows, text, files.write_files(told, force=True)

@@ -6,9 +6,8 @@ import sys
 import tokenize
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,8 +26,7 @@ FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
 SYMMETRIES = {"general": 0.0, "symmetric": 1.0, "skew-symmetric": -1.0}
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(NamedTuple):
     """The format and the size that the first lines of a file declare."""
 
     layout: str
@@ -53,45 +51,33 @@ def matrix_market(path: Path, content: bytes) -> Any:
 
 
 def _header(path: Path, lines: io.BytesIO, size: int) -> Header:
-    """Read the first lines and compare what they declare with the length of the file."""
+    """Read the first lines and compare what they declare with the length of the file, and with the limits."""
     banner = lines.readline(1024).decode("latin-1").lower().split()
     if len(banner) != 5 or banner[:2] != ["%%matrixmarket", "matrix"]:
         raise FileError(f"{path} does not begin with '%%MatrixMarket matrix'; it is not a Matrix Market file")
     layout, field, symmetry = banner[2:]
     if layout not in BYTES_PER_ENTRY or field not in FIELDS or symmetry not in SYMMETRIES:
         raise FileError(f"{path} holds {layout} {field} {symmetry} entries; only matrices of real numbers are read")
-    n_rows, n_columns, n_entries = _declared_sizes(path, lines, size, layout, symmetry)
+    numbered = enumerate(iter(lines.readline, b""), start=2)
+    number, line = next((item for item in numbered if item[1].strip() and not item[1].startswith(b"%")), (0, b""))
+    if not line:
+        raise FileError(f"{path} ends before it says how large the matrix is")
+    try:
+        n_rows, n_columns, *listed = (int(cell) for cell in line.split())
+        half = n_rows * (n_rows + 1) // 2 if symmetry == "symmetric" else n_rows * (n_rows - 1) // 2
+        (n_entries,) = listed if layout == "coordinate" else [half if symmetry != "general" else n_rows * n_columns]
+    except ValueError as error:
+        raise FileError(f"{place(path, line=number)}: the size of the matrix is expected here") from error
+    if min(n_rows, n_columns, n_entries) < 0 or n_entries * BYTES_PER_ENTRY[layout] > size:
+        raise FileError(
+            f"{place(path, line=number)}: {n_entries} entries are declared, for which the file is too short"
+        )
     if max(n_rows, n_columns) > MAX_SAMPLES:
         raise FileError(f"{path} declares {n_rows} x {n_columns}, and {MAX_SAMPLES} a side is the most that is read")
     if symmetry != "general" and n_rows != n_columns:
         raise FileError(f"{path} declares a {symmetry} matrix of {n_rows} x {n_columns}, which is not square")
     check_size(path, 24 * n_entries, what="declares")
     return Header(layout, field, symmetry, n_rows, n_columns, n_entries)
-
-
-def _declared_sizes(path: Path, lines: io.BytesIO, size: int, layout: str, symmetry: str) -> tuple[int, int, int]:
-    """The numbers of rows, columns and entries in the first line that is no comment."""
-    numbered = enumerate(iter(lines.readline, b""), start=2)
-    number, line = next((item for item in numbered if item[1].strip() and not item[1].startswith(b"%")), (0, b""))
-    if not line:
-        raise FileError(f"{path} ends before it says how large the matrix is")
-    try:
-        sizes = [int(cell) for cell in line.split()]
-        n_rows, n_columns, *rest = sizes
-        (n_entries,) = rest if layout == "coordinate" else [_listed(n_rows, n_columns, symmetry)]
-    except ValueError as error:
-        raise FileError(f"{place(path, line=number)}: the size of the matrix is expected here") from error
-    if min(sizes) < 0 or n_entries * BYTES_PER_ENTRY[layout] > size:
-        raise FileError(
-            f"{place(path, line=number)}: {n_entries} entries are declared, for which the file is too short"
-        )
-    return n_rows, n_columns, n_entries
-
-
-def _listed(n_rows: int, n_columns: int, symmetry: str) -> int:
-    """How many numbers a file lists of a dense matrix: all, or the lower half where the matrix is symmetric."""
-    listed = {"general": n_rows * n_columns, "symmetric": n_rows * (n_rows + 1) // 2}
-    return listed.get(symmetry, n_rows * (n_rows - 1) // 2)
 
 
 def _sparse(path: Path, header: Header, entries: NDArray[np.float64]) -> sp.csr_array:
@@ -305,7 +291,10 @@ def sparse_from(path: Path, arrays: dict[str, NDArray[Any]]) -> Any:
         raise FileError(f"{path} declares {shape[0]} x {shape[1]} entries, and {MAX_SAMPLES} a side is the most read")
     values, *indices = (arrays[part] for part in parts[kind])
     with refusing(f"{path} is a damaged sparse matrix", (ValueError, TypeError, OverflowError), remedy="write it anew"):
-        first, second = (_as_index(array) for array in indices)
+        for array in indices:
+            if array.ndim != 1 or array.dtype.kind not in "iu" or array.max(initial=0) > np.iinfo(np.int64).max:
+                raise ValueError(f"indices of type {array.dtype} and shape {array.shape}")
+        first, second = (array.astype(np.int64) for array in indices)  # as compiled code needs them
         if kind == "coo":
             matrix: Any = sp.coo_array((values, (first, second)), shape=shape)
         else:
@@ -314,13 +303,6 @@ def sparse_from(path: Path, arrays: dict[str, NDArray[Any]]) -> Any:
             matrix.check_format(full_check=True)
         matrix = matrix.tocsr()
     return _checked_block(path, matrix)
-
-
-def _as_index(array: NDArray[Any]) -> NDArray[np.int64]:
-    """Indices as int64, as compiled code needs them; other types and shapes are refused."""
-    if array.ndim != 1 or array.dtype.kind not in "iu" or array.max(initial=0) > np.iinfo(np.int64).max:
-        raise ValueError(f"indices of type {array.dtype} and shape {array.shape}")
-    return array.astype(np.int64)
 
 
 def corrected_arrays(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:

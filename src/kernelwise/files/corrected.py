@@ -38,7 +38,15 @@ def corrected_file(path: str | Path, column: str, corrections: Mapping[int, str]
     """
     path = existing(path)
     if ending(path) in TEXTS:
-        return _corrected_text(path, column, corrections)
+        content = decode(path, read_bytes(path))
+        table = cut(path, content, names=[column])
+        check_fit(path, column, table.names, corrections, len(table.rows))
+        position = table.names.index(column)
+        replaced: dict[int, list[str] | None] = {}
+        for row, value in corrections.items():
+            cells = table.rows[row]
+            replaced[int(table.lines[row])] = [*cells[:position], value, *cells[position + 1 :]]
+        return rewritten(path, records(path, content, table.delimiter), replaced, table.delimiter)
     if ending(path) in PARQUET + ARROW:
         return parquet_module(path).corrected_parquet(path, column, corrections)
     if ending(path) in WORKBOOKS:
@@ -48,18 +56,6 @@ def corrected_file(path: str | Path, column: str, corrections: Mapping[int, str]
     raise FileError(
         f"{path} cannot be corrected: only CSV, TSV, Excel, Parquet, Feather and .npz files have columns to write to"
     )
-
-
-def _corrected_text(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:
-    content = decode(path, read_bytes(path))
-    table = cut(path, content, names=[column])
-    check_fit(path, column, table.names, corrections, len(table.rows))
-    position = table.names.index(column)
-    replaced: dict[int, list[str] | None] = {}
-    for row, value in corrections.items():
-        cells = table.rows[row]
-        replaced[int(table.lines[row])] = [*cells[:position], value, *cells[position + 1 :]]
-    return rewritten(path, records(path, content, table.delimiter), replaced, table.delimiter)
 
 
 def rewritten(

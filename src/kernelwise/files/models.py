@@ -19,8 +19,7 @@ from ..progress import Tell, silent
 from ..tables.columns import Table
 from ..tables.preparation import TableFeatures
 from .arrays import arrays_in, check_array, check_characters, sparse_from
-from .errors import FileError, check_size, open_archive, refusing
-from .identify import MODEL, what_is
+from .errors import MODEL, FileError, check_size, open_archive, refusing, what_is
 from .reading import existing
 from .writing import write_file
 

@@ -159,16 +159,16 @@ def parquet_chunks(
     batches = file.iter_batches(batch_size=rows, row_groups=groups, columns=None if only is None else [only])
     with reading_arrow(f"{path}"):
         for batch in batches:
-            made = [_chunk_column(name, batch.column(name), name in columns) for name in batch.schema.names]
+            made = []
+            for name in batch.schema.names:
+                values = decoded(batch.column(name))
+                numbers = None if name in columns else as_floats(values)
+                if numbers is None:
+                    words = as_words(cells_of(values), keep_words=name in columns)
+                    made.append(Column(name, "categorical", words))
+                else:
+                    made.append(Column(name, "numeric", np.where(np.isfinite(numbers), numbers, np.nan)))
             yield Table.of(path, made)
-
-
-def _chunk_column(name: str, values: Any, as_text: bool) -> Column:
-    values = decoded(values)
-    numbers = None if as_text else as_floats(values)
-    if numbers is not None:
-        return Column(name, "numeric", np.where(np.isfinite(numbers), numbers, np.nan))
-    return Column(name, "categorical", as_words(cells_of(values), keep_words=as_text))
 
 
 def corrected_parquet(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:

@@ -15,8 +15,7 @@ from ..tables.errors import choices
 from ..tables.kinds import Kind, as_words
 from .arrays import read_matrix_market, read_npy, read_npz, read_svmlight
 from .delimited import MEMORY_PER_BYTE, STANDARD_INPUT, read_bytes, read_delimited
-from .errors import MAX_TEXT_BYTES, FileError, reading_a_table
-from .identify import what_is
+from .errors import MAX_TEXT_BYTES, FileError, reading_a_table, what_is
 from .spreadsheet import read_workbook
 
 SVMLIGHT, TEXTS = (".svm", ".svmlight", ".libsvm"), (".csv", ".tsv", ".tab", ".txt")

@@ -14,7 +14,7 @@ from ..dask_rows.prediction import on_blocks
 from ..kernels import resolve_kernels
 from ..noise.pair_sources import accuracies_of, weighed_by_source
 from ..progress import Progress, Tell, part, teller
-from ..review.checked_pairs import CheckedPairs
+from ..review.diagnosis import CheckedPairs
 from ..samples import for_users, is_dask, map_rows, persist, read_samples, take_rows
 from ..statements import Pairs
 from ..statements.graph import pair_keys

@@ -37,8 +37,7 @@ from ..noise.two_classes import TwoClassPosterior, interval_of
 from ..progress import Progress, Tell, teller
 from ..review import PairAudit
 from ..review.audit import Interval
-from ..review.checked_pairs import CheckedPairs
-from ..review.diagnosis import WEAK_SCORES, WIDE_RANGE, diagnose
+from ..review.diagnosis import WEAK_SCORES, WIDE_RANGE, CheckedPairs, diagnose
 from ..samples import balanced_folds
 from ..scoring.logistic import logistic_path
 from ..scoring.pool import ScorePool, View, grown_forest, weigh

@@ -6,8 +6,7 @@ Read in this order:
    several answers per row, and :func:`plan_answers`.
 2. ``plan.py``: :func:`plan_checks`, the rows to check next.
 3. ``guarantee.py``: :func:`guaranteed_share`, with the bounds of ``bounds.py``.
-4. ``diagnosis.py``: chances that agree with the checks, and what may be said of the share of wrong labels;
-   ``checked_pairs.py``: the same for pairs.
+4. ``diagnosis.py``: chances that agree with the checks, and what may be said of the share of wrong labels or pairs.
 """
 
 from ..first_use import loaders

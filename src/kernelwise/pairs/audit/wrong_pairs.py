@@ -12,7 +12,7 @@ from ...progress import Progress, Tell, part, teller
 from ...records.audit import audit_record_pairs
 from ...records.recognition import looks_like_records
 from ...review import PairAudit
-from ...review.checked_pairs import CheckedPairs
+from ...review.diagnosis import CheckedPairs
 from ...samples import n_rows, tidy
 from ...statements import PairNoise, Pairs
 from ...statements.graph import pair_keys
