@@ -259,7 +259,7 @@ def write_rows(path, rows):
 
 
 def test_where_no_pair_is_likely_wrong_the_most_suspect_are_listed(capsys):
-    print_suspects(Console(width=120), ("pair", "pairs"), 0, ["id", "and"], [["n0", "n1"]])
+    print_suspects(Console(width=120), "pair", 0, ["id", "and"], [["n0", "n1"]])
     out = capsys.readouterr().out
     assert out.startswith("No pair is more likely wrong than right; the most suspect pairs come first in the list.\n")
     assert "id  and\nn0  n1" in out

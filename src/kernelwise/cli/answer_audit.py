@@ -248,8 +248,8 @@ def print_answer_audit(console: Console, result: dict[str, Any], asked: LabelOpt
     for one in result["slices"][:SLICES_SHOWN]:
         console.print(f"Where the {'doubt is' if several else 'suspects are'}: {one['sentence']}")
     if not several:
-        noun = "row" if result["worth_checking"] == 1 else "rows"
-        console.print(f"Worth checking: {result['worth_checking']} {noun} whose label is more likely wrong than right.")
+        worth = show.counted(result["worth_checking"], "row")
+        console.print(f"Worth checking: {worth} whose label is more likely wrong than right.")
     console.print()
     suspects = [
         [one["id"], one["given"], one["suggested"], _short(one["answers"]), show.wrong_chance(one["quality"])]
@@ -332,10 +332,8 @@ def _print_questions(console: Console, result: dict[str, Any], several: bool) ->
     """Say how many rows are worth another answer, and whom to ask first."""
     worth, asked = result["worth_another_answer"], result["ask"]
     if several:
-        noun = "row" if len(worth) == 1 else "rows"
-        console.print(
-            f"Worth another answer: {len(worth)} {noun} whose answers leave more than {1 - SURE:.0%} of doubt."
-        )
+        rows = show.counted(len(worth), "row")
+        console.print(f"Worth another answer: {rows} whose answers leave more than {1 - SURE:.0%} of doubt.")
     if asked:
         first: dict[str, list[str]] = {}
         for one in asked[:FEW]:

@@ -11,25 +11,14 @@ from rich.console import Console
 
 from .. import files
 from . import labels
-from .session import (
-    FORMATS,
-    CheckedOption,
-    IdOption,
-    OutputOption,
-    Reading,
-    Session,
-    check_files,
-    load,
-    named_rows,
-    option,
-    read_given,
-)
+from . import session as shared
+from .session import CheckedOption, IdOption, OutputOption, Reading, Session, option
 from .show import csv_text, print_columns, print_list, print_written
 
 
 def classify(
     session: Session,
-    train: Annotated[Path, typer.Argument(help=f"The labelled data set: {FORMATS}.")],
+    train: Annotated[Path, typer.Argument(help=f"The labelled data set: {shared.FORMATS}.")],
     label: Annotated[str, option("COLUMN", "The column of labels.")],
     model: Annotated[Path, option("FILE", "Where to write the model.", "--model", "-m")],
     reading: Reading,
@@ -44,9 +33,9 @@ def classify(
     """
     from ..labels.describe import out_of_sample_accuracy
 
-    check_files(session, read=[train, checked], write=[model, output])
-    loaded = load(session, train, reading, label=label)
-    given = read_given(loaded, label, reading.kinds)
+    shared.check_files(session, read=[train, checked], write=[model, output])
+    loaded = shared.load(session, train, reading, label=label)
+    given = shared.read_given(loaded, label, reading.kinds)
     labels.warn_of_leaks(loaded, given.labels)
     verdicts = None if checked is None else labels.read_verdicts(checked, given, loaded)
     estimator = labels.fit_labels(session, loaded, given.labels, verdicts)
@@ -80,11 +69,11 @@ def predict(
     output: OutputOption = None,
 ) -> None:
     """Predict labels, with the probability of each, for the rows of a file."""
-    check_files(session, read=[model, data], write=[output])
+    shared.check_files(session, read=[model, data], write=[output])
     loaded = files.load_model(model)
     with session.step(f"reading {data}"):
         rows = files.read_table(data, as_written=[*loaded.features.worded, *([row_id] if row_id else [])])
-        id_name, ids = named_rows(rows, None) if row_id is None else (row_id, rows.required(row_id))
+        id_name, ids = shared.named_rows(rows, None) if row_id is None else (row_id, rows.required(row_id))
     with session.step(f"predicting {len(ids)} rows") as tell:
         chances = loaded.predict_proba(rows, tell)
     lines = [[name, *cells] for name, cells in zip(ids, _predicted(chances, loaded.estimator.classes_), strict=True)]

@@ -17,20 +17,9 @@ from .. import files
 from ..files.errors import FileError
 from ..tables.errors import choices
 from ..tables.kinds import is_number
+from . import session as shared
 from . import show
-from .session import (
-    FORMATS,
-    Data,
-    GivenLabels,
-    Reading,
-    Reviewing,
-    Session,
-    check_files,
-    links_of_pictures,
-    load,
-    option,
-    read_given,
-)
+from .session import Data, GivenLabels, Reading, Reviewing, Session, option
 
 #: The name of the consensus in the column "column" of a review, and in the export.
 CONSENSUS = "consensus"
@@ -40,7 +29,7 @@ CONSENSUS = "consensus"
 class LabelOptions:
     """The options of an audit of labels."""
 
-    data: Annotated[Path, typer.Argument(help=f"The data set: {FORMATS}.")]
+    data: Annotated[Path, typer.Argument(help=f"The data set: {shared.FORMATS}.")]
     label: Annotated[
         list[str], option("COLUMN", "The column of labels; given again, a column for each of several sources.")
     ] = field(default_factory=list)
@@ -192,9 +181,9 @@ def _audit_one_column(session: Session, asked: LabelOptions) -> None:
     from ..labels.audit import audit_by
 
     reading, reviewing, label = asked.reading, asked.reviewing, asked.label[0]
-    check_files(session, read=[asked.data, reviewing.checked], write=[reviewing.output, reviewing.report])
-    loaded = load(session, asked.data, reading, label=label, group=asked.group)
-    given = read_given(loaded, label, reading.kinds)
+    shared.check_files(session, read=[asked.data, reviewing.checked], write=[reviewing.output, reviewing.report])
+    loaded = shared.load(session, asked.data, reading, label=label, group=asked.group)
+    given = shared.read_given(loaded, label, reading.kinds)
     if loaded.annotators and given.groups is None and asked.group is None:  # found by the name of the column
         from .answer_audit import audit_answers_in_files
 
@@ -202,7 +191,7 @@ def _audit_one_column(session: Session, asked: LabelOptions) -> None:
         answers_asked = replace(asked, annotator=loaded.annotators[0], reading=reading)
         audit_answers_in_files(session, answers_asked, found=True)
         return
-    images = links_of_pictures(loaded, asked.image, page=reviewing.report, embed=asked.embed)
+    images = shared.links_of_pictures(loaded, asked.image, page=reviewing.report, embed=asked.embed)
     found = warn_of_leaks(loaded, given.labels)
     verdicts = None if reviewing.checked is None else read_verdicts(reviewing.checked, given, loaded)
     estimator = fit_labels(session, loaded, given.labels, verdicts, asked)
@@ -346,8 +335,9 @@ def print_label_audit(console: Console, result: dict[str, Any], loaded: Data | N
     worth = result["worth_checking"]
     if worth:
         likely = f"; about {round(result['expected_wrong'])} of these should be wrong" if reliable else ""
-        noun = "row" if worth == 1 else "rows"
-        console.print(f"Worth checking: {worth} {noun} whose label is more likely wrong than right{likely}.\n")
+        console.print(
+            f"Worth checking: {show.counted(worth, 'row')} whose label is more likely wrong than right{likely}.\n"
+        )
     else:
         console.print("No label is more likely wrong than right.\n")
     suspects = [

@@ -213,6 +213,6 @@ def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None
         for one in result["suspects"]
     ]
     header = [loaded.id_name, "and", "given", show.CHANCE]
-    show.print_suspects(console, ("pair", "pairs"), result["worth_checking"], header, suspects)
+    show.print_suspects(console, "pair", result["worth_checking"], header, suspects)
     show.print_features(console, loaded)
     show.print_written(console, result["written"])

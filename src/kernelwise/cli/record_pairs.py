@@ -66,7 +66,7 @@ def audit_two_records(
             [one["line"], *(_cut(one[end], room) for end in ENDS), one["given"], show.wrong_chance(one["quality"])]
             for one in result["suspects"][: show.SHOWN]
         ]
-        show.print_suspects(console, ("answer", "answers"), result["worth_checking"], header, rows)
+        show.print_suspects(console, "answer", result["worth_checking"], header, rows)
         show.print_written(console, written)
         show.print_next(console, data, reviewing, planned=plan is not None)
 

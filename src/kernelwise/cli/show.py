@@ -40,6 +40,15 @@ def wrong_chance(quality: float) -> str:
     return f"{1 - quality:.1%}" if quality >= CERTAIN else f">{1 - CERTAIN:.1%}"
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> RichTable:
     """A table; columns of numbers are aligned to the right."""
     shown = RichTable(title=title or None, title_justify="left", box=None, header_style="bold", pad_edge=False)
@@ -70,13 +79,11 @@ def print_written(console: Console, paths: Sequence[str]) -> None:
 
 
 def print_suspects(
-    console: Console, what: tuple[str, str], worth_checking: int, header: Sequence[str], rows: Sequence[Sequence[str]]
+    console: Console, noun: str, worth_checking: int, header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> None:
-    """Print the first suspects, and how many are worth checking; ``what`` are two nouns, as in ("label", "labels")."""
-    one, several = what
-    noun = one if worth_checking == 1 else several
-    found = f"Worth checking: {worth_checking} {noun} more likely wrong than right."
-    none = f"No {one} is more likely wrong than right; the most suspect {several} come first in the list."
+    """Print the first suspects, and how many are worth checking."""
+    found = f"Worth checking: {counted(worth_checking, noun)} more likely wrong than right."
+    none = f"No {noun} is more likely wrong than right; the most suspect {noun}s come first in the list."
     console.print(f"{found if worth_checking else none}\n")
     console.print(table("Most suspect", header, rows[:SHOWN]))
 
@@ -189,13 +196,13 @@ def print_columns(console: Console, described: Sequence[dict[str, Any]]) -> None
     console.print(table("Columns", ["becomes", "columns"], lines))
 
 
-def percent(rate: float, interval: Sequence[float] | None = None) -> str:
+def percent(rate: float, interval: Sequence[float]) -> str:
     """A share with its interval.
 
     >>> percent(0.12, (0.08, 0.17))
     '12.0% (95 %: 8.0% to 17.0%)'
     """
-    return f"{rate:.1%}" if interval is None else f"{rate:.1%} (95 %: {interval[0]:.1%} to {interval[1]:.1%})"
+    return f"{rate:.1%} (95 %: {interval[0]:.1%} to {interval[1]:.1%})"
 
 
 def review_csv(rows: Sequence[Sequence[str]]) -> str:
@@ -219,9 +226,8 @@ def print_checks(console: Console, result: dict[str, Any], what: str) -> None:
     if bound := result["guarantee"]:
         console.print(bound["sentence"])
         left = f"at most {bound['remaining_at_most']:.1%} of the {kind} are still wrong"
-        one = kind.removesuffix("s") if bound["found"] == 1 else kind
-        if bound["found"]:
-            console.print(f"If you correct the {bound['found']} {one} found so far, {left}.")
+        if found := bound["found"]:
+            console.print(f"If you correct the {counted(found, kind.removesuffix('s'))} found so far, {left}.")
     elif not result["plan"]:
         sure = result["diagnostic"]["reliable"]
         aim = "For a range that holds whatever the errors follow" if sure else "To plan these checks"

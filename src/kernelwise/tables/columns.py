@@ -9,33 +9,11 @@ from typing import Any, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from . import kinds as rules
+from . import notation as writing
 from .errors import TableError, choices, place
-from .kinds import (
-    MANY_NUMBERS,
-    MOSTLY,
-    DateOrder,
-    Kind,
-    are_codes,
-    as_numbers,
-    as_words,
-    find_dates,
-    is_missing,
-    kind_of_numbers,
-    kind_of_words,
-    missing_code,
-    shows_day_first,
-)
-from .notation import (
-    Amounts,
-    Habits,
-    Notation,
-    find_amounts,
-    find_times,
-    find_truth,
-    points_group_thousands,
-    several_notations,
-    shows_decimal_comma,
-)
+from .kinds import DateOrder, Kind, as_words
+from .notation import Amounts, Habits, Notation
 
 Array = NDArray[np.float64]
 
@@ -79,17 +57,17 @@ class Column:
         """A column whose kind is found from its cells; ``habits`` are those of the other columns of the table."""
         words = as_words(cells)
         present = words[words != None].tolist()  # noqa: E711  # the comparison is made for every word
-        numbers = as_numbers(cells)
-        if numbers is not None and not are_codes(cells):
-            points = habits.decimal_comma or (habits.decimal_comma is None and points_group_thousands(present))
-            grouped = find_amounts(present, habits) if points and present else None
+        numbers = rules.as_numbers(cells)
+        if numbers is not None and not rules.are_codes(cells):
+            points = habits.decimal_comma or (habits.decimal_comma is None and writing.points_group_thousands(present))
+            grouped = writing.find_amounts(present, habits) if points and present else None
             if grouped is not None and grouped.thousands == ".":
                 return cls._written(name, words, grouped)
             found = cls.of_numbers(name, numbers)
             # Numbers that are ids stay as they are written.
             return found if found.kind != "id" else cls(name, "id", words)
         written = cls._of_notation(name, words, present, habits) if numbers is None and present else None
-        return written or cls(name, kind_of_words(present, len(words)), words)
+        return written or cls(name, rules.kind_of_words(present, len(words)), words)
 
     @classmethod
     def _of_notation(cls, name: str, words: NDArray[Any], present: list[str], habits: Habits) -> Self | None:
@@ -97,21 +75,23 @@ class Column:
 
         Numbers in several notations are refused.
         """
-        notation: Notation | None = find_truth(present) or find_amounts(present, habits) or find_times(present)
+        notation: Notation | None = (
+            writing.find_truth(present) or writing.find_amounts(present, habits) or writing.find_times(present)
+        )
         if notation is not None:
             return cls._written(name, words, notation)
-        if (order := find_dates(present, habits)) is not None:
+        if (order := rules.find_dates(present, habits)) is not None:
             return cls(name, "date", words, order)
-        if len(set(present)) <= MANY_NUMBERS:
+        if len(set(present)) <= rules.MANY_NUMBERS:
             return None
-        if (differ := several_notations(present)) is not None:
+        if (differ := writing.several_notations(present)) is not None:
             raise TableError(
                 f"column {name!r} holds numbers that differ in {differ}; write them all in one way, or call the column "
                 f"categorical (--kind {name!r}=categorical for a file, dtype 'category' in a data frame)"
             )
-        if (amounts := find_amounts(present, habits, share=MOSTLY)) is not None:
+        if (amounts := writing.find_amounts(present, habits, share=rules.MOSTLY)) is not None:
             return cls(name, "numeric", words, amounts)
-        if (order := find_dates(present, habits, share=MOSTLY)) is not None:
+        if (order := rules.find_dates(present, habits, share=rules.MOSTLY)) is not None:
             return cls(name, "date", words, order)
         return None
 
@@ -124,14 +104,14 @@ class Column:
     def of_numbers(cls, name: str, numbers: Array) -> Self:
         """A column of numbers, which may be ids or dates; infinite numbers become missing."""
         finite = np.where(np.isfinite(numbers), numbers, np.nan)
-        kind = kind_of_numbers(name, finite)
+        kind = rules.kind_of_numbers(name, finite)
         if kind == "date":
             return cls(name, kind, as_words(["" if np.isnan(value) else f"{value:.0f}" for value in finite]))
         return cls._of_amounts(name, finite, kind)
 
     @classmethod
     def _of_amounts(cls, name: str, numbers: Array, kind: Kind) -> Self:
-        code = missing_code(numbers)
+        code = rules.missing_code(numbers)
         return cls(name, kind, np.where(numbers == code, np.nan, numbers), missing_code=code)
 
     @property
@@ -280,8 +260,8 @@ class Table:
             return column.values
         present = [word for word in column.values if word is not None]
         if notation is None or not _reads(notation, present):
-            notation = column.notation or find_truth(present) or _amounts(present, self.habits)
-            notation = notation or find_times(present) or Amounts()
+            notation = column.notation or writing.find_truth(present) or _amounts(present, self.habits)
+            notation = notation or writing.find_times(present) or Amounts()
         return _parsed(self, column, notation, "a number")
 
     def seconds(self, name: str, notation: Notation | None = None) -> Array:
@@ -333,12 +313,12 @@ def _date_wanted(order: Notation | None) -> str:
 
 def _amounts(words: Iterable[str | None], habits: Habits) -> Notation | None:
     present = [word for word in words if word is not None]
-    found = find_amounts(present, habits) or find_amounts(present, habits, share=MOSTLY)
+    found = writing.find_amounts(present, habits) or writing.find_amounts(present, habits, share=rules.MOSTLY)
     return None if found == Amounts() else found
 
 
 def _dates(words: Iterable[str | None], habits: Habits) -> Notation | None:
-    return find_dates([word for word in words if word], habits)
+    return rules.find_dates([word for word in words if word], habits)
 
 
 def _reads(notation: Notation, words: Iterable[str]) -> bool:
@@ -369,9 +349,9 @@ def habits_of(columns: Iterable[Sequence[str]]) -> Habits:
     """What the columns of a table show about decimal commas and about the order of dates; None where they disagree."""
     commas, days = set(), set()
     for cells in columns:
-        some = {cell.strip() for cell in cells[:CELLS_FOR_HABITS] if not is_missing(cell)}
+        some = {cell.strip() for cell in cells[:CELLS_FOR_HABITS] if not rules.is_missing(cell)}
         if some:
-            commas.add(shows_decimal_comma(some))
-            days.add(shows_day_first(some))
+            commas.add(writing.shows_decimal_comma(some))
+            days.add(rules.shows_day_first(some))
     agreed = [next(iter(shown)) if len(shown) == 1 else None for shown in (commas - {None}, days - {None})]
     return Habits(decimal_comma=agreed[0], day_first=agreed[1])
