@@ -188,7 +188,6 @@ def _consensus(found: _Found) -> str:
 
 
 def _result(found: _Found, plan: Any) -> dict[str, Any]:
-    """Everything that was found, as plain data."""
     audit, labels, loaded = found.audit, found.labels, found.loaded
     rows = np.flatnonzero(found.doubtful)
     listed = show.audit_result(labels, plan, loaded.ids, id=loaded.ids)
@@ -287,7 +286,6 @@ def _headline(rows: int, what: str, result: dict[str, Any]) -> str:
 
 
 def _counts(rows: int, result: dict[str, Any]) -> str:
-    """How many answers there are, and how often they agree."""
     said = f"{result['n_answers']} answers of {len(result['sources'])} sources, {len(result['classes'])} classes"
     if result["without_answer"]:
         said += f"; {result['without_answer']} rows have no answer"

@@ -136,7 +136,6 @@ def _repeated_ids(table: "Table", asked: LabelOptions, named: Sequence[str]) -> 
 
 
 def _said_in_columns(table: "Table", asked: LabelOptions, rows: NDArray[np.intp] | None) -> _Said:
-    """The answers that stand in columns of the table."""
     positions = np.arange(table.n_rows) if rows is None else rows
     cells = [label for name in asked.label for label in table[name].labels()]
     if asked.annotator is not None:

@@ -177,7 +177,6 @@ def audit_labels(session: Session, asked: LabelOptions) -> None:
 
 
 def _audit_one_column(session: Session, asked: LabelOptions) -> None:
-    """Audit one column of labels, and print and write what was found."""
     from ..labels.audit import audit_by
 
     reading, reviewing, label = asked.reading, asked.reviewing, asked.label[0]

@@ -173,7 +173,6 @@ def _blocks(asked: LargeAudit, features: ChunkFeatures) -> Iterator[Any]:
 
 
 def _one_after_the_other(asked: LargeAudit, labels_only: bool) -> Iterator[tuple[Any, Any, Any]]:
-    """Read the chunks of all files."""
     for path in asked.paths:
         only = asked.label if labels_only else None
         for chunk in read_chunks(
@@ -187,7 +186,6 @@ def _labels(chunk: Any, label: str) -> NDArray[Any]:
 
 
 def _whole_part(part: FilePart, columns: Sequence[str], only: str | None) -> Any:
-    """A part of the files, read by a worker."""
     if not part.path.exists():
         raise FileError(f"there is no file {part.path} on a worker; put the files where all workers find them")
     return files.Table.stacked(list(read_chunks(part, columns=columns, only=only)))

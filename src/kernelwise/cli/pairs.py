@@ -182,7 +182,6 @@ def _verdicts(path: Path, pairs: Any, loaded: Data, meaning: Mapping[str, int]) 
 
 
 def _ends(pairs: Any, ids: Sequence[str]) -> dict[str, list[str]]:
-    """The ids of both ends of every pair."""
     return {"id": [ids[row] for row in pairs.rows], "other_id": [ids[row] for row in pairs.cols]}
 
 

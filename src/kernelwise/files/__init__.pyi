@@ -2,7 +2,6 @@ from ..tables.columns import Column as Column
 from ..tables.columns import Table as Table
 from ..tables.kinds import Kind as Kind
 from ..tables.preparation import TableFeatures as TableFeatures
-from .corrected import corrected_file as corrected_file
 from .errors import FileError as FileError
 from .links import TwoTables as TwoTables
 from .links import corrected_links as corrected_links
@@ -12,6 +11,7 @@ from .models import load_model as load_model
 from .models import make_card as make_card
 from .models import read_card as read_card
 from .models import save_model as save_model
+from .reading import corrected_file as corrected_file
 from .reading import data_files as data_files
 from .reading import existing as existing
 from .reading import file_hash as file_hash

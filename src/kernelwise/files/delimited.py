@@ -7,7 +7,7 @@ import io
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -22,7 +22,7 @@ from ..checks import require
 from ..tables.columns import Column, Table, habits_of
 from ..tables.errors import place
 from ..tables.kinds import as_words, is_number
-from .errors import MAX_TEXT_BYTES, FileError, check_columns, check_size, reading_a_table, refusing
+from .errors import MAX_TEXT_BYTES, FileError, check_columns, check_fit, check_size, reading_a_table, refusing
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 #: The delimiter and the header are found from so many rows.
@@ -254,3 +254,35 @@ def _long_cells() -> Iterator[None]:
         yield
     finally:
         csv.field_size_limit(before)
+
+
+def corrected_text(path: Path, column: str, corrections: Mapping[int, str]) -> bytes:
+    """The content of a text file with some cells of a column replaced; the bytes of all other rows stay the same."""
+    content = decode(path, read_bytes(path))
+    table = cut(path, content, names=[column])
+    check_fit(path, column, table.names, corrections, len(table.rows))
+    position = table.names.index(column)
+    replaced: dict[int, list[str] | None] = {}
+    for row, value in corrections.items():
+        cells = table.rows[row]
+        replaced[int(table.lines[row])] = [*cells[:position], value, *cells[position + 1 :]]
+    return rewritten(path, records(path, content, table.delimiter), replaced, table.delimiter)
+
+
+def rewritten(
+    path: Path, rows: Iterable[tuple[int, int, list[str]]], replaced: Mapping[int, list[str] | None], delimiter: str
+) -> bytes:
+    """The file in which the rows that start at some lines are replaced, or left out where the new row is None."""
+    content = read_bytes(path)
+    lines = list(io.StringIO(decode(path, content), newline=""))
+    kept: list[str] = []
+    end = 0
+    for first, last, _ in rows:
+        if first in replaced:
+            kept += lines[end : first - 1]
+            ending = lines[last - 1][len(lines[last - 1].rstrip("\r\n")) :]
+            cells = replaced[first]
+            kept += [] if cells is None else [csv_line(cells, delimiter) + ending]
+            end = last
+    written = "".join(kept + lines[end:]).encode(encoding(content))
+    return gzip.compress(written, mtime=0) if path.suffix.lower() == ".gz" else written

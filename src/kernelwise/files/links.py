@@ -15,8 +15,7 @@ from ..statements import Pairs
 from ..tables.columns import Table
 from ..tables.errors import choices, place
 from ..tables.kinds import is_number
-from .corrected import rewritten
-from .delimited import decode, find_delimiter, is_header, read_bytes, records
+from .delimited import decode, find_delimiter, is_header, read_bytes, records, rewritten
 from .errors import FileError
 from .reading import MATRICES, TEXTS, ending, existing
 
@@ -150,7 +149,6 @@ def _listed_twice(ends: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _ends(path: Path, rows: Sequence[tuple[int, list[str]]], ids: Mapping[str, int], nodes: str) -> NDArray[np.int64]:
-    """The rows of both ids of every line."""
     for line, row in rows:
         for cell in row[:2]:
             if cell not in ids:
@@ -330,7 +328,6 @@ def _records_of_links(path: str | Path) -> tuple[Path, list[tuple[int, int, list
 
 
 def _pair(cells: list[str]) -> frozenset[str]:
-    """The two ids of a link, in whatever order."""
     return frozenset(cell.strip() for cell in cells[:2])
 
 

@@ -250,7 +250,6 @@ def _tree_is_whole(tree: Any) -> bool:
 
 
 def _parts(model: Any) -> Iterator[Any]:
-    """All objects within a model."""
     pending: list[Any] = [model]
     seen: set[int] = set()
     while pending:

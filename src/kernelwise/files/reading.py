@@ -1,4 +1,4 @@
-"""Tables and similarity matrices from files; the ending of the name of a file says its format."""
+"""Tables and similarity matrices from files, and corrected copies of files; the ending of a name says the format."""
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -13,10 +13,10 @@ from ..checks import available, require
 from ..tables.columns import Table
 from ..tables.errors import choices
 from ..tables.kinds import Kind, as_words
-from .arrays import read_matrix_market, read_npy, read_npz, read_svmlight
-from .delimited import MEMORY_PER_BYTE, STANDARD_INPUT, read_bytes, read_delimited
+from .arrays import corrected_arrays, read_matrix_market, read_npy, read_npz, read_svmlight
+from .delimited import MEMORY_PER_BYTE, STANDARD_INPUT, corrected_text, read_bytes, read_delimited
 from .errors import MAX_TEXT_BYTES, FileError, reading_a_table, what_is
-from .spreadsheet import read_workbook
+from .spreadsheet import corrected_workbook, read_workbook
 
 SVMLIGHT, TEXTS = (".svm", ".svmlight", ".libsvm"), (".csv", ".tsv", ".tab", ".txt")
 MATRICES: dict[str, Callable[[Path], Table]] = {".npy": read_npy, ".npz": read_npz, ".mtx": read_matrix_market}
@@ -239,3 +239,41 @@ def parquet_module(path: Path) -> Any:
     except ImportError as error:
         raise FileError(f"{path} needs pyarrow: pip install pyarrow, or convert the file to CSV") from error
     return parquet
+
+
+def corrected_file(path: str | Path, column: str, corrections: Mapping[int, str]) -> bytes:
+    r"""The content of a data file with some cells of a column replaced.
+
+    In a text file, the bytes of all other rows stay the same.
+
+    Parameters
+    ----------
+    path : path
+        CSV, TSV, Excel, Parquet, Feather or .npz.
+    column : str
+    corrections : mapping of int to str
+        New values by row, counted from zero.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from kernelwise.files import corrected_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "a.csv"
+    ...     _ = path.write_bytes(b'"id", label\r\n"1",ham\r\n"2",ham\r\n')
+    ...     corrected_file(path, "label", {1: "spam"})
+    b'"id", label\r\n"1",ham\r\n2,spam\r\n'
+    """
+    path = existing(path)
+    if ending(path) in TEXTS:
+        return corrected_text(path, column, corrections)
+    if ending(path) in PARQUET + ARROW:
+        return parquet_module(path).corrected_parquet(path, column, corrections)
+    if ending(path) in WORKBOOKS:
+        return corrected_workbook(path, column, corrections)
+    if ending(path) == ".npz":
+        return corrected_arrays(path, column, corrections)
+    raise FileError(
+        f"{path} cannot be corrected: only CSV, TSV, Excel, Parquet, Feather and .npz files have columns to write to"
+    )

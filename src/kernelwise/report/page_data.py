@@ -228,7 +228,6 @@ def _kind(given: Any, column: NDArray[Any]) -> str:
 
 
 def _encodable(name: str, kind: str, column: NDArray[Any]) -> Column:
-    """A shown column as the column of a table, whose features can be made."""
     if kind == "number":
         return Column(name, "numeric", np.where(np.isfinite(column.astype(float)), column.astype(float), np.nan))
     words = as_words(texts(column.tolist()))

@@ -119,7 +119,6 @@ def error_bounds(batches: Sequence[Batch], tail: float) -> tuple[float, float]:
 
 
 def _pooled(batches: Sequence[Batch], shares: Array) -> list[_Cell]:
-    """Pool strata of equal rank in batches with equally many strata."""
     cells: dict[tuple[int, int], _Cell] = {}
     for share, batch in zip(shares, batches, strict=True):
         for rank, (size, drawn, errors) in enumerate(batch.strata):

@@ -203,7 +203,6 @@ def strata(wrong: Array, n_strata: int) -> NDArray[np.intp]:
 
 
 def _n_drawn(n_checks: int, suspects: float | None, checked: Verdicts | None) -> int:
-    """The number of rows to draw at random."""
     if suspects is not None:
         if not is_number(suspects) or not 0 <= suspects <= 1:
             raise ValueError(f"suspects must be a share between 0 and 1, got {suspects!r}")

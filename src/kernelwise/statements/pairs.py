@@ -345,7 +345,6 @@ class Pairs:
         return int(np.count_nonzero(keys[1:] >> 1 == keys[:-1] >> 1))
 
     def _evidence_keys(self) -> IntArray:
-        """One integer per unordered pair and label."""
         keys = graph.pair_keys(self.rows, self.cols)
         keys *= 2
         keys += self.labels > 0

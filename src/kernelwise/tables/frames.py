@@ -91,7 +91,6 @@ def _columns(X: Any) -> list[Values]:
 
 
 def _numbers_or_cells(values: Any) -> Values:
-    """The values of a column of pandas or of an array."""
     if values.dtype.kind in "biuf":
         frame = not isinstance(values, np.ndarray)
         return values.to_numpy(float, na_value=np.nan) if frame else values.astype(float), False

@@ -171,7 +171,6 @@ def kind_of_words(words: Sequence[str], n_rows: int) -> Kind:
 
 
 def _recurring(cells: Sequence[str]) -> float:
-    """The share of the words that occur in two cells or more."""
     counts = Counter(word for cell in cells for word in {*cell.casefold().split()})
     return sum(count for count in counts.values() if count > 1) / max(counts.total(), 1)
 
