@@ -43,8 +43,16 @@ def read_parquet(path: Path, *, as_written: Collection[str] = ()) -> Table:
 
 def load_parquet(path: Path) -> Any:
     """The content of a file as a table of pyarrow; a file that unpacks beyond the limits is refused."""
-    if path.suffix.lower() in ARROW:
-        return _load_feather(path)
+    remedy = "take a sample of its rows, or leave columns of text out"
+    if path.suffix.lower() in ARROW:  # it is unpacked in memory: the size of its buffers is checked
+        check_size(path, path.stat().st_size)
+        with reading_arrow(f"{path} is not a Feather or Arrow file or is damaged:"):
+            content = feather.read_table(path)
+            content.validate(full=True)
+        check_size(path, content.nbytes, what="unpacks to")
+        check_types(path, content.schema)
+        require(CELL * content.num_rows * content.num_columns, f"reading {path}", remedy)
+        return content
     with reading_arrow(f"{path} is not a Parquet file or is damaged:"):
         metadata, schema = pq.read_metadata(path), pq.read_schema(path)
         groups = [metadata.row_group(position) for position in range(metadata.num_row_groups)]
@@ -58,21 +66,8 @@ def load_parquet(path: Path) -> Any:
         content = pq.ParquetFile(path, read_dictionary=texts).read()
         content.validate(full=True)
         check_size(path, sum(_unpacked(content.column(name)) for name in texts), what="unpacks to")
-        remedy = "take a sample of its rows, or leave columns of text out"
         require(CELL * content.num_rows * content.num_columns, f"reading {path}", remedy)
         return content.cast(schema)
-
-
-def _load_feather(path: Path) -> Any:
-    """The content of a Feather or Arrow file, which is unpacked in memory: the size of its buffers is checked."""
-    check_size(path, path.stat().st_size)
-    with reading_arrow(f"{path} is not a Feather or Arrow file or is damaged:"):
-        content = feather.read_table(path)
-        content.validate(full=True)
-    check_size(path, content.nbytes, what="unpacks to")
-    check_types(path, content.schema)
-    require(CELL * content.num_rows * content.num_columns, f"reading {path}", "take a sample of its rows")
-    return content
 
 
 def check_types(path: Path, schema: Any) -> None:

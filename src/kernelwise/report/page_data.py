@@ -293,6 +293,8 @@ def review(
     open_quality = audit.quality[unchecked]
     to_check = count_worth_checking(open_quality, settings.chance, precision=settings.precision)
     believed = np.where(audit.quality > 0.5, given, suggested)
+    counts, _ = np.histogram(1 - open_quality, bins=BINS, range=(0.0, 1.0))
+    threshold = number(1 - np.sort(open_quality)[to_check - 1]) if to_check else None  # from here on worth checking
     in_detail = np.isin(listed, [] if plan is None else plan.rows) | (np.arange(len(listed)) < settings.max_details)
     page = {
         "schema": SCHEMA,
@@ -322,7 +324,7 @@ def review(
         },
         "plan": planned(plan, checked, given, int(known.sum())),
         "figures": {
-            "chances": chance_histogram(open_quality, to_check),
+            "chances": {"counts": counts.tolist(), "threshold": threshold},
             "confusions": confusions(given[known], believed[known]),
             "weights": weight_bars(kernel_weights),
             "gap": gap_curve(history),
@@ -371,13 +373,6 @@ def planned(plan: CheckPlan | None, checked: Verdicts | None, given: Index, n_ro
         ],
         "batches": batches,
     }
-
-
-def chance_histogram(quality: NDArray[np.float64], to_check: int) -> dict[str, Any]:
-    """A histogram of the chances to be wrong, and the chance from which on a label is worth checking."""
-    counts, _ = np.histogram(1 - quality, bins=BINS, range=(0.0, 1.0))
-    threshold = number(1 - np.sort(quality)[to_check - 1]) if to_check else None
-    return {"counts": counts.tolist(), "threshold": threshold}
 
 
 def confusions(given: NDArray[np.intp], suggested: NDArray[np.intp]) -> list[list[int]]:

@@ -109,23 +109,19 @@ def error_bounds(batches: Sequence[Batch], tail: float) -> tuple[float, float]:
             for share, batch in zip(shares, batches, strict=True)
         )
     )
-    cells = _pooled(batches, shares)
+    pooled: dict[tuple[int, int], _Cell] = {}  # strata of equal rank in batches with equally many strata
+    for share, batch in zip(shares, batches, strict=True):
+        for rank, (size, drawn, errors) in enumerate(batch.strata):
+            others, pooled_errors, right = pooled.get((len(batch.strata), rank), _Cell(0.0, 0, 0))
+            cell = _Cell(others + share * (size - drawn), pooled_errors + errors, right + drawn - errors)
+            pooled[len(batch.strata), rank] = cell
+    cells = list(pooled.values())
     unit = max(1.0, np.ceil(sum(cell.others for cell in cells) / MOST_UNITS))
     swapped = [_Cell(cell.others, cell.right, cell.errors) for cell in cells]
     most_errors = unit * _quantile(cells, unit, 1 - tail)
     most_right = unit * _quantile(swapped, unit, 1 - tail)
     n_others = sum(cell.others for cell in cells)
     return float(found + max(n_others - most_right, 0.0)), float(found + min(most_errors, n_others))
-
-
-def _pooled(batches: Sequence[Batch], shares: Array) -> list[_Cell]:
-    cells: dict[tuple[int, int], _Cell] = {}
-    for share, batch in zip(shares, batches, strict=True):
-        for rank, (size, drawn, errors) in enumerate(batch.strata):
-            key = len(batch.strata), rank
-            others, pooled_errors, right = cells.get(key, _Cell(0.0, 0, 0))
-            cells[key] = _Cell(others + share * (size - drawn), pooled_errors + errors, right + drawn - errors)
-    return list(cells.values())
 
 
 def _quantile(cells: Sequence[_Cell], unit: float, level: float) -> int:

@@ -376,7 +376,15 @@ class CheckedPairs(NamedTuple):
         truth, weight = np.zeros(n_distinct, dtype=np.int64), np.ones(n_distinct)
         if checked is None:
             return cls(truth, weight, None, {}, None)
-        check_verdicts(checked, pairs)
+        if not isinstance(checked, Verdicts):
+            raise TypeError(f"checked must be a kernelwise.Verdicts, got {type(checked).__name__}")
+        checked.check_rows(len(pairs), "pairs")
+        for row, label in zip(checked.rows.tolist(), checked.labels.tolist(), strict=True):
+            if label not in (1, -1, None):
+                raise ValueError(
+                    f"checked says {label!r} for pair {row}; a pair is 1 (the same class), -1 (different classes) or "
+                    "None (cannot tell)"
+                )
         for position, label in Verdicts(index[checked.rows], checked.labels).found().items():
             truth[position] = label or 0
         weight[index[checked.rows]] = weights(checked, len(pairs))[checked.rows]
@@ -408,16 +416,3 @@ class CheckedPairs(NamedTuple):
             return {}
         width = self.guarantee.high - self.guarantee.low
         return {"reliable": bool(width <= widest), "reason": str(self.guarantee), "claim": CHECKED_CLAIM}
-
-
-def check_verdicts(checked: Verdicts, pairs: Pairs) -> None:
-    """Refuse verdicts that do not speak of these pairs."""
-    if not isinstance(checked, Verdicts):
-        raise TypeError(f"checked must be a kernelwise.Verdicts, got {type(checked).__name__}")
-    checked.check_rows(len(pairs), "pairs")
-    for row, label in zip(checked.rows.tolist(), checked.labels.tolist(), strict=True):
-        if label not in (1, -1, None):
-            raise ValueError(
-                f"checked says {label!r} for pair {row}; a pair is 1 (the same class), -1 (different classes) or None "
-                "(cannot tell)"
-            )

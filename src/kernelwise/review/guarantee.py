@@ -13,7 +13,7 @@ known, and bound its errors given how many the draws are. The guarantee for a pa
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,7 +162,14 @@ def guaranteed_share(
         low, high = (n_rows * share for share in bounds_at_all_times(lowest, highest, n_rows, tail))
         estimate = _estimate(drawn_batches(checked, errors, n_rows, unclear=False))
     else:
-        low, high, estimate = _by_counts(checked, errors, domain, n_rows, tail)
+        kinds = (False, True) if None in errors.values() else (False,)
+        ways = [[drawn_batches(checked, errors, n_rows, unclear=unclear) for unclear in kinds]]
+        if n_domain < n_rows:  # the bounds span both ways
+            members = drawn_batches(checked, {row: bool(domain[row]) for row in errors}, n_rows, unclear=False)
+            ways.append([batches_within(batches, members, n_domain) for batches in ways[0]])
+        bounds = [[error_bounds(batches, tail) for batches in way] for way in ways]
+        low, high = min(way[0][0] for way in bounds), max(way[-1][1] for way in bounds)
+        estimate = _estimate(ways[-1][0])
     seen = Counter(value for row, value in errors.items() if domain[row])
     low, high = max(low, seen[True]), min(high, n_domain - seen[False])
     what = "labels are wrong" if predictions is None else "predictions are wrong"
@@ -177,19 +184,6 @@ def guaranteed_share(
         confidence=float(confidence),
         what=what.replace("labels", "pairs") if isinstance(labels, Pairs | PairAudit) else what,
     )
-
-
-def _by_counts(
-    checked: Verdicts, errors: Mapping[int, bool | None], domain: Mask, n_rows: int, tail: float
-) -> tuple[float, float, float]:
-    """Bounds for the number of errors in the domain, and an estimate; for a part of the rows they span both ways."""
-    kinds = (False, True) if None in errors.values() else (False,)
-    ways = [[drawn_batches(checked, errors, n_rows, unclear=unclear) for unclear in kinds]]
-    if (n_domain := int(domain.sum())) < n_rows:
-        members = drawn_batches(checked, {row: bool(domain[row]) for row in errors}, n_rows, unclear=False)
-        ways.append([batches_within(batches, members, n_domain) for batches in ways[0]])
-    bounds = [[error_bounds(batches, tail) for batches in way] for way in ways]
-    return min(way[0][0] for way in bounds), max(way[-1][1] for way in bounds), _estimate(ways[-1][0])
 
 
 def checks_needed(
