@@ -120,9 +120,12 @@ def audit_answers_in_files(session: Session, asked: LabelOptions, *, found: bool
     ]
     lines = [[one["id"], str(one["source"]), f"{one['information']:.4f}"] for one in next_answers]
     shown: dict[str, Any] = {"plan": plan, "images": images, "answers": audit}
+    cells: dict[str, Any] = {"given": GivenLabels(result.labels.labels, given.written)}
+    if given.several:
+        cells = {"more": {"answers": list(map(str, result.n_answers.tolist())), "disagree": result.others}}
     written = session.write(
         {
-            reviewing.output: partial(_review, result, plan),
+            reviewing.output: partial(show.label_review, result.labels, given.loaded.ids, result.label, plan, **cells),
             reviewing.report: partial(label_page, session, given.loaded, result.label, result.labels, matters, **shown),
             asked.consensus: partial(_consensus, result),
             asked.ask: partial(show.csv_text, [given.loaded.id_name, "source", "information"], lines),
@@ -157,15 +160,6 @@ def _fit(session: Session, given: GivenAnswers, verdicts: "Verdicts | None", sam
         model = label_model(session, sample)
         model.fit(given.loaded.matrix, answers, checked=verdicts, progress=tell)
         return model.answer_audit_, model
-
-
-def _review(found: _Found, plan: Any) -> str:
-    """All rows with an answer, the most suspect first: see :func:`label_review`."""
-    if not found.given.several:
-        given = GivenLabels(found.labels.labels, found.given.written)
-        return show.label_review(found.labels, found.loaded.ids, found.label, plan, given=given)
-    more = {"answers": [str(count) for count in found.n_answers.tolist()], "disagree": found.others}
-    return show.label_review(found.labels, found.loaded.ids, found.label, plan, more=more)
 
 
 def _consensus(found: _Found) -> str:

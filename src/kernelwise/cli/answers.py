@@ -90,7 +90,12 @@ def read_answers(session: Session, asked: LabelOptions, *, found: bool = False) 
         )
     rows = table if long is None else table.take(long[0])
     id_name, ids = named_rows(rows, row_id)
-    said = [_said_in_columns(table, asked, None if long is None else long[1])]
+    positions = np.arange(table.n_rows) if long is None else long[1]
+    cells = [label for name in asked.label for label in table[name].labels()]
+    sources = [name for name in asked.label for _ in range(table.n_rows)]
+    if asked.annotator is not None:
+        sources = [cell or NOBODY for cell in table[asked.annotator].labels()]
+    said = [_Said(np.tile(positions, len(asked.label)), np.array(sources, dtype=object), cells)]
     if listed is not None:
         said.append(_said_in_table(listed, rows, id_name, ids))
     answers, notes, empty = _answers_of(said, asked, rows.n_rows, str(asked.answers or asked.data))
@@ -133,16 +138,6 @@ def _repeated_ids(table: "Table", asked: LabelOptions, named: Sequence[str]) -> 
                 f"labelled, so that a row of the file is an answer, add --id {name!r}."
             ]
     return []
-
-
-def _said_in_columns(table: "Table", asked: LabelOptions, rows: NDArray[np.intp] | None) -> _Said:
-    positions = np.arange(table.n_rows) if rows is None else rows
-    cells = [label for name in asked.label for label in table[name].labels()]
-    if asked.annotator is not None:
-        sources = [cell or NOBODY for cell in table[asked.annotator].labels()]
-    else:
-        sources = [name for name in asked.label for _ in range(table.n_rows)]
-    return _Said(np.tile(positions, len(asked.label)), np.array(sources, dtype=object), cells)
 
 
 def _answer_table(session: Session, path: Path) -> "Table":

@@ -1,6 +1,6 @@
 """Links and constraints that may be wrong: audit them, cluster with them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from enum import StrEnum
 from functools import partial
@@ -62,6 +62,7 @@ def audit_pairs(
     --checks plans which pairs to check first; their results give a guaranteed bound. --checked takes what was found,
     and continues.
     """
+    from ..report import read_corrections, verdicts_of
     from ..report.pairs import wrong_shares
 
     read = [nodes, links, reviewing.checked, second]
@@ -79,11 +80,13 @@ def audit_pairs(
     pairs = files.read_links(links, loaded.rows, nodes=str(nodes), same=same)
     meaning = link_words(links, same)
     words = {1: "1", -1: "-1"} | {sign: word for word, sign in reversed(meaning.items())}  # the most frequent ones
-    verdicts = None if reviewing.checked is None else _verdicts(reviewing.checked, pairs, loaded, meaning)
+    ends = {"id": [loaded.ids[row] for row in pairs.rows], "other_id": [loaded.ids[col] for col in pairs.cols]}
+    verdicts = None
+    if reviewing.checked is not None:
+        verdicts = verdicts_of(signed(read_corrections(reviewing.checked), meaning), pairs.labels, *ends.values())
     with session.step(f"auditing {len(pairs)} pairs") as tell:
         audit = _audit(loaded, pairs, about, checked=verdicts, random_state=session.seed, progress=tell)
     plan = reviewing.plan(audit, session.seed)
-    ends = _ends(pairs, loaded.ids)
     names = list(map(" - ".join, zip(*ends.values(), strict=True)))
     review = partial(show.link_review, audit, loaded.ids, plan, words=words)
     page = partial(_page, session, loaded, links, audit, plan, words)
@@ -173,16 +176,6 @@ def signed(corrections: "Iterable[Correction]", meaning: Mapping[str, int]) -> "
         )
         for one in corrections
     ]
-
-
-def _verdicts(path: Path, pairs: Any, loaded: Data, meaning: Mapping[str, int]) -> Any:
-    from ..report import read_corrections, verdicts_of
-
-    return verdicts_of(signed(read_corrections(path), meaning), pairs.labels, *_ends(pairs, loaded.ids).values())
-
-
-def _ends(pairs: Any, ids: Sequence[str]) -> dict[str, list[str]]:
-    return {"id": [ids[row] for row in pairs.rows], "other_id": [ids[row] for row in pairs.cols]}
 
 
 def _page(session: Session, loaded: Data, links: Path, audit: Any, plan: Any, words: Mapping[int, str]) -> str:

@@ -117,7 +117,13 @@ def read_links(
         return _links_of_matrix(path, len(ids))
     known = {*ids.rows[0], *ids.rows[1]} if isinstance(ids, TwoTables) else ids.keys()
     rows = _cells_of_links(path, known)
-    ends = ids.ends(path, rows) if isinstance(ids, TwoTables) else _ends(path, rows, ids, nodes)
+    if isinstance(ids, TwoTables):
+        ends = ids.ends(path, rows)
+    else:
+        for line, cell in ((line, cell) for line, row in rows for cell in row[:2] if cell not in ids):
+            hint = choices(cell, ids, shown=3)
+            raise FileError(f"{place(path, line=line)}: {cell!r} is not an id of {nodes}; {hint}")
+        ends = np.array([[ids[cell] for cell in row[:2]] for _, row in rows], dtype=np.int64)
     for (line, row), (one, other) in zip(rows, ends, strict=True):
         if one == other:
             raise FileError(f"{place(path, line=line)}: {row[0]!r} is linked to itself; leave the line out")
@@ -146,15 +152,6 @@ def _listed_twice(ends: NDArray[np.int64]) -> NDArray[np.bool_]:
     if any((other, one) not in first for one, other in first):
         return np.zeros(len(ends), dtype=bool)
     return np.array([first[other, one] < first[one, other] for one, other in ends.tolist()], dtype=bool)
-
-
-def _ends(path: Path, rows: Sequence[tuple[int, list[str]]], ids: Mapping[str, int], nodes: str) -> NDArray[np.int64]:
-    for line, row in rows:
-        for cell in row[:2]:
-            if cell not in ids:
-                hint = choices(cell, ids, shown=3)
-                raise FileError(f"{place(path, line=line)}: {cell!r} is not an id of {nodes}; {hint}")
-    return np.array([[ids[cell] for cell in row[:2]] for _, row in rows], dtype=np.int64)
 
 
 def meanings(words: Collection[str], source: str, same: str | None = None) -> dict[str, int]:

@@ -101,7 +101,12 @@ def read_two_records(
         taken = {name for _, *both in columns for name in both}
         answer = _answer(table, [name for name in table.names if name not in taken])
         table = read_table(path, as_written=[answer])  # the words of the answers, though they may look like numbers
-    compared, chosen = _compared(path, columns, answer, kinds, ignore)
+    left_out = {_shared_name(path, columns, name, "--ignore") for name in ignore}
+    chosen = {_shared_name(path, columns, name, "--kind"): kind for name, kind in (kinds or {}).items()}
+    described = [parts for parts in columns if not _is_id(parts[0]) and answer not in parts] or columns
+    compared = [parts for parts in described if parts[0] not in left_out]
+    if not compared:
+        raise FileError(f"--ignore leaves no column of {path} by which records could be compared")
     naming = [parts for parts in columns if _is_id(parts[0])][:1] or columns
     rows, first_rows = _distinct(table, [left for _, left, _ in naming])
     cols, second_rows = _distinct(table, [right for *_, right in naming])
@@ -109,7 +114,7 @@ def read_two_records(
     for name, left, right in compared:
         cells = [*table.take(first_rows)[left].labels(), *table.take(second_rows)[right].labels()]
         made.append(Column.of(name, cells, table.habits))
-    records = Table.of(path, made).retyped(chosen)
+    records = Table.of(path, made).retyped({name: kind for name, kind in chosen.items() if name not in left_out})
     labels, answers = answer_labels(table, answer, same)
     pairs = Pairs(rows, len(first_rows) + cols, labels, n_samples=len(first_rows) + len(second_rows))
     return TwoRecords(table, answer, records, pairs, answers, compared)
@@ -121,23 +126,6 @@ def _distinct(table: Table, names: Sequence[str]) -> tuple[NDArray[np.int64], li
     records = zip(*(table[name].labels() for name in names), strict=True)
     found = [first.setdefault(record, (len(first), row)) for row, record in enumerate(records)]
     return np.array([position for position, _ in found], dtype=np.int64), [row for _, row in first.values()]
-
-
-def _compared(
-    path: Path,
-    columns: list[tuple[str, str, str]],
-    answer: str,
-    kinds: Mapping[str, Kind] | None,
-    ignore: Sequence[str],
-) -> tuple[list[tuple[str, str, str]], dict[str, Kind]]:
-    """The columns by which records are compared, and the kinds that the user has chosen for them."""
-    left_out = {_shared_name(path, columns, name, "--ignore") for name in ignore}
-    chosen = {_shared_name(path, columns, name, "--kind"): kind for name, kind in (kinds or {}).items()}
-    described = [parts for parts in columns if not _is_id(parts[0]) and answer not in parts] or columns
-    compared = [parts for parts in described if parts[0] not in left_out]
-    if not compared:
-        raise FileError(f"--ignore leaves no column of {path} by which records could be compared")
-    return compared, {name: kind for name, kind in chosen.items() if name not in left_out}
 
 
 def _columns(names: list[str]) -> list[tuple[str, str, str]]:

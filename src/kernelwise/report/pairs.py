@@ -164,11 +164,8 @@ def _compare_ends(table: ShownRows, left: int, right: int, max_columns: int) -> 
     if table.sparse is None:
         return {"ends": [table.values(at, max_columns) for at in (left, right)]} if table.columns else {}
     first, second = table.words(left), table.words(right)
-    parts = (
-        [word for word in first if word in second],
-        [word for word in first if word not in second],
-        [word for word in second if word not in first],
-    )
+    both = [word for word in first if word in second]
+    parts = both, [word for word in first if word not in both], [word for word in second if word not in both]
     return {"words": [part[:MAX_WORDS] for part in parts], "n_words": [len(part) for part in parts]}
 
 

@@ -265,7 +265,16 @@ def resolve_pairs(
     ``balance``, positive and negative pairs that are drawn from labels get the same total weight.
     """
     if pairs is not None:
-        _check_samples(pairs, n_samples)
+        if not isinstance(pairs, Pairs):
+            raise TypeError(
+                f"pairs must be a kernelwise.Pairs, got {type(pairs).__name__}; make one with"
+                " Pairs(rows, cols, labels, n_samples=...), Pairs.from_graph or Pairs.from_labels"
+            )
+        if pairs.n_samples != n_samples:
+            raise ValueError(
+                f"pairs are over n_samples={pairs.n_samples} samples, but X has {n_samples}; for a subset of the"
+                " samples pass pairs.restrict(index)"
+            )
     elif y is not None:
         codes = known_codes(column_or_1d(y, warn=True))
         if len(codes) != n_samples:
@@ -285,19 +294,6 @@ def resolve_pairs(
     if required and both_kinds:
         check_both_kinds(int(np.count_nonzero(pairs.labels > 0)), len(pairs))
     return pairs
-
-
-def _check_samples(pairs: Pairs, n_samples: int) -> None:
-    if not isinstance(pairs, Pairs):
-        raise TypeError(
-            f"pairs must be a kernelwise.Pairs, got {type(pairs).__name__}; make one with"
-            " Pairs(rows, cols, labels, n_samples=...), Pairs.from_graph or Pairs.from_labels"
-        )
-    if pairs.n_samples != n_samples:
-        raise ValueError(
-            f"pairs are over n_samples={pairs.n_samples} samples, but X has {n_samples}; for a subset of the samples"
-            " pass pairs.restrict(index)"
-        )
 
 
 def check_both_kinds(n_positive: int, n_pairs: int) -> None:

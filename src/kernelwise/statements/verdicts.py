@@ -87,8 +87,22 @@ class Verdicts:
         positions = check_vector("rows", rows, "iu", "integer positions of rows").astype(np.int64)
         if positions.size and positions.min() < 0:
             raise ValueError(f"rows must hold positions from 0, got {positions.min()}")
-        found = _labels(labels, len(positions))
-        chances = _chances(chance, len(positions), positions)
+        given = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)  # type: ignore[arg-type]
+        if len(given) != len(positions):
+            raise ValueError(f"labels must hold one label for each of {len(positions)} rows, got {len(given)}")
+        found = np.empty(len(given), dtype=object)
+        found[:] = [
+            None if is_missing(label) else label.item() if isinstance(label, np.generic) else label for label in given
+        ]
+        told = np.nan if chance is None else np.asarray(chance, dtype=np.float64)
+        chances = np.array(np.broadcast_to(told, positions.shape))
+        wrong = ~np.isnan(chances) & ~((chances > 0) & (chances <= 1))
+        if wrong.any():
+            first = int(wrong.argmax())
+            raise ValueError(
+                f"chance must lie above 0 and at most at 1, got {chances[first]} for row {positions[first]}; a row "
+                "that was not drawn at random has the chance NaN"
+            )
         names = np.array([""] * len(positions) if draw is None else [str(name) for name in np.asarray(draw)])
         sizes = np.zeros(len(positions), np.int64) if drawn_from is None else np.asarray(drawn_from, dtype=np.int64)
         for name, array in (("draw", names), ("drawn_from", sizes)):
@@ -246,31 +260,6 @@ def _majority(counts: Counter[Any]) -> Any:
         return None
     (label, most), *others = counts.most_common(2)
     return None if others and others[0][1] == most else label
-
-
-def _labels(labels: ArrayLike | Sequence[Any], count: int) -> NDArray[Any]:
-    values = np.empty(count, dtype=object)
-    given = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)  # type: ignore[arg-type]
-    if len(given) != count:
-        raise ValueError(f"labels must hold one label for each of {count} rows, got {len(given)}")
-    values[:] = [
-        None if is_missing(label) else label.item() if isinstance(label, np.generic) else label for label in given
-    ]
-    return values
-
-
-def _chances(chance: float | ArrayLike | None, count: int, rows: NDArray[np.int64]) -> Array:
-    if chance is None:
-        return np.full(count, np.nan)
-    chances = np.array(np.broadcast_to(np.asarray(chance, dtype=np.float64), (count,)))
-    wrong = ~np.isnan(chances) & ~((chances > 0) & (chances <= 1))
-    if wrong.any():
-        first = int(wrong.argmax())
-        raise ValueError(
-            f"chance must lie above 0 and at most at 1, got {chances[first]} for row {rows[first]}; a row that was not "
-            "drawn at random has the chance NaN"
-        )
-    return chances
 
 
 def _drawn_by_chance(rows: NDArray[np.int64], chances: Array) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
