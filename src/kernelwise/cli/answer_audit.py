@@ -150,7 +150,6 @@ def _read_verdicts(path: Path, given: GivenAnswers) -> "Verdicts":
 
 
 def _fit(session: Session, given: GivenAnswers, verdicts: "Verdicts | None", sample: int | None) -> Any:
-    """The audit, and the model that learned from the features if there are any."""
     from .. import audit_answers
 
     answers = given.answers

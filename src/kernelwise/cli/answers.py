@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +51,7 @@ class GivenAnswers:
     notes: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class _Said:
+class _Said(NamedTuple):
     """Answers as they are written: the row, the source and the label of each."""
 
     rows: NDArray[np.intp]

@@ -53,7 +53,7 @@ def classify(
         seed=session.seed,
     )
     found = _predicted(estimator.out_of_sample_probabilities_, estimator.classes_)
-    header = [loaded.id_name, label, *_predicted_header(label, estimator.classes_)]
+    header = [loaded.id_name, label, f"predicted {label}", "probability", *(f"P({one})" for one in estimator.classes_)]
     lines = [[name, cell, *predicted] for name, cell, predicted in zip(loaded.ids, given.written, found, strict=True)]
     files.save_model(model, files.SavedModel(estimator, loaded.features, card), force=session.force)
     written = [str(model), *session.write({output: partial(csv_text, header, lines)})]
@@ -78,7 +78,7 @@ def predict(
         chances = loaded.predict_proba(rows, tell)
     lines = [[name, *cells] for name, cells in zip(ids, _predicted(chances, loaded.estimator.classes_), strict=True)]
     label = str(loaded.card.get("label", "label"))
-    header = [id_name, label, *_predicted_header(label, loaded.estimator.classes_)[1:]]
+    header = [id_name, label, "probability", *(f"P({name})" for name in loaded.estimator.classes_)]
     written = session.write({output: partial(csv_text, header, lines)})
     counts = dict(Counter(line[1] for line in lines).most_common())
     result: dict[str, Any] = {"rows": len(ids), "counts": counts, "written": written}
@@ -93,10 +93,6 @@ def predict(
         print_list(console, header, lines, written)
 
     session.show(result, text)
-
-
-def _predicted_header(label: str, classes: NDArray[Any]) -> list[str]:
-    return [f"predicted {label}", "probability", *(f"P({name})" for name in classes)]
 
 
 def _predicted(chances: NDArray[Any], classes: NDArray[Any]) -> list[list[str]]:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,7 @@ HEAD = 2**20
 CHUNK_ROWS = 50_000
 
 
-@dataclass(frozen=True)
-class FilePart:
+class FilePart(NamedTuple):
     """A file, or a row group of a Parquet file: what one worker reads at a time."""
 
     path: Path

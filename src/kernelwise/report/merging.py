@@ -107,7 +107,6 @@ def merge_corrections(reviews: Mapping[str, Sequence[Correction]]) -> MergedCorr
 
 
 def _answer(one: Correction) -> str | None:
-    """The label that a reviewer gave; None for "cannot tell"."""
     if one.decision == "unclear":
         return None
     return one.given if one.decision == "correct" else one.corrected

@@ -24,9 +24,8 @@ SCRIPTS = (
 #: Where the page may load pictures from: its own data, and files beside it if it shows some.
 PICTURES, PICTURES_BESIDE = "data:", "data: 'self' file:"
 #: The pictures that all browsers show, by the ending of the file name.
-MEDIA_TYPES = {".jpg": "image/jpeg", ".svg": "image/svg+xml"} | {
-    f".{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "webp", "avif", "bmp")
-}
+MEDIA_TYPES = {f".{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "webp", "avif", "bmp")}
+MEDIA_TYPES |= {".jpg": "image/jpeg", ".svg": "image/svg+xml"}
 #: All embedded pictures together, in bytes: a larger page is slow to open.
 MAX_EMBEDDED = 100_000_000
 

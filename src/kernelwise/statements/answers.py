@@ -78,7 +78,10 @@ class Answers:
         kinds: Mapping[Any, str] | str | None = None,
     ):
         n_rows = check_count("n_rows", n_rows)
-        positions, names, said = np.asarray(rows), _cells(sources), _without_blanks(_cells(labels))
+        positions, names, said = np.asarray(rows), _cells(sources), _cells(labels)
+        if said.dtype.kind in "OUT":
+            blank = np.array([isinstance(cell, str) and not cell.strip() for cell in said.tolist()], dtype=bool)
+            said = np.where(blank, np.array(None), said) if blank.any() else said
         if positions.ndim != 1 or (positions.size and positions.dtype.kind not in "iu"):
             raise TypeError(
                 f"rows must hold integer positions of rows, got {positions.dtype} of shape {positions.shape}"
@@ -217,13 +220,6 @@ def _plain(cells: NDArray[Any]) -> NDArray[Any]:
         cells = np.array([str(cell) for cell in cells.tolist()]) if text else np.array(cells.tolist())
     whole = cells.dtype.kind == "f" and cells.size and np.all(cells == np.round(cells)) and np.abs(cells).max() < 2**53
     return cells.astype(np.int64) if whole else cells
-
-
-def _without_blanks(cells: NDArray[Any]) -> NDArray[Any]:
-    if cells.dtype.kind not in "OUT":
-        return cells
-    blank = np.array([isinstance(cell, str) and not cell.strip() for cell in cells.tolist()], dtype=bool)
-    return np.where(blank, np.array(None), cells) if blank.any() else cells
 
 
 def _codes_of_none(cells: NDArray[Any]) -> NDArray[np.bool_]:

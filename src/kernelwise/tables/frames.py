@@ -60,7 +60,10 @@ def as_table(
         names = names or [f"column {position}" for position in range(1, X.shape[1] + 1)]
     else:
         raise TypeError(f"X must be a data frame or an array of rows and columns, got {type(X).__name__}")
-    habits = habits_of(_cells(values) for values, categorical in columns if not categorical) if guess else None
+    habits = None
+    if guess:
+        shown = (values[:CELLS_FOR_HABITS] for values, categorical in columns if not categorical)
+        habits = habits_of([_written(value) for value in values] for values in shown)
     made = [
         _column(name, values, categorical or name in as_written, habits)
         for name, (values, categorical) in zip(names, columns, strict=True)
@@ -109,10 +112,6 @@ def _of_objects(values: Sequence[Any], kind: str) -> Values:
         if all(isinstance(value, timedelta) for value in known):
             return np.array([np.nan if value is None else value.total_seconds() for value in values]), False
     return ["" if value is None else _written(value) for value in values], categorical
-
-
-def _cells(values: Any) -> list[str]:
-    return [_written(value) for value in values[:CELLS_FOR_HABITS].tolist()] if hasattr(values, "tolist") else values
 
 
 def _distinct(names: Iterable[str]) -> list[str]:

@@ -224,7 +224,9 @@ class DateOrder:
             day, month = parts.get("day", "1"), parts.get("month") or str(_month(parts["word"]))
         date = datetime(_year(parts["year"]), int(month), int(day), *_clock(parts), tzinfo=UTC)
         passed = (date - EPOCH) / timedelta(seconds=1) + float((parts.get("second") or "0").replace(",", ".")) % 60
-        return passed - _offset(parts.get("zone", "Z"))
+        zone = parts.get("zone", "Z")
+        ahead = 60.0 * (60 * int(zone[1:3]) + int(zone[-2:])) if zone[0] in "+-" else 0.0
+        return passed + ahead if zone[0] == "-" else passed - ahead
 
     @property
     def said(self) -> str:
@@ -260,12 +262,6 @@ def _clock(parts: dict[str, str]) -> tuple[int, int]:
             raise ValueError(parts["hour"])
         hour = hour % 12 + 12 * (parts["half"] in "pP")
     return hour, int(parts.get("minute", "0"))
-
-
-def _offset(zone: str) -> float:
-    """The seconds by which a zone is ahead of universal time."""
-    ahead = 60.0 * (60 * int(zone[1:3]) + int(zone[-2:])) if zone[0] in "+-" else 0.0
-    return -ahead if zone[0] == "-" else ahead
 
 
 def find_dates(cells: Iterable[str], habits: Habits, *, share: float = 1.0) -> DateOrder | None:
