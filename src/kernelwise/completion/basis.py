@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import diags_array
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from scipy.stats import mannwhitneyu
 from sklearn.utils import check_random_state
 
-from ..checks import require
+from ..checks import Array, Index, require
 from ..kernels import build_bank, resolve_kernels
 from ..kernels.combined import combined_features
 from ..kernels.specs import is_precomputed
@@ -20,8 +19,6 @@ from ..spectral import GramFactor, SpectralBasis, spectral_basis
 from ..spectral.embedding import checked_degrees, inverse_root, nystroem_rows, nystroem_weights
 from ..spectral.filtered import filtered_eigenpairs
 from ..statements import Pairs
-
-Array = NDArray[np.float64]
 
 #: If products with S and with its transpose differ by less than this fraction of the largest product, S is symmetric.
 ALIKE = 1e-8
@@ -137,7 +134,7 @@ def _is_symmetric(similarity: Any) -> bool:
     return bool(np.abs(right - left).max(initial=0.0) <= ALIKE * np.abs(right).max(initial=0.0))
 
 
-def _check_finite(product: NDArray[np.float64]) -> None:
+def _check_finite(product: Array) -> None:
     if not np.isfinite(product).all():
         raise ValueError("the similarity contains NaN or infinity; impute those values or remove the samples")
 
@@ -165,7 +162,7 @@ class ExtendedBasis:
         rows = X if self.features is None else self.features(X)
         return nystroem_rows(rows, self.projection, self.degree_weights, self.least_degree)
 
-    def rows(self, index: NDArray[np.intp]) -> Array:
+    def rows(self, index: Index) -> Array:
         """The rows of the eigenvectors at some samples; ``index`` is distinct and in ascending order."""
         return take_rows(self.vectors, index)
 

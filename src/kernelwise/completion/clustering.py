@@ -4,13 +4,12 @@ import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import check_choice, check_count
+from ..checks import Array, Index, check_choice, check_count
 from ..samples import read_samples
 from ..spectral import GramFactor
 from ..spectral.embedding import possible_normalization, settled_clusters, unit_rows
@@ -29,8 +28,6 @@ from .basis import (
 from .completer import PairCompleter
 
 __all__ = ["PairCompletionClustering"]
-
-Array = NDArray[np.float64]
 
 
 class PairCompletionClustering(ClusterMixin, BaseEstimator):
@@ -145,7 +142,7 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
         )
         return self
 
-    def predict(self, X: Any) -> NDArray[np.intp]:
+    def predict(self, X: Any) -> Index:
         """Clusters of new samples, by the nearest centre in the embedding.
 
         Parameters

@@ -6,12 +6,11 @@ from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import check_choice, check_count, check_ends, is_number, require
+from ..checks import Array, check_choice, check_count, check_ends, is_number, require
 from ..kernels.specs import is_precomputed
 from ..pairs.noisy_clustering import NoisyPairClustering
 from ..progress import Progress, Tell, part, silent, teller
@@ -34,7 +33,6 @@ from .held_out import (
 
 __all__ = ["PairCompleter"]
 
-Array = NDArray[np.float64]
 
 #: The largest noise rate that "auto" uses: at one half pairs carry no information, and the correction is infinite.
 MOST_NOISE = 0.45

@@ -46,14 +46,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..checks import Array, Index, Mask
 from ..optim import Certificate, HistoryRow, SolverResult, Status
 from ..spectral.eigenpairs import with_signs
 from ..statements import Pairs
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 #: This many entries are computed at a time, so that the rows of both factors stay in the cache of the processor.
 ENTRIES_AT_ONCE = 2**13
@@ -85,9 +82,9 @@ class KnownBlock:
     0 for different classes, a number in between where pairs contradict each other, and ``weights`` have a mean of one.
     """
 
-    index: IntArray
-    rows: IntArray
-    cols: IntArray
+    index: Index
+    rows: Index
+    cols: Index
     values: Array
     weights: Array
 
@@ -98,7 +95,7 @@ class KnownBlock:
         return 2.0 * len(self.rows) / (m * (m - 1))
 
     @cached_property
-    def row_starts(self) -> IntArray:
+    def row_starts(self) -> Index:
         """Where the entries of each row begin, and the number of entries at the end."""
         return np.searchsorted(self.rows, np.arange(len(self.index) + 1))
 
@@ -112,7 +109,7 @@ class KnownBlock:
         values = (self.values - noise_rate) / (1.0 - 2.0 * noise_rate)
         return replace(self, values=values)
 
-    def among(self, kept: NDArray[np.bool_]) -> "KnownBlock":
+    def among(self, kept: Mask) -> "KnownBlock":
         """The block of some entries; samples that occur in none of these entries are left out."""
         present = np.zeros(len(self.index), dtype=bool)
         present[self.rows[kept]] = present[self.cols[kept]] = True
@@ -139,7 +136,7 @@ def flip_variance(noise_rate: float) -> float:
     return noise_rate * (1.0 - noise_rate) / (1.0 - 2.0 * noise_rate) ** 2
 
 
-def sample_product(left: Array, right: Array, rows: IntArray, cols: IntArray) -> Array:
+def sample_product(left: Array, right: Array, rows: Index, cols: Index) -> Array:
     """Return ``(left @ right.T)[rows, cols]``; the time per entry is proportional to the rank."""
     entries = np.empty(len(rows))
     for start in range(0, len(rows), ENTRIES_AT_ONCE):

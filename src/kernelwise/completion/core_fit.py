@@ -46,10 +46,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
+from ..checks import Array, Index, Mask
 from ..optim import Certificate
 from ..samples import put_rows, take_rows
 from ..statements import Pairs
@@ -70,8 +70,6 @@ from .core import (
     symmetric_root,
 )
 from .matrix.complete import Completion, complete_matrix
-
-Array = NDArray[np.float64]
 
 
 def noise_penalty(block: KnownBlock, noise_rate: float) -> float:
@@ -153,7 +151,7 @@ def refined_rows(rows: Array, block: KnownBlock, random_state: np.random.RandomS
     return _grown(rows, block, best) if gain.mean() > gain.std() / np.sqrt(len(gain)) + NEARLY else rows
 
 
-def _entries(block: KnownBlock, kept: NDArray[np.bool_]) -> KnownBlock:
+def _entries(block: KnownBlock, kept: Mask) -> KnownBlock:
     """The block with some of the entries and all samples."""
     fields = ("rows", "cols", "values", "weights")
     return replace(block, **{name: getattr(block, name)[kept] for name in fields})
@@ -232,7 +230,7 @@ class FittedCore:
     n_iter: int
     converged: bool
 
-    def factor(self, basis: Any, index: NDArray[np.intp]) -> Any:
+    def factor(self, basis: Any, index: Index) -> Any:
         """The factor of all samples: ``labelled_rows`` at the labelled samples, rows by the basis elsewhere."""
         return put_rows(basis @ self.root, index, self.labelled_rows)
 

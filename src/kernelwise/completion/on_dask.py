@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ..checks import Array, Index, IntArray
 from ..dask_rows.block_array import BlockArray
 from ..dask_rows.collections import check_numbers, read_rows, working_engine
 from ..dask_rows.engine import Engine
@@ -33,10 +33,7 @@ from .basis import ExtendedBasis, Similarity, n_samples_of
 from .core import known_block, sample_product
 from .held_out import candidates
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-IntArray = NDArray[np.intp]
-Check = Callable[[Any, Any], tuple[IntArray, IntArray]]
+Check = Callable[[Any, Any], tuple[Index, Index]]
 
 #: For a factor F with at most this many columns, ``F^T F`` is decomposed as a whole.
 FEW_COLUMNS = 2000
@@ -193,7 +190,7 @@ def _scaled(matrix: Any, weights: BlockArray) -> Any:
     return BlockGraph(matrix.engine, matrix.lengths, parts)
 
 
-def _scaled_part(part: tuple[Any, Index], weights: Array, *pieces: Any) -> tuple[Any, Index]:
+def _scaled_part(part: tuple[Any, IntArray], weights: Array, *pieces: Any) -> tuple[Any, IntArray]:
     matrix, touched = part
     others = np.concatenate([np.zeros(0), *(piece for piece in pieces if piece is not None)])
     rows = _scaled_rows(matrix, weights)
@@ -298,19 +295,19 @@ def _pieces(rows: Any, cols: Any) -> tuple[list[tuple[Any, Any]], Sequence[float
     return list(zip(left.to_delayed(), right.to_delayed(), strict=True)), left.chunks[0]
 
 
-def _distinct_ends(rows: Any, cols: Any, *, check: Check) -> tuple[IntArray, IntArray, IntArray]:
+def _distinct_ends(rows: Any, cols: Any, *, check: Check) -> tuple[Index, Index, Index]:
     """Return the samples that occur in pairs, in ascending order, and the positions of ``rows`` and ``cols`` there."""
     left, right = check(rows, cols)
     index, place = np.unique(np.concatenate([left, right]), return_inverse=True)
     return index, place[: len(left)], place[len(left) :]
 
 
-def _rows_between(block: Array, ends: tuple[IntArray, IntArray, IntArray], start: int) -> Array:
+def _rows_between(block: Array, ends: tuple[Index, Index, Index], start: int) -> Array:
     index = ends[0]
     return block[index[slice(*np.searchsorted(index, [start, start + len(block)]))] - start]
 
 
-def _products(ends: tuple[IntArray, IntArray, IntArray], found: list[Array]) -> Array:
+def _products(ends: tuple[Index, Index, Index], found: list[Array]) -> Array:
     rows = np.concatenate(found)
     return sample_product(rows, rows, ends[1], ends[2])
 

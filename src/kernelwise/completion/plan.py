@@ -26,11 +26,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..checks import check_count
+from ..checks import Array, Index, check_count
 from ..metrics import coherence
 from ..progress import Progress, teller
 from ..spectral import assign_clusters
@@ -43,8 +43,6 @@ from .core_fit import CoreFitter
 
 __all__ = ["LabellingPlan", "plan_labelling"]
 
-Array = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 #: The numbers of labelled samples to try, as multiples of the number of eigenvectors.
 MULTIPLES = (1.5, 2, 4, 8, 16)
@@ -192,7 +190,7 @@ def plan_labelling(
 class _Simulation:
     """Hide planted classes, and measure how well a few known pairs recover them."""
 
-    def __init__(self, basis: Array, planted: IntArray, fitter: CoreFitter, rng: np.random.RandomState):
+    def __init__(self, basis: Array, planted: Index, fitter: CoreFitter, rng: np.random.RandomState):
         self.basis, self.planted, self.fitter, self.rng = basis, planted, fitter, rng
         rows, cols = rng.randint(0, len(planted), (2, 4 * N_QUESTIONS))
         same = planted[rows] == planted[cols]
@@ -209,7 +207,7 @@ class _Simulation:
         return 0.5 * float(np.mean(same >= 0.5) + np.mean(different < 0.5))
 
 
-def entries_for_recovery(n_labelled: int, class_shares: NDArray[np.float64]) -> int:
+def entries_for_recovery(n_labelled: int, class_shares: Array) -> int:
     r"""Theorem 1: the number of known entries of the m x m block that makes the completion of the block exact.
 
     .. math:: |\Sigma| \ge \Big\lceil \frac{512}{\min_i p_i^2} \Big\rceil\, m \log^2 (2 m)
@@ -220,7 +218,7 @@ def entries_for_recovery(n_labelled: int, class_shares: NDArray[np.float64]) -> 
     return math.ceil(math.ceil(512 / rarest**2) * n_labelled * math.log(2 * n_labelled) ** 2)
 
 
-def recovery_probability(n_labelled: int, class_shares: NDArray[np.float64]) -> float:
+def recovery_probability(n_labelled: int, class_shares: Array) -> float:
     r"""The probability with which Theorem 2 holds if its conditions are met; 0 where the bound is negative.
 
     .. math:: 1 - \sum_i e^{-m p_i / 8} - 3 m^{-2}
@@ -252,7 +250,7 @@ def reconstruction_bound(uncovered: float, n_samples: int, n_labelled: int) -> f
 class _Theory:
     """The conditions of the theorems for the planted classes."""
 
-    def __init__(self, basis: Array, planted: IntArray):
+    def __init__(self, basis: Array, planted: Index):
         self.n_samples = len(planted)
         self.class_sizes = np.unique(planted, return_counts=True)[1]
         self.class_shares = self.class_sizes / self.n_samples
@@ -272,7 +270,7 @@ class _Theory:
         }
 
 
-def _planted_classes(basis: Array, n_clusters: int, rng: np.random.RandomState) -> IntArray:
+def _planted_classes(basis: Array, n_clusters: int, rng: np.random.RandomState) -> Index:
     """Clusters of the rows of the leading eigenvectors."""
     leading = basis[:, : max(2, n_clusters)]
     rows = unit_rows(leading) if leading.shape[1] > 1 else leading

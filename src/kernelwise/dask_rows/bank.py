@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..checks import Array, Index
 from ..kernels import LandmarkMap
 from ..kernels.bank import FactorLayout
 from ..samples import by_rows
 from .block_array import BlockArray, Transposed
 
-Array = NDArray[np.float64]
 Maps = list[LandmarkMap]
 
 #: The factors of all kernels are kept if they take at most this share of the room for factors. Otherwise only the
@@ -56,7 +56,7 @@ class BlockBank(FactorLayout):
         """The memory of all factors together, kept or not."""
         return 8 * self.n_samples * int(self.ranks.sum())
 
-    def _computed(self, kernels: NDArray[np.intp]) -> BlockArray:
+    def _computed(self, kernels: Index) -> BlockArray:
         return self.X.map_rows(features, self.shared_maps, kernels=kernels)
 
     def factors(self, kernels: ArrayLike) -> BlockArray:
@@ -64,7 +64,7 @@ class BlockBank(FactorLayout):
         chosen = np.asarray(kernels, dtype=np.intp)
         return self._computed(chosen) if self.kept is None else self.kept.map_rows(_columns, self.coordinates(chosen))
 
-    def stacked_rows(self, kernels: ArrayLike) -> tuple[Transposed, NDArray[np.intp]]:
+    def stacked_rows(self, kernels: ArrayLike) -> tuple[Transposed, Index]:
         """Return the ``F_j^T`` of some kernels, one below the other, and their ranks."""
         ranks = self.ranks[np.asarray(kernels, dtype=np.intp)]
         self._check_room(8 * self.n_samples * int(ranks.sum()), len(ranks))
@@ -117,7 +117,7 @@ def pieces(X: Any) -> list[slice]:
 
 
 @by_rows
-def features(X: Any, maps: Maps, *, kernels: NDArray[np.intp]) -> Array:
+def features(X: Any, maps: Maps, *, kernels: Index) -> Array:
     """Return the features of some kernels side by side; stored by columns, as a kernel's columns are used together."""
     rows = np.empty((sum(maps[j].rank for j in kernels), X.shape[0]))
     for part in pieces(X):
@@ -137,12 +137,12 @@ def projection(X: Any, maps: Maps, v: Array) -> Array:
     return np.concatenate(parts)
 
 
-def _largest_norm(block: Array, *, ends: NDArray[np.intp]) -> float:
+def _largest_norm(block: Array, *, ends: Index) -> float:
     squares = [np.einsum("ij,ij->i", part, part) for part in np.split(block, ends[1:-1], axis=1)]
     return max(float(norms.max(initial=0.0)) for norms in squares)
 
 
-def _columns(block: Array, index: NDArray[np.intp]) -> Array:
+def _columns(block: Array, index: Index) -> Array:
     return block.T[index].T
 
 

@@ -16,12 +16,11 @@ import scipy.sparse as sp
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+from ..checks import Array, Index, Mask
 from ..samples import by_rows
 from .engine import Engine, Handle
 from .expressions import BY_ROWS, Expression, Leaf, Node, Portable, Whole, evaluate, values
 from .lazy import array_of
-
-Array = NDArray[np.float64]
 
 #: Rows that are put into blocks travel in messages of about this many bytes.
 PUT_BYTES = 4_000_000
@@ -170,14 +169,14 @@ class BlockArray(NDArrayOperatorsMixin):
         """Return a value that every block needs, as an array that takes part in expressions with this one."""
         return BlockArray(self.engine, self.lengths, Leaf([self.engine.share(Whole(value))] * len(self.lengths), value))
 
-    def take_rows(self, index: NDArray[np.intp]) -> Any:
+    def take_rows(self, index: Index) -> Any:
         """Return a few rows in memory; ``index`` is distinct and in ascending order."""
         if not len(index):
             return np.asarray(self.empty)
         some = [pair for pair in zip(self.handles, self._by_block(index), strict=True) if len(pair[1])]
         return stacked(self.engine.fetch(self.engine.map(operator.getitem, list(zip(*some, strict=True)))))
 
-    def put_rows(self, index: NDArray[np.intp], rows: Array) -> "BlockArray":
+    def put_rows(self, index: Index, rows: Array) -> "BlockArray":
         """Return the array with other rows at ``index``, which is distinct and in ascending order."""
         handles = list(self.handles)
         at_once = max(1, PUT_BYTES // max(rows[:1].nbytes, 1))
@@ -190,7 +189,7 @@ class BlockArray(NDArrayOperatorsMixin):
                 handles[k] = handle
         return BlockArray.of(self.engine, self.lengths, handles, self.empty)
 
-    def _by_block(self, index: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    def _by_block(self, index: Index) -> list[Index]:
         """Return the positions ``index`` of rows as a list of positions within each block."""
         bounds = np.concatenate([[0], np.cumsum(self.lengths)])
         cuts = np.searchsorted(index, bounds)
@@ -333,13 +332,13 @@ class BlockSelection:
         return array if self.whole else self.mask.map_rows(_expand, array)
 
 
-def _expand(mask: NDArray[np.bool_], block: Array) -> Array:
+def _expand(mask: Mask, block: Array) -> Array:
     spread = np.zeros(len(mask))
     spread[mask] = block
     return spread
 
 
-def _replaced(block: Array, index: NDArray[np.intp], rows: Array) -> Array:
+def _replaced(block: Array, index: Index, rows: Array) -> Array:
     changed = block.copy()
     changed[index] = rows
     return changed

@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..checks import Array, IntArray
 from ..samples import compute
 from .block_array import BlockArray
 from .collections import check_numbers
 from .engine import Engine, Handle
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Edges = tuple[Index, Index, Array]
+Edges = tuple[IntArray, IntArray, Array]
 
 #: Arrays up to this size are sent whole.
 WHOLE_BYTES = 2**25
@@ -29,7 +27,7 @@ NEGLIGIBLE = 1e-10
 ROUNDING = 1e-9
 
 
-def _starts(lengths: Sequence[int]) -> Index:
+def _starts(lengths: Sequence[int]) -> IntArray:
     """Return the first row of every block, and the number of all rows."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
@@ -63,11 +61,11 @@ class RowExchange:
         return pieces
 
 
-def _counts(needed: Index, *, starts: Index) -> Index:
+def _counts(needed: IntArray, *, starts: IntArray) -> IntArray:
     return np.diff(np.searchsorted(needed, starts))
 
 
-def _positions_within(needed: Index, sender: int, *, starts: Index) -> Index:
+def _positions_within(needed: IntArray, sender: int, *, starts: IntArray) -> IntArray:
     low, high = np.searchsorted(needed, starts[sender : sender + 2])
     return needed[low:high] - starts[sender]
 
@@ -148,11 +146,11 @@ class BlockGraph:
         return cls(engine, lengths, engine.map(_rows_of_block, [blocks, *pieces], starts=starts))
 
 
-def _row_sums(part: tuple[Any, Index]) -> Array:
+def _row_sums(part: tuple[Any, IntArray]) -> Array:
     return np.asarray(part[0].sum(axis=1), dtype=np.float64)
 
 
-def _by_block(edges: Edges, *, starts: Index, mirror: bool) -> list[Edges]:
+def _by_block(edges: Edges, *, starts: IntArray, mirror: bool) -> list[Edges]:
     """Return for every block the edges that begin in the block."""
     rows, cols, weights = edges
     if mirror:
@@ -163,7 +161,7 @@ def _by_block(edges: Edges, *, starts: Index, mirror: bool) -> list[Edges]:
     return [(rows[piece], cols[piece], weights[piece]) for piece in pieces]
 
 
-def _rows_of_block(block: int, *pieces: Edges, starts: Index) -> tuple[Any, Index]:
+def _rows_of_block(block: int, *pieces: Edges, starts: IntArray) -> tuple[Any, IntArray]:
     rows, cols, weights = (np.concatenate([piece[k] for piece in pieces]) for k in range(3))
     touched, position = np.unique(cols, return_inverse=True)
     shape = int(starts[block + 1] - starts[block]), len(touched)
@@ -176,7 +174,7 @@ def _uniform(seed: int, length: int, *, n_columns: int) -> Array:
 
 
 def _shifted(
-    part: tuple[Any, Index], own: Array, before: Array | None, *pieces: Any, starts: Any, center: float, scale: float
+    part: tuple[Any, IntArray], own: Array, before: Array | None, *pieces: Any, starts: Any, center: float, scale: float
 ) -> Array:
     matrix, touched = part
     if starts is not None:
@@ -215,7 +213,7 @@ def _joined(*blocks: Any) -> Any:
     return np.hstack([np.asarray(block, dtype=np.float64) for block in blocks])
 
 
-def _with_touched(rows: Any) -> tuple[Any, Index]:
+def _with_touched(rows: Any) -> tuple[Any, IntArray]:
     if not sp.issparse(rows):
         return rows, np.arange(rows.shape[1])
     touched, position = np.unique(rows.indices, return_inverse=True)
@@ -240,7 +238,7 @@ def _check_symmetric(engine: Engine, parts: list[Any], lengths: list[int]) -> No
         )
 
 
-def _probed(part: tuple[Any, Index], block: int, *, starts: Index) -> Array:
+def _probed(part: tuple[Any, IntArray], block: int, *, starts: IntArray) -> Array:
     """Return ``x^T S y``, ``y^T S x`` and ``|x|^T |S| |y|`` of one row of blocks."""
     matrix, touched = part
     own = np.arange(starts[block], starts[block + 1])

@@ -5,16 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..checks import Array
 from ..kernels import Kernel
 from ..kernels.bank import NEGLIGIBLE
 from ..kernels.build import SLACK, warn_of_residuals
 from ..kernels.landmarks import factor_kernel
 from .bank import Maps, pieces, projection
 from .block_array import BlockArray, stacked
-
-Array = NDArray[np.float64]
 
 #: The most rounds in which landmarks are added to kernels whose factors leave out too much.
 ROUNDS = 8

@@ -6,18 +6,16 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
-from ..checks import check_ends, require
+from ..checks import Array, check_ends, require
 from .bank import NEGLIGIBLE, AttributeBank, FactorBank, KernelBank, one_name_each
 from .families import resolve_kernels
 from .gram_checks import check_gram_stack, check_positive_semidefinite
 from .landmarks import SAMPLE, WHOLE_GRAM
 from .specs import Kernel, Linear
-
-Array = NDArray[np.float64]
 
 DENSE_REMEDY = "leave dense=False for factors, with rank=500 or so, or take a sample of the rows"
 

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from ..checks import require
+from ..checks import Array, Index, require
 from ..samples import read_samples, refuse_collections
 from .bank import AttributeBank, FactorBank, KernelBank
 from .build import build_bank
@@ -24,14 +24,12 @@ from .precomputed import StackedGram, gram_stack
 from .specs import Kernel, is_precomputed
 from .standardize import Standardization, standardization
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class AttributeFeatures:
     r"""The features :math:`\sqrt{w_j} x_j` of weighted linear kernels on single columns; sparse stays sparse."""
 
-    columns: NDArray[np.intp]
+    columns: Index
     scales: Array
     standardization: Standardization | None = None
 
@@ -50,7 +48,7 @@ class AttributeFeatures:
 class LandmarkFeatures:
     r"""The features :math:`\sqrt{w_j} \phi_j(x)` of weighted kernels, each through its landmarks, side by side."""
 
-    index: NDArray[np.intp]
+    index: Index
     maps: tuple[LandmarkMap, ...]
     scales: Array
 

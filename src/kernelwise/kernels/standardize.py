@@ -14,11 +14,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..checks import Array
 from ..samples import check_magnitude
-
-Array = NDArray[np.float64]
 
 #: A column is constant if its standard deviation is below this multiple of its mean, which is rounding.
 ROUNDING = 1e-13

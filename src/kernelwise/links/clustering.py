@@ -6,7 +6,6 @@ from itertools import islice
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -15,7 +14,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import check_count
+from ..checks import Array, Index, check_count
 from ..dask_rows.prediction import on_blocks
 from ..progress import Progress, Tell, part, teller
 from ..samples import check_magnitude, is_dask, largest_magnitude, map_rows, persist, power_of_two, read_samples
@@ -28,7 +27,6 @@ from .words import each_row
 
 __all__ = ["LinkedClustering"]
 
-Array = NDArray[np.float64]
 
 #: Steps of smoothing where nothing is chosen and no depth is given.
 DEFAULT_DEPTH = 3
@@ -294,7 +292,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
             raise ValueError(f"n_clusters={self.n_clusters} is more than the {rows.shape[0]} samples of X")
 
     @on_blocks(lambda model: (), dtype=lambda model: np.dtype(np.intp))
-    def predict(self, X: Any, *, links: Any = None) -> NDArray[np.intp]:
+    def predict(self, X: Any, *, links: Any = None) -> Index:
         """Clusters of new documents, by the nearest centre.
 
         Parameters

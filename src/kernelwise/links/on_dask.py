@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils import check_random_state
 
+from ..checks import Array, IntArray
 from ..dask_rows.block_array import BlockArray
 from ..dask_rows.collections import read_samples_in_blocks, working_engine
 from ..dask_rows.engine import Engine
@@ -18,8 +18,7 @@ from ..dask_rows.labelled_pairs import read_pairs
 from ..samples import is_dask, persist, reduce_rows
 from ..statements import Pairs
 
-Array = NDArray[np.float64]
-Edges = tuple[NDArray[np.int64], NDArray[np.int64], Array]
+Edges = tuple[IntArray, IntArray, Array]
 
 
 class BlockAdjacency:
@@ -114,7 +113,7 @@ def _edges_of_adjacency(engine: Engine, adjacency: Any, n_samples: int) -> list[
     return engine.map(_edges_of_rows, [graph.parts, starts.tolist()])
 
 
-def _edges_of_rows(part: tuple[Any, NDArray[np.int64]], start: int) -> Edges:
+def _edges_of_rows(part: tuple[Any, IntArray], start: int) -> Edges:
     matrix, touched = part
     entries = sp.coo_array(matrix)
     if (entries.data < 0).any():

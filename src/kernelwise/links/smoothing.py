@@ -16,7 +16,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
@@ -24,7 +23,7 @@ from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import check_choice, is_count
+from ..checks import Array, check_choice, is_count
 from ..dask_rows.prediction import on_blocks
 from ..samples import check_magnitude, for_users, in_memory, is_dask, map_rows, read_samples, reduce_rows
 from ..spectral.block_lanczos import beside
@@ -36,7 +35,6 @@ from .words import are_counts, count_signs, dense, each_row
 
 __all__ = ["LinkSmoother"]
 
-Array = NDArray[np.float64]
 
 #: Data with a larger fraction of non-zero entries than this is not treated as words.
 DENSEST_TEXT = 0.5

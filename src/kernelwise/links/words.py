@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ..checks import Array
 
 
 def are_counts(X: Any) -> bool:

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import check_choice, check_count, check_positive
+from ..checks import Array, Index, Mask, check_choice, check_count, check_positive
 from ..dask_rows.prediction import on_blocks
 from ..kernels import Kernel, KernelExpansion
 from ..kernels.specs import is_precomputed
@@ -31,7 +31,6 @@ from .column_generation import solve_by_column_generation
 from .problem import MKLPoint, NoisyLabelProblem
 from .training import TrainingSet, read_features, training_in_memory
 
-Array = NDArray[np.float64]
 Result = SolverResult[MKLPoint]
 
 logger = logging.getLogger("kernelwise")
@@ -264,8 +263,8 @@ class MKLClassifier(MKLModel):
         training: TrainingSet,
         *,
         tol: float,
-        keep: NDArray[np.bool_] | None = None,
-        actives: list[NDArray[np.intp]] | None = None,
+        keep: Mask | None = None,
+        actives: list[Index] | None = None,
         progress: Checkpoint | None = None,
     ) -> list[Result]:
         """Solve every output on the samples of ``keep``, starting from the kernels in ``actives``."""
@@ -278,12 +277,10 @@ class MKLClassifier(MKLModel):
             results.append(self._solve(WeightedSamples(training, output, weight), tol=tol, options=options))
         return results
 
-    def _out_of_fold(
-        self, training: TrainingSet, fold: NDArray[np.intp], *, tol: float, actives: list[NDArray[np.intp]] | None
-    ) -> Array:
+    def _out_of_fold(self, training: TrainingSet, fold: Index, *, tol: float, actives: list[Index] | None) -> Array:
         """Return decisions on every sample by models that did not see the label of the sample."""
 
-        def held_out(k: int) -> tuple[NDArray[np.bool_], list[Result]]:
+        def held_out(k: int) -> tuple[Mask, list[Result]]:
             return fold == k, self._solve_outputs(training, tol=tol, keep=fold != k, actives=actives)
 
         folds = [k for k in range(CALIBRATION_FOLDS) if _divides(training.weight, fold, k)]
@@ -296,7 +293,7 @@ class MKLClassifier(MKLModel):
         return np.stack(columns, axis=1)
 
 
-def _divides(weight: Array, fold: NDArray[np.intp], k: int) -> bool:
+def _divides(weight: Array, fold: Index, k: int) -> bool:
     """Whether fold k has samples, and the other folds have samples with a weight to learn from."""
     members, rest = compute((fold == k).sum(), (weight * (fold != k)).sum())
     return bool(members > 0 and rest > 0)

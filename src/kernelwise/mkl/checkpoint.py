@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..checks import Array
 from ..optim import Certificate
 from ..whole_files import write_whole
 from .column_generation import Round
-
-Array = NDArray[np.float64]
 
 #: Two fits are of the same data where their first prices agree to this; a cluster may add numbers in another order.
 SAME = 1e-8

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
+from ..checks import Array, Index
 from ..dask_rows.bank import BlockBank, cut_to_fit
 from ..dask_rows.collections import checked_samples, read_rows, remember_features, sample_rows, stacked, working_engine
 from ..dask_rows.engine import Engine
@@ -16,8 +17,6 @@ from ..dask_rows.landmarks import choose_block_maps
 from ..kernels.build import tolerance_and_rank
 from ..samples import FeatureScaler, distinct_samples, select_rows
 from .training import TrainingSet, chosen_kernels, is_precomputed
-
-Array = NDArray[np.float64]
 
 #: The number of rows among which landmarks are chosen.
 LANDMARK_ROWS = 20_000
@@ -112,7 +111,7 @@ def _union(parts: Any) -> NDArray[Any]:
     return np.unique(np.concatenate(list(parts)))
 
 
-def _positions(labels: NDArray[Any], *, classes: NDArray[Any]) -> NDArray[np.intp]:
+def _positions(labels: NDArray[Any], *, classes: NDArray[Any]) -> Index:
     return np.searchsorted(classes, labels).astype(np.intp)
 
 

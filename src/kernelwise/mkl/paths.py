@@ -6,18 +6,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from ..checks import check_count
+from ..checks import Array, Index, check_count
 from ..samples import balanced_folds, refuse_dask
 from .base import MKLModel, WeightedSamples
 from .calibration import chosen_classes, decision_unit, fit_slope, with_exact_ties
 from .checkpoint import refuse_checkpoint
 from .classifiers import RobustMKLClassifier
 from .training import TrainingSet, training_in_memory
-
-Array = NDArray[np.float64]
 
 #: The relative gap at which a model on the path is good enough to be compared.
 PATH_TOL = 1e-5
@@ -73,7 +71,7 @@ class PathClassifier(MKLModel):
             model._check_options()
         return path
 
-    def _follow_path(self, training: TrainingSet, fold: NDArray[np.intp], path: list[RobustMKLClassifier]) -> Array:
+    def _follow_path(self, training: TrainingSet, fold: Index, path: list[RobustMKLClassifier]) -> Array:
         """Return out-of-fold decisions, (n_points, n_samples, n_outputs)."""
 
         def in_fold(k: int) -> Array:
@@ -174,7 +172,7 @@ class SimpleMKLClassifierCV(PathClassifier):
     """
 
 
-def _fold_scores(training: TrainingSet, fold: NDArray[np.intp], decisions: Array, n_folds: int) -> Array:
+def _fold_scores(training: TrainingSet, fold: Index, decisions: Array, n_folds: int) -> Array:
     """Return the weighted accuracy of every point in every fold."""
     units = decision_unit(np.abs(decisions).max(axis=(1, 2), keepdims=True))
     right = chosen_classes(with_exact_ties(decisions, units)) == training.target

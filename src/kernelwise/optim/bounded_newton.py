@@ -33,13 +33,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from ..checks import Array, Mask
 from ..samples import compute, map_rows, persist, reduce_rows
 from .result import Certificate, HistoryRow, SolverResult, Status
-
-Array = NDArray[np.float64]
 
 #: Up to this many free variables of a dense A the Hessian is factored.
 DIRECT = 2000
@@ -194,7 +192,7 @@ def _is_optimal(point: BoundedPoint, best: Certificate, scale: float, tol: float
     return stationary and (np.isinf(best.dual) or best.relative_gap <= tol)
 
 
-def _direction(point: BoundedPoint, scale: float) -> tuple[Array, NDArray[np.bool_]]:
+def _direction(point: BoundedPoint, scale: float) -> tuple[Array, Mask]:
     """Return the direction of a step and which variables are free in it."""
     problem, gradient = point.problem, point.gradient
     curvatures = persist(problem.curvatures(point.scores))
@@ -214,7 +212,7 @@ def _direction(point: BoundedPoint, scale: float) -> tuple[Array, NDArray[np.boo
 
 
 def _solve_directly(
-    problem: SeparableProblem, curvatures: Array, gradient: Array, diagonal: Array, free: NDArray[np.bool_]
+    problem: SeparableProblem, curvatures: Array, gradient: Array, diagonal: Array, free: Mask
 ) -> Array:
     A = problem.design[:, np.flatnonzero(free)]
     hessian = np.array(reduce_rows(A, _scaled_gram, np.add, curvatures))
@@ -261,7 +259,7 @@ def _solve_by_conjugate_gradients(
     return d[free]
 
 
-def _search(point: BoundedPoint, direction: Array, free: NDArray[np.bool_]) -> BoundedPoint | None:
+def _search(point: BoundedPoint, direction: Array, free: Mask) -> BoundedPoint | None:
     """Return the first point of the projected path that decreases the objective enough; None if rounding hides it."""
     problem, step = point.problem, 1.0
     slope = float(point.gradient[free] @ direction[free])

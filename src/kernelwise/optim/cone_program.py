@@ -23,11 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
+from ..checks import Array
 from ..samples import compute, persist
 from .cones import ConePoint, Scaling
 from .reduced_system import ConeProgram, ReducedInverse
-
-Array = NDArray[np.float64]
 
 #: After this many steps without a smaller gap, rounding is taken to prevent any further progress.
 PATIENCE = 5

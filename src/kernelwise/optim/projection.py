@@ -15,11 +15,10 @@ ICML 2012, Lemmas 2 and 3. The paper bisects where sorting gives the exact answe
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..checks import Array
 from ..samples import compute, in_memory, map_rows, persist, reduce_rows
-
-FloatArray = NDArray[np.float64]
 
 #: Newton steps that remove the rounding of large sums from a multiplier.
 POLISH = 5
@@ -57,7 +56,7 @@ def project_box_budget(v: Any, *, upper: Any = 1.0, budget: float) -> Any:
     return point
 
 
-def _multiplier(v: FloatArray, upper: FloatArray, total: float, budget: float) -> float:
+def _multiplier(v: Array, upper: Array, total: float, budget: float) -> float:
     """Return the root of g from its values at all breakpoints in order; ``total`` is g(0)."""
     stops, starts = v[v > 0], (v - upper)[v > upper]
     breakpoints = np.concatenate([stops, starts])
@@ -88,7 +87,7 @@ def _projected_in_passes(v: Any, upper: Any, budget: float) -> Any:
     return persist(map_rows(v - eta, np.clip, 0.0, upper))
 
 
-def _clipped_sums(v: FloatArray, upper: FloatArray, *, multipliers: FloatArray) -> FloatArray:
+def _clipped_sums(v: Array, upper: Array, *, multipliers: Array) -> Array:
     return np.array([np.clip(v - eta, 0.0, upper).sum() for eta in multipliers])
 
 
@@ -125,7 +124,7 @@ def _spending_in_passes(losses: Any, upper: Any, budget: float) -> float:
     return best
 
 
-def _spending(losses: FloatArray, upper: FloatArray, *, thresholds: FloatArray) -> FloatArray:
+def _spending(losses: Array, upper: Array, *, thresholds: Array) -> Array:
     """Return ``sum_i u_i (l_i - theta)_+`` for every one of the evenly spaced thresholds, in one pass."""
     low, step = thresholds[0], thresholds[1] - thresholds[0]
     if step <= 0:
@@ -137,7 +136,7 @@ def _spending(losses: FloatArray, upper: FloatArray, *, thresholds: FloatArray) 
     return value[1:] - thresholds * mass[1:]
 
 
-def prox_squared_sum_of_norms(norms: ArrayLike, scale: float) -> NDArray[np.float64]:
+def prox_squared_sum_of_norms(norms: ArrayLike, scale: float) -> Array:
     r"""Shrink factors of the prox of the squared sum of norms of parts.
 
     The solution of

@@ -4,14 +4,13 @@ import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from ..checks import check_choice, check_count
+from ..checks import Array, Index, check_choice, check_count
 from ..kernels.combined import CombinedKernelTransformer
 from ..samples import refuse_collections, tidy
 from ..spectral import GramFactor, SpectralBasis, spectral_basis
@@ -22,7 +21,6 @@ from .learner import PairKernelLearner
 
 __all__ = ["PairKernelClustering"]
 
-Array = NDArray[np.float64]
 
 #: A row sum is rounding if it is below this multiple of what it would be if all entries were as large as the largest.
 ROUNDING = 1e-13
@@ -149,7 +147,7 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         self._nystroem_weights = nystroem_weights(basis, None if self.learner_ is None else features)
         return self
 
-    def predict(self, X: Any) -> NDArray[np.intp]:
+    def predict(self, X: Any) -> Index:
         """Clusters of new samples, by the nearest centre in the embedding.
 
         Parameters

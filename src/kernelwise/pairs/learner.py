@@ -5,12 +5,11 @@ import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import rel_entr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 
-from ..checks import check_choice, check_count, is_number
+from ..checks import Array, check_choice, check_count, is_number
 from ..dask_rows.prediction import on_blocks
 from ..kernels.combined import CombinedKernelTransformer
 from ..optim import HistoryRow, SolverResult
@@ -26,7 +25,6 @@ from .statistics import PairMeans, check_informative, implied_prior, keep_feasib
 
 __all__ = ["PairKernelLearner"]
 
-Array = NDArray[np.float64]
 
 logger = logging.getLogger("kernelwise")
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
+from ..checks import Array, Index
 from ..dask_rows.bank import Maps
 from ..dask_rows.block_array import BlockArray
 from ..dask_rows.collections import read_samples_in_blocks, sample_rows, working_engine
@@ -23,8 +23,6 @@ from ..progress import Tell
 from ..samples import check_magnitude, is_dask
 from ..statements import Pairs
 from .problem import pair_value_matrix
-
-Array = NDArray[np.float64]
 
 #: Landmarks are chosen on this many rows.
 LANDMARK_ROWS = 20_000
@@ -151,7 +149,7 @@ def _in_chunks(array: Any, lengths: Sequence[int]) -> Any:
     return da.from_array(array, chunks=(tuple(lengths), *array.shape[1:]))
 
 
-def probabilities_at(probabilities: Any, *positions: NDArray[np.intp]) -> list[Array]:
+def probabilities_at(probabilities: Any, *positions: Index) -> list[Array]:
     """Return rows of an array in memory or of a Dask array, for several lists of positions."""
     if not is_dask(probabilities):
         return [probabilities[index] for index in positions]

@@ -41,13 +41,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..checks import check_positive
+from ..checks import Array, check_positive
 from ..samples import compute, map_rows
 from ..statements import PairNoise, Pairs
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit, softmax
 from scipy.stats import norm
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
-from ..checks import IntArray
+from ..checks import Array, Index, IntArray, Mask
 from ..noise.explanations import ExplainedNoise, explain_label_noise
 from ..noise.two_classes import TwoClassPosterior, interval_of
 from ..progress import Progress, Tell, teller
@@ -52,7 +51,6 @@ from .transitivity import add_transitivity
 
 __all__ = ["audit_record_pairs"]
 
-Array = NDArray[np.float64]
 
 #: The least number of different pairs: fewer pairs do not tell what pairs of one entity look like.
 LEAST_PAIRS = 20
@@ -169,9 +167,9 @@ class Answers(NamedTuple):
     """The distinct answers: scores and label of each, its votes, and whether the records make it the more probable."""
 
     scores: Array
-    label: NDArray[np.intp]
+    label: Index
     weight: Array
-    probable: NDArray[np.bool_]
+    probable: Mask
 
 
 #: The features, three views of the pairs, and the noise model with the triangles.

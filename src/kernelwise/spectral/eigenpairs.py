@@ -11,17 +11,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 from scipy.linalg.blas import dsymv
 from scipy.sparse.linalg import ArpackError, LinearOperator, aslinearoperator, eigsh
 from sklearn.utils import check_random_state
 
-from ..checks import check_count
+from ..checks import Array, check_count
 from ..samples import persist, reduce_rows
 from ..ties import EIGSH_TAKES_GENERATOR
 from .block_lanczos import block_lanczos, finds_larger, triangle
 
-FloatArray = NDArray[np.float64]
 RandomState: TypeAlias = int | np.random.RandomState | None
 
 #: A direction whose singular value is smaller than this fraction of the largest is rounding.
@@ -68,9 +66,7 @@ class GramFactor:
         return aslinearoperator(factor) @ aslinearoperator(factor.T)
 
 
-def top_eigenpairs(
-    operator: Any, k: int, *, random_state: RandomState = None, tol: float = 0.0
-) -> tuple[FloatArray, FloatArray]:
+def top_eigenpairs(operator: Any, k: int, *, random_state: RandomState = None, tol: float = 0.0) -> tuple[Array, Array]:
     r"""The k largest eigenvalues of a symmetric matrix with their eigenvectors, by Lanczos iteration.
 
     .. math:: K u_j = \lambda_j u_j, \qquad \lambda_1 \ge \lambda_2 \ge \dots \ge \lambda_k
@@ -142,7 +138,7 @@ def as_symmetric_operator(affinity: Any) -> LinearOperator:
     return _dense_operator(matrix) if isinstance(matrix, np.ndarray) else aslinearoperator(matrix)
 
 
-def _dense_operator(matrix: FloatArray) -> LinearOperator:
+def _dense_operator(matrix: Array) -> LinearOperator:
     """Products that read one triangle of the matrix only: memory limits their speed, so this nearly halves the time."""
     columns = np.asfortranarray(matrix.T)  # the BLAS wants columns; for the usual row-major matrix this is a view
     product = partial(dsymv, 1.0, columns)
@@ -166,19 +162,17 @@ def _check_symmetric(matrix: Any) -> None:
         raise ValueError("a similarity must be symmetric; pass (K + K.T) / 2 if it is so in principle")
 
 
-def _dense_eigenpairs(product: LinearOperator, k: int) -> tuple[FloatArray, FloatArray]:
+def _dense_eigenpairs(product: LinearOperator, k: int) -> tuple[Array, Array]:
     n_samples = product.shape[0]
     matrix = product.matmat(np.eye(n_samples))
     return scipy.linalg.eigh(0.5 * (matrix + matrix.T), subset_by_index=[n_samples - k, n_samples - 1])
 
 
-def _lanczos_eigenpairs(
-    product: LinearOperator, k: int, start: FloatArray, tol: float
-) -> tuple[FloatArray, FloatArray]:
+def _lanczos_eigenpairs(product: LinearOperator, k: int, start: Array, tol: float) -> tuple[Array, Array]:
     """Use ARPACK; where ARPACK does not converge or leaves out copies of an eigenvalue, use blocks of vectors."""
     n_products = 0
 
-    def counted(x: FloatArray) -> FloatArray:
+    def counted(x: Array) -> Array:
         nonlocal n_products
         n_products += 1
         return product.matvec(x)
@@ -200,11 +194,11 @@ def largest_entries(rows: Any) -> Any:
     return reduce_rows(rows, _largest, _larger)
 
 
-def _largest(rows: FloatArray) -> FloatArray:
+def _largest(rows: Array) -> Array:
     return np.take_along_axis(rows, np.abs(rows).argmax(axis=0)[None, :], axis=0)[0]
 
 
-def _larger(left: FloatArray, right: FloatArray) -> FloatArray:
+def _larger(left: Array, right: Array) -> Array:
     return np.where(np.abs(right) > np.abs(left), right, left)
 
 
@@ -213,7 +207,7 @@ def with_signs(vectors: Any) -> Any:
     return vectors * np.where(np.asarray(largest_entries(vectors)) < 0.0, -1.0, 1.0)
 
 
-def right_singular_vectors(factor: Any, k: int, *, n_power: int, random_state: Any = None) -> FloatArray:
+def right_singular_vectors(factor: Any, k: int, *, n_power: int, random_state: Any = None) -> Array:
     r"""The k leading right singular vectors of a tall matrix F, fewer where the rank is lower, by subspace iteration.
 
     .. math:: Q \leftarrow \mathrm{orth}(F^\top F\, Q), \qquad Q_0 = \mathrm{orth}(\Omega)

@@ -27,13 +27,11 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from ...checks import Array
 from ...optim import Certificate, HistoryRow, SolverResult, Status
 from .problem import LARGEST_SIDE, CompletionProblem, Factors, ObservedEntries, Triples
-
-Array = NDArray[np.float64]
 
 #: The first ridge c, as a share of the largest singular value of the data; a smaller ridge starts at a higher rank.
 FIRST_RIDGE = 0.15

@@ -15,16 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...checks import Array, Index
 from ...samples import map_rows, persist, put_rows, share_with, take_rows
 from ...ties import most_probable
 from .evidence import PairEvidence
 from .features import ClassPredictor
 from .search import ClassFit, Found, corrected_by_pairs, with_trust_in_clusters
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Half of the drawn samples are drawn evenly; the others are added in this many turns.
 N_TURNS = 8

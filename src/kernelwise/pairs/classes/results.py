@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import silhouette_score
 
+from ...checks import Array
 from ...progress import Tell, silent
 from ...statements import PairNoise, Pairs
 from ...ties import first_best
@@ -22,7 +22,6 @@ from .evidence import PairEvidence
 from .features import ClassFeatures, NoFeatures
 from .search import COUNTED, N_SHORT, NO_GAIN, WITHOUT_FEATURES, ClassFit, ClassSearch, Found, merged
 
-Array = NDArray[np.float64]
 Interval = tuple[float, float]
 
 

@@ -20,14 +20,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...checks import Array
 from ...progress import Tell, part, silent
 from ...ties import first_best, most_probable
 from .evidence import PairEvidence, Rates
 from .features import ClassFeatures, Clusters, NoFeatures, Told, enough_neighbours, starting_clusters
-
-Array = NDArray[np.float64]
 
 #: Rounds of a short run from every start, of a long run from the best ones, and of a run without held-out pairs: more
 #: rounds hardly change the classes, and what held-out pairs score should be like what is returned.

@@ -29,10 +29,11 @@ from numpy.typing import ArrayLike
 from scipy.linalg.blas import dgemm, dger
 from scipy.optimize import Bounds, minimize
 
+from ...checks import Array
 from ...statements import Pairs
 from ...statements.graph import RandomState
 from ...ties import differ
-from .base import Best, FloatArray, MahalanobisTransformer, dense, squared_norms, weighted_gram
+from .base import Best, MahalanobisTransformer, dense, squared_norms, weighted_gram
 
 #: Pairs of samples whose distances give the default bounds; their percentiles are good to a few per mille.
 N_DISTANCES = 100_000
@@ -131,10 +132,10 @@ class _Problem:
     """The problem for the prior identity: differences (m x d), signs, targets u or l, and prices gamma w."""
 
     differences: Any
-    signs: FloatArray
-    targets: FloatArray
-    prices: FloatArray
-    basis: FloatArray | None  # of the span of the differences, where they were reduced to coordinates in it
+    signs: Array
+    targets: Array
+    prices: Array
+    basis: Array | None  # of the span of the differences, where they were reduced to coordinates in it
 
     @classmethod
     def of(cls, X: Any, pairs: Pairs, bounds: tuple[float, float], gamma: float) -> Self:
@@ -153,7 +154,7 @@ class _Problem:
     def n_pairs(self) -> int:
         return len(self.signs)
 
-    def at(self, dual: FloatArray) -> "_Point | None":
+    def at(self, dual: Array) -> "_Point | None":
         """M(z) with its values, or None if z is outside of the domain."""
         V, slacks_left = self.differences, 1.0 - dual * self.targets / self.prices
         inverse = np.eye(V.shape[1]) + weighted_gram(V, dual)
@@ -174,7 +175,7 @@ class _Problem:
             objective=log_det - float(dual @ distances) + float(slack_cost.sum()),
         )
 
-    def lift(self, factor: FloatArray) -> FloatArray:
+    def lift(self, factor: Array) -> Array:
         """L in all features from L in the coordinates of the differences."""
         if self.basis is None:
             return factor
@@ -185,10 +186,10 @@ class _Problem:
 class _Point:
     """The multipliers z, L with M(z) = L^T L, the dual value and gradient at z, and the objective at M(z)."""
 
-    dual: FloatArray
-    factor: FloatArray
+    dual: Array
+    factor: Array
     value: float
-    gradient: FloatArray
+    gradient: Array
     objective: float
 
 
@@ -214,14 +215,14 @@ def _ascend(problem: _Problem, best: Best) -> None:
     caps = np.where(problem.signs > 0, (1.0 - 1e-9) * problem.prices / problem.targets, 0.0)
     floors = np.where(problem.signs > 0, 0.0, -np.inf)
 
-    def negative_dual(scaled: FloatArray) -> tuple[float, FloatArray]:
+    def negative_dual(scaled: Array) -> tuple[float, Array]:
         point = problem.at(scaled * scale)
         best.see(point)
         if point is None:  # a value that makes the line search come back
             return -best.dual.value + max(1.0, abs(best.dual.value)), np.zeros_like(scaled)
         return -point.value, -point.gradient * scale
 
-    def stop_when_done(xk: FloatArray) -> None:
+    def stop_when_done(xk: Array) -> None:
         if best.done:
             raise StopIteration
 
@@ -230,7 +231,7 @@ def _ascend(problem: _Problem, best: Best) -> None:
     minimize(negative_dual, start, jac=True, method="L-BFGS-B", bounds=bounds, callback=stop_when_done, options=options)
 
 
-def _project(problem: _Problem, start: _Point, n_sweeps: int) -> FloatArray:
+def _project(problem: _Problem, start: _Point, n_sweeps: int) -> Array:
     """The multipliers after cyclic projections onto all pairs (Algorithm 1), some pairs at a time."""
     dual = start.dual.copy()
     metric = np.asfortranarray(start.factor.T @ start.factor)
@@ -241,7 +242,7 @@ def _project(problem: _Problem, start: _Point, n_sweeps: int) -> FloatArray:
     return dual
 
 
-def _project_batch(problem: _Problem, batch: slice, metric: FloatArray, dual: FloatArray) -> None:
+def _project_batch(problem: _Problem, batch: slice, metric: Array, dual: Array) -> None:
     r"""Project onto the pairs of a batch, one after the other; ``metric`` and ``dual`` are updated in place.
 
     Only :math:`G = V M V^T` of the batch is kept up to date pair by pair. In the end M gets all updates at once,
@@ -269,7 +270,7 @@ def _project_batch(problem: _Problem, batch: slice, metric: FloatArray, dual: Fl
         dgemm(-1.0, products.T, change.T, beta=1.0, c=metric, trans_b=True, overwrite_c=True)
 
 
-def _prior_root(prior: str | ArrayLike, X: Any) -> FloatArray | None:
+def _prior_root(prior: str | ArrayLike, X: Any) -> Array | None:
     """The matrix R with ``M0 = R^T R``, or None for the identity."""
     if isinstance(prior, str):
         if prior == "identity":
@@ -287,7 +288,7 @@ def _prior_root(prior: str | ArrayLike, X: Any) -> FloatArray | None:
     return _cholesky(matrix, "prior").T
 
 
-def _cholesky(matrix: FloatArray, name: str) -> FloatArray:
+def _cholesky(matrix: Array, name: str) -> Array:
     lower, failure = scipy.linalg.lapack.dpotrf(matrix, lower=1)
     pivots = np.diag(lower)
     # Rounding can let a singular matrix pass, with a pivot that is nothing but rounding.

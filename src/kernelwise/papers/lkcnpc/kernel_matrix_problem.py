@@ -5,14 +5,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.optimize import Bounds, minimize
 
+from ...checks import Array
 from ...statements import Pairs
 from .base import Best
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

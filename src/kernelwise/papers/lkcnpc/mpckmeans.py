@@ -31,12 +31,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from ...checks import check_choice
+from ...checks import IntArray, check_choice
 from ...samples import read_samples
 from ...statements import Pairs
 from ...statements.graph import RandomState
 from ...ties import first_best
-from .base import FromPairs, IntArray, squared
+from .base import FromPairs, squared
 from .mpckmeans_problem import Problem, run, squared_distances
 
 

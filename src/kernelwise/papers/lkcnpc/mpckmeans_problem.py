@@ -8,9 +8,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from ...checks import Array, IntArray
 from ...statements import Pairs
 from ...ties import NEARLY, first_best, steady_order
-from .base import FloatArray, IntArray, dense, squared, squared_norms
+from .base import dense, squared, squared_norms
 
 #: Rows of the distance matrix that are looked at together in the search for the farthest pair.
 ROWS_AT_ONCE = 512
@@ -26,9 +27,9 @@ class State:
     """
 
     labels: IntArray
-    centers: FloatArray
-    metrics: FloatArray
-    profiles: FloatArray
+    centers: Array
+    metrics: Array
+    profiles: Array
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class Edges:
 
     rows: IntArray
     cols: IntArray
-    must: FloatArray
-    cannot: FloatArray
+    must: Array
+    cannot: Array
     squares: Any  # (x_i - x_j)^2 by feature
     starts: IntArray
     neighbours: IntArray
@@ -70,7 +71,7 @@ class Problem:
 
     X: Any
     squares: Any
-    floors: FloatArray  # the diagonal of Lambda
+    floors: Array  # the diagonal of Lambda
     edges: Edges
     groups: IntArray  # the metric of every cluster
     neighbourhoods: NDArray[np.int32]  # of every sample: tied together by positive pairs
@@ -88,16 +89,16 @@ class Problem:
         neighbourhoods = connected_components(graph, directed=False)[1]
         return cls(X, squares, floors, Edges.of(X, pairs, penalty), groups, neighbourhoods)
 
-    def offsets(self, metrics: FloatArray) -> FloatArray:
+    def offsets(self, metrics: Array) -> Array:
         """``tr(Lambda A_h) - log det A_h`` of every cluster."""
         return (metrics @ self.floors - np.log(metrics).sum(axis=1))[self.groups]
 
-    def own_costs(self, state: State) -> FloatArray:
+    def own_costs(self, state: State) -> Array:
         """What every sample would cost in every cluster, apart from pairs (n x k)."""
         distances = squared_distances(self.X, self.squares, state.centers, state.metrics[self.groups])
         return distances + self.offsets(state.metrics)
 
-    def edge_costs(self, state: State) -> tuple[FloatArray, FloatArray]:
+    def edge_costs(self, state: State) -> tuple[Array, Array]:
         """For every edge and cluster: half the price of tearing it, and the price of putting it together (m x k)."""
         distances = self.edges.squares @ state.metrics.T
         diameters = np.einsum("gd,gd->g", state.profiles, state.metrics)
@@ -112,7 +113,7 @@ class Problem:
         of_pairs = np.where(left == right, joined[edge, left], torn[edge, left] + torn[edge, right])
         return float(own + of_pairs.sum())
 
-    def profiles(self, metrics: FloatArray) -> FloatArray:
+    def profiles(self, metrics: Array) -> Array:
         """Return the squared differences of the farthest pair under every metric; zero without negative pairs."""
         if not self.edges.cannot.any():
             return np.zeros_like(metrics)
@@ -204,7 +205,7 @@ def _with_metrics(problem: Problem, state: State) -> State:
     linear -= dense(_indicator(problem.groups[left], n_groups, violated) @ edges.squares)
     prices = np.bincount(problem.groups[left], violated, minlength=n_groups)
 
-    def values(metrics: FloatArray, profiles: FloatArray) -> FloatArray:
+    def values(metrics: Array, profiles: Array) -> Array:
         linear_part = ((linear + prices[:, None] * profiles) * metrics).sum(axis=1)
         return linear_part - sizes * np.log(metrics).sum(axis=1)
 
@@ -226,7 +227,7 @@ def _with_metrics(problem: Problem, state: State) -> State:
     return replace(state, metrics=metrics, profiles=profiles)
 
 
-def _center_squares(problem: Problem, state: State) -> FloatArray:
+def _center_squares(problem: Problem, state: State) -> Array:
     """Return, per metric, the squares of the centres times the sizes of their clusters."""
     sizes = np.bincount(state.labels, minlength=len(state.centers))
     weighted = sizes[:, None] * np.square(state.centers)
@@ -255,7 +256,7 @@ def _start(problem: Problem, rng: np.random.RandomState) -> State:
     return replace(state, labels=_labels_of_neighbourhoods(problem, state))
 
 
-def _seeds(problem: Problem, rng: np.random.RandomState) -> FloatArray:
+def _seeds(problem: Problem, rng: np.random.RandomState) -> Array:
     """Centroids of neighbourhoods, large ones far from each other first; then samples as in k-means++."""
     X, n_clusters = problem.X, len(problem.groups)
     sizes = np.bincount(problem.neighbourhoods)
@@ -272,7 +273,7 @@ def _seeds(problem: Problem, rng: np.random.RandomState) -> FloatArray:
     return np.array(centers)
 
 
-def _weighted_farthest_first(points: FloatArray, weights: IntArray, count: int) -> list[int]:
+def _weighted_farthest_first(points: Array, weights: IntArray, count: int) -> list[int]:
     """Choose the heaviest point, then points of the largest weight times distance to the chosen points."""
     chosen: list[int] = []
     nearest = np.ones(len(points))
@@ -285,7 +286,7 @@ def _weighted_farthest_first(points: FloatArray, weights: IntArray, count: int) 
     return chosen
 
 
-def _farthest_profile(X: Any, metric: FloatArray) -> FloatArray:
+def _farthest_profile(X: Any, metric: Array) -> Array:
     """The squared differences, by feature, of the two samples that are farthest apart under a metric."""
     Z = X @ sp.diags_array(np.sqrt(metric)) if sp.issparse(X) else X * np.sqrt(metric)
     norms = squared_norms(Z)
@@ -308,12 +309,12 @@ def _farthest_profile(X: Any, metric: FloatArray) -> FloatArray:
     return np.square(dense(X[[ends[0]]] - X[[ends[1]]])[0])
 
 
-def squared_distances(X: Any, squares: Any, centers: FloatArray, metrics: FloatArray) -> FloatArray:
+def squared_distances(X: Any, squares: Any, centers: Array, metrics: Array) -> Array:
     """``||x_i - mu_h||^2`` under the metric of h, for all samples and clusters."""
     return squares @ metrics.T - 2.0 * (X @ (metrics * centers).T) + (metrics * np.square(centers)).sum(axis=1)
 
 
-def _indicator(groups: NDArray[np.integer], n_groups: int, weights: FloatArray | None = None) -> sp.csr_array:
+def _indicator(groups: NDArray[np.integer], n_groups: int, weights: Array | None = None) -> sp.csr_array:
     """Return the matrix whose product with a matrix of samples sums the rows of each group."""
     values = np.ones(len(groups)) if weights is None else weights
     return sp.csr_array((values, (groups, np.arange(len(groups)))), shape=(n_groups, len(groups)))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 
+from ...checks import IntArray
 from ...links.clustering import LinkedClustering
 from ...metrics import normalized_mutual_info
 from ...pairs.clustering import PairKernelClustering
@@ -61,7 +62,7 @@ class LinkedTrial:
     X: Any
     y: NDArray[Any]
     pairs: Pairs
-    checked: NDArray[np.int64]
+    checked: IntArray
     seed: int
 
     @property

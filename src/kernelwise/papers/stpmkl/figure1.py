@@ -30,10 +30,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from ... import datasets
+from ...checks import Array, Mask
 from ...kernels import FactorBank, build_bank, gaussian_kernels
 from ...mkl.column_generation import solve_by_column_generation
 from ...mkl.problem import MKLPoint, NoisyLabelProblem
@@ -46,8 +46,6 @@ from ..tables import Table, distinct, mean_std
 from .paths import BUDGETS, METHODS, PENALTIES, TOLERANCE, predict, select_and_refit
 from .saddle import solve_by_mirror_prox, solve_by_variational_inequality
 from .tuned_baselines import BASELINES
-
-Array = NDArray[np.float64]
 
 LOADERS: dict[str, Callable[..., Any]] = {
     "ionosphere": datasets.load_ionosphere,
@@ -125,9 +123,7 @@ def run_accuracy_cell(cell: Cell, seed: int) -> dict[str, Any]:
     return {method: _mkl_results(trial, bank, method, [held_out]) for method in METHODS}
 
 
-def _mkl_results(
-    trial: Trial, bank: FactorBank, method: str, validation: Sequence[NDArray[np.bool_]]
-) -> dict[str, float]:
+def _mkl_results(trial: Trial, bank: FactorBank, method: str, validation: Sequence[Mask]) -> dict[str, float]:
     fit, score = select_and_refit(bank, trial.y, method, validation)
     return {
         "accuracy": trial.accuracy(predict(bank, fit.point, trial.X_test)),

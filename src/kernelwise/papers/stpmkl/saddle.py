@@ -49,17 +49,14 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from ...checks import check_choice, check_positive
+from ...checks import Array, check_choice, check_positive
 from ...kernels import KernelBank
 from ...mkl.problem import MKLPoint, NoisyLabelProblem
 from ...optim import Certificate, HistoryRow, SolverResult, Status, project_box_budget, prox_squared_sum_of_norms
 from ...samples import persist
 from ...spectral import top_eigenpairs
-
-Array = NDArray[np.float64]
 
 #: An objective this many times that of f = 0 means that the steps are too long to recover from.
 DIVERGED = 1e12

@@ -5,12 +5,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags, check_random_state
 
-from ...checks import check_choice, check_count
+from ...checks import Array, Index, check_choice, check_count
 from ...completion.basis import n_samples_of, read_similarity, refuse_distances
 from ...completion.core import ENTRIES_AT_ONCE, known_block, sample_product
 from ...kernels.specs import is_precomputed
@@ -19,9 +18,6 @@ from ...spectral.eigenpairs import as_float
 from ...spectral.embedding import possible_normalization
 from ...statements import Pairs
 from ...statements.noise import resolve_pairs
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 #: Of an operator, so many columns are computed at a time.
 COLUMNS = 64
@@ -154,7 +150,7 @@ def with_known_pairs(similarity: Any, pairs: Pairs) -> Any:
     return operator + aslinearoperator(correction)
 
 
-def entries(similarity: Any, rows: IntArray, cols: IntArray) -> Array:
+def entries(similarity: Any, rows: Index, cols: Index) -> Array:
     """Return single entries of a similarity of any type."""
     if isinstance(similarity, LinearOperator):
         return _entries_of_operator(similarity, rows, cols)
@@ -169,7 +165,7 @@ def entries(similarity: Any, rows: IntArray, cols: IntArray) -> Array:
     return np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64).ravel()
 
 
-def _entries_of_operator(operator: LinearOperator, rows: IntArray, cols: IntArray) -> Array:
+def _entries_of_operator(operator: LinearOperator, rows: Index, cols: Index) -> Array:
     """Return single entries of a matrix that is known by its products: the columns in use, some at a time."""
     needed, position = np.unique(cols, return_inverse=True)
     found = np.empty(len(rows))

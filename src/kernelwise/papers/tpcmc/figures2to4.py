@@ -33,6 +33,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
 from ... import datasets
+from ...checks import Array
 from ...completion.clustering import PairCompletionClustering
 from ...completion.completer import PairCompleter
 from ...datasets._gisette import load_gisette_reconstruction
@@ -151,7 +152,7 @@ class _Prepared(NamedTuple):
 
     classes: NDArray[Any]
     similarity: GramFactor
-    leading: NDArray[np.float64]
+    leading: Array
     coherence: float
     seconds: float
 
