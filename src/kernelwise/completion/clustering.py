@@ -1,6 +1,7 @@
 """Clusters from a similarity and a few known pairs: spectral clustering of the estimated label matrix."""
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ from .completer import PairCompleter
 __all__ = ["PairCompletionClustering"]
 
 
+@dataclass(eq=False, repr=False)
 class PairCompletionClustering(ClusterMixin, BaseEstimator):
     r"""Estimate which pairs share a class, then cluster by the leading eigenvectors of the estimate.
 
@@ -81,20 +83,12 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
     1.0
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        completer: PairCompleter | None = None,
-        normalize: Literal["auto", "symmetric", "none"] = "auto",
-        n_init: int = 10,
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.completer = completer
-        self.normalize = normalize
-        self.n_init = n_init
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    completer: PairCompleter | None = None
+    normalize: Literal["auto", "symmetric", "none"] = "auto"
+    n_init: int = 10
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Complete and cluster.

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -40,6 +41,7 @@ MOST_NOISE = 0.45
 N_STEPS = 4
 
 
+@dataclass(eq=False, repr=False)
 class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Estimate for every pair whether it shares a class, from a similarity and a few known pairs (TPCMC).
 
@@ -176,36 +178,20 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     1.0
     """
 
-    def __init__(
-        self,
-        n_components: int | Sequence[int] | Literal["auto"] = 50,
-        *,
-        method: Literal["direct", "completion", "unit-diagonal"] = "direct",
-        kernels: Any = "precomputed",
-        normalize: Literal["none", "symmetric"] = "none",
-        noise_rate: float | Literal["auto"] | None = None,
-        penalty: float | None = None,
-        refine: bool = True,
-        calibrate: bool = True,
-        eigen_tol: float = 0.01,
-        rank: int | float | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        random_state: Any = None,
-    ):
-        self.n_components = n_components
-        self.method = method
-        self.kernels = kernels
-        self.normalize = normalize
-        self.noise_rate = noise_rate
-        self.penalty = penalty
-        self.refine = refine
-        self.calibrate = calibrate
-        self.eigen_tol = eigen_tol
-        self.rank = rank
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_components: int | Sequence[int] | Literal["auto"] = 50
+    _: KW_ONLY
+    method: Literal["direct", "completion", "unit-diagonal"] = "direct"
+    kernels: Any = "precomputed"
+    normalize: Literal["none", "symmetric"] = "none"
+    noise_rate: float | Literal["auto"] | None = None
+    penalty: float | None = None
+    refine: bool = True
+    calibrate: bool = True
+    eigen_tol: float = 0.01
+    rank: int | float | None = None
+    tol: float = 1e-4
+    max_iter: int = 1000
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None, progress: Progress = None) -> Self:
         """Estimate the label matrix.

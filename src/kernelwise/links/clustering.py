@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from typing import Any, Literal, Self
 
@@ -19,7 +20,7 @@ from ..dask_rows.prediction import on_blocks
 from ..progress import Progress, Tell, part, teller
 from ..samples import check_magnitude, is_dask, largest_magnitude, map_rows, persist, power_of_two, read_samples
 from ..statements import Pairs
-from .candidates import DEEPEST, Embedding, leading_directions, two_stage_k_means
+from .candidates import DEEPEST, leading_directions, two_stage_k_means
 from .choice import MANY_ROWS, Clustering, best_clusters, diagnose, finalists_like, gather_evidence
 from .smoothing import LinkSmoother, links_under_one_name, read_links
 from .walks import walk_factors
@@ -34,6 +35,7 @@ DEFAULT_DEPTH = 3
 JUDGING = 0.75
 
 
+@dataclass(eq=False, repr=False)
 class LinkedClustering(ClusterMixin, BaseEstimator):
     r"""Cluster documents, or other samples with features and links; find out whether the links help.
 
@@ -125,31 +127,16 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
     True
     """
 
-    embedding_: Any
-    _placing: Embedding | None
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        depth: Literal["auto"] | int | Sequence[int] = "auto",
-        depth_weights: Sequence[float] | Literal["learned"] | None = None,
-        tfidf: bool | Literal["auto"] = "auto",
-        n_components: int | None = 200,
-        embedding_dim: int = 40,
-        row_normalize: bool | Literal["auto"] = "auto",
-        n_init: int = 10,
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.depth = depth
-        self.depth_weights = depth_weights
-        self.tfidf = tfidf
-        self.n_components = n_components
-        self.embedding_dim = embedding_dim
-        self.row_normalize = row_normalize
-        self.n_init = n_init
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    depth: Literal["auto"] | int | Sequence[int] = "auto"
+    depth_weights: Sequence[float] | Literal["learned"] | None = None
+    tfidf: bool | Literal["auto"] = "auto"
+    n_components: int | None = 200
+    embedding_dim: int = 40
+    row_normalize: bool | Literal["auto"] = "auto"
+    n_init: int = 10
+    random_state: Any = None
 
     def fit(
         self,
@@ -257,7 +244,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
             for name, one in evidence.items()
         }
         self._walks = walks if chosen.candidate.walks else None
-        self._placing = chosen.embedding
+        self._placing: Any = chosen.embedding
         self.embedding_ = self._placing.place(steps, self._walks)
         self.singular_values_ = np.linalg.norm(self.embedding_, axis=0)
         return KMeans(self.n_clusters, init=chosen.centres, n_init=1, random_state=0).fit(self.embedding_)

@@ -12,6 +12,7 @@ stored.
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -44,6 +45,7 @@ POWER_ITERATIONS = 2
 ROWS_FOR_DIRECTIONS = 50_000
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Smooth features over links.
 
@@ -115,26 +117,12 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
            [1.  , 1.  , 1.  , 2.  ]])
     """
 
-    adjacency_: Any
-    degrees_: Any
-    _links: Any
-
-    def __init__(
-        self,
-        *,
-        depth: int | Sequence[int] = 3,
-        depth_weights: Sequence[float] | Literal["learned"] | None = None,
-        tfidf: bool | Literal["auto"] = "auto",
-        normalization: Literal["symmetric", "mean"] = "symmetric",
-        n_components: int | None = 200,
-        random_state: Any = None,
-    ):
-        self.depth = depth
-        self.depth_weights = depth_weights
-        self.tfidf = tfidf
-        self.normalization = normalization
-        self.n_components = n_components
-        self.random_state = random_state
+    depth: int | Sequence[int] = 3
+    depth_weights: Sequence[float] | Literal["learned"] | None = None
+    tfidf: bool | Literal["auto"] = "auto"
+    normalization: Literal["symmetric", "mean"] = "symmetric"
+    n_components: int | None = 200
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None, *, links: Pairs | None = None, pairs: Pairs | None = None) -> Self:
         """Learn the weights of words, the projection and the links.

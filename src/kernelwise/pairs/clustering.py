@@ -1,6 +1,7 @@
 """Spectral clustering of a learned kernel."""
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ __all__ = ["PairKernelClustering"]
 ROUNDING = 1e-13
 
 
+@dataclass(eq=False, repr=False)
 class PairKernelClustering(ClusterMixin, BaseEstimator):
     r"""Learn a kernel from pairs, then cluster by the leading eigenvectors of its normalised affinity.
 
@@ -93,24 +95,14 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        learner: Any = None,
-        *,
-        n_clusters: int = 8,
-        n_components: int | None = None,
-        normalize: Literal["auto", "symmetric", "none"] = "auto",
-        row_normalize: bool = True,
-        n_init: int = 10,
-        random_state: Any = None,
-    ):
-        self.learner = learner
-        self.n_clusters = n_clusters
-        self.n_components = n_components
-        self.normalize = normalize
-        self.row_normalize = row_normalize
-        self.n_init = n_init
-        self.random_state = random_state
+    learner: Any = None
+    _: KW_ONLY
+    n_clusters: int = 8
+    n_components: int | None = None
+    normalize: Literal["auto", "symmetric", "none"] = "auto"
+    row_normalize: bool = True
+    n_init: int = 10
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Learn the kernel and cluster the samples.

@@ -2,6 +2,7 @@
 
 import logging
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -34,6 +35,7 @@ CORRECTIONS = ("statistic", "none", "forward")
 PRIOR_TOLERANCE = 0.1
 
 
+@dataclass(eq=False, repr=False)
 class PairKernelLearner(CombinedKernelTransformer):
     r"""Learn a non-negative combination of kernels from must-link and cannot-link pairs, some of them wrong (LKCnpc).
 
@@ -142,34 +144,19 @@ class PairKernelLearner(CombinedKernelTransformer):
     True
     """
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        alpha: float | None = None,
-        noise: PairNoise | Literal["auto"] | None = None,
-        correction: Literal["statistic", "none", "forward"] = "statistic",
-        feasible: float | Literal[False] | None = 0.9,
-        fit_intercept: bool | Literal["auto"] = "auto",
-        standardize: bool = True,
-        rank: int | float | None = None,
-        tol: float = 1e-6,
-        max_iter: int = 500,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.kernels = kernels
-        self.alpha = alpha
-        self.noise = noise
-        self.correction = correction
-        self.feasible = feasible
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.rank = rank
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
+    kernels: Any = None
+    _: KW_ONLY
+    alpha: float | None = None
+    noise: PairNoise | Literal["auto"] | None = None
+    correction: Literal["statistic", "none", "forward"] = "statistic"
+    feasible: float | Literal[False] | None = 0.9
+    fit_intercept: bool | Literal["auto"] = "auto"
+    standardize: bool = True
+    rank: int | float | None = None
+    tol: float = 1e-6
+    max_iter: int = 500
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Learn the weights.
