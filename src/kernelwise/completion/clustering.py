@@ -28,8 +28,6 @@ from .basis import (
 )
 from .completer import PairCompleter
 
-__all__ = ["PairCompletionClustering"]
-
 
 @dataclass(eq=False, repr=False)
 class PairCompletionClustering(ClusterMixin, BaseEstimator):

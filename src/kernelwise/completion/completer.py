@@ -32,9 +32,6 @@ from .held_out import (
     fit_classes,
 )
 
-__all__ = ["PairCompleter"]
-
-
 #: The largest noise rate that "auto" uses: at one half pairs carry no information, and the correction is infinite.
 MOST_NOISE = 0.45
 #: For the progress: eigenvectors, choice of their number, core; the choice takes two of the four steps.

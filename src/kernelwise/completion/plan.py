@@ -41,9 +41,6 @@ from .completer import PairCompleter
 from .core import labelled_for_recovery, sample_product
 from .core_fit import CoreFitter
 
-__all__ = ["LabellingPlan", "plan_labelling"]
-
-
 #: The numbers of labelled samples to try, as multiples of the number of eigenvectors.
 MULTIPLES = (1.5, 2, 4, 8, 16)
 #: The accuracy is measured on at most this many pairs of one class and this many pairs of different classes.

@@ -26,9 +26,6 @@ from .smoothing import LinkSmoother, links_under_one_name, read_links
 from .walks import walk_factors
 from .words import each_row
 
-__all__ = ["LinkedClustering"]
-
-
 #: Steps of smoothing where nothing is chosen and no depth is given.
 DEFAULT_DEPTH = 3
 #: The share of the time in which candidates are judged; the last candidates take the rest.

@@ -34,9 +34,6 @@ from ..statements.noise import resolve_pairs
 from .depth_weights import learned_depth_weights
 from .words import are_counts, count_signs, dense, each_row
 
-__all__ = ["LinkSmoother"]
-
-
 #: Data with a larger fraction of non-zero entries than this is not treated as words.
 DENSEST_TEXT = 0.5
 #: Power iterations of the randomised decomposition; more iterations do not change the figures of the guide.

@@ -325,6 +325,3 @@ class _NewtonSystem:
         d_s = ConePoint(np.full(len(program.ranks), d_t), image)
         d_z = sides.pull + scaling.solve(scaling.solve(d_s)).scaled(-1.0)
         return _Direction(alpha, d_t, lower, upper, d_eta, d_bias, d_z, d_s, float(total), float(worst))
-
-
-__all__ = ["ConeProgram", "ConeSolution", "Iterate", "solve_cone_program"]

@@ -20,9 +20,6 @@ from ..statements import Pairs
 from ..statements.noise import resolve_pairs
 from .learner import PairKernelLearner
 
-__all__ = ["PairKernelClustering"]
-
-
 #: A row sum is rounding if it is below this multiple of what it would be if all entries were as large as the largest.
 ROUNDING = 1e-13
 

@@ -24,9 +24,6 @@ from .audit.wrong_pairs import audit_pairs
 from .problem import forward_problem, pair_value_matrix
 from .statistics import PairMeans, check_informative, implied_prior, keep_feasible, mean_magnitudes, true_statistic
 
-__all__ = ["PairKernelLearner"]
-
-
 logger = logging.getLogger("kernelwise")
 
 CORRECTIONS = ("statistic", "none", "forward")

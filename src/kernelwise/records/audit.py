@@ -49,9 +49,6 @@ from .features import CUT, pair_features
 from .repeated import answers_differ, explain_repeated_answers
 from .transitivity import add_transitivity
 
-__all__ = ["audit_record_pairs"]
-
-
 #: The least number of different pairs: fewer pairs do not tell what pairs of one entity look like.
 LEAST_PAIRS = 20
 N_FOLDS = 5

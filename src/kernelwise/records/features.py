@@ -30,9 +30,6 @@ from ..tables.errors import TableError
 from ..tables.frames import as_table, is_frame, is_table
 from .strings import compare_strings, first_numbers
 
-__all__ = ["PairFeatures", "pair_features"]
-
-
 #: The matrix of numbers is also compared along this many of its leading directions.
 N_DIRECTIONS = 10
 #: Standardised numbers are cut off here, so that one extreme value does not dominate a distance.

@@ -34,9 +34,6 @@ from .judgements import (
 )
 from .views import activity
 
-__all__ = ["audit_pairs"]
-
-
 #: The least number of pairs.
 LEAST_PAIRS = 10
 KINDS = ("auto", "classes", "links", "records")

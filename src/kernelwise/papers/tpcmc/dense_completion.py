@@ -13,8 +13,6 @@ from ...completion.matrix.complete import check_observations
 from ...completion.matrix.problem import ObservedEntries
 from ...samples import check_magnitude
 
-__all__ = ["DenseCompletion", "singular_value_thresholding", "soft_impute"]
-
 
 @dataclass(frozen=True, eq=False)
 class DenseCompletion:
