@@ -5,8 +5,9 @@ products of rows of a factor that is a Dask array. Every piece of the pairs gets
 blocks: no worker holds all rows of the factor, and the memory of a worker grows with the number of pairs in a piece.
 """
 
+import operator
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -100,11 +101,10 @@ class BasisOnWorkers(ExtendedBasis):
 
     def extend(self, X: Any) -> Any:
         """Rows of the basis for new samples, computed block by block."""
-        weights, finish = self.projection, _itself
-        if self.degree_weights is not None:
-            weights = np.concatenate([weights, self.degree_weights[:, None]], axis=1)
-            finish = partial(_scaled_by_last, least=self.least_degree)
-        return rows_times(X, weights, finish=finish, n_columns=len(self.values))
+        if self.degree_weights is None:
+            return rows_times(X, self.projection, n_columns=len(self.values))
+        weights = np.concatenate([self.projection, self.degree_weights[:, None]], axis=1)
+        return rows_times(X, weights, n_columns=len(self.values), least_degree=self.least_degree)
 
 
 class BlockSimilarity(Similarity):
@@ -121,15 +121,6 @@ class BlockSimilarity(Similarity):
         return spectral_blocks(self.matrix, count, normalize=normalize, tol=tol, random_state=own)
 
 
-def _itself(rows: Array) -> Array:
-    return rows
-
-
-def _scaled_by_last(rows: Array, *, least: float) -> Array:
-    """Return rows divided by the roots of their degrees; the last column has the degrees."""
-    return rows[:, :-1] * inverse_root(rows[:, -1], least)[:, None]
-
-
 def read_factor(engine: Engine, factor: Any) -> GramFactor:
     """Return the factor F of a similarity ``F F^T``, in row blocks of finite floating-point numbers."""
     if factor.ndim != 2 or not factor.shape[1] >= 1:
@@ -137,14 +128,10 @@ def read_factor(engine: Engine, factor: Any) -> GramFactor:
     check_numbers("the factor", factor.dtype)
     (rows,) = read_rows(engine, factor=factor)
     assert rows is not None  # they were given
-    floats = rows.map_rows(_as_floats).persist()
+    floats = rows.map_rows(lambda block: block.astype(np.float64, copy=False)).persist()
     if np.asarray(floats.sum_of(_n_not_finite)) > 0:
         raise ValueError("the similarity contains NaN or infinity; impute those values or remove the samples")
     return GramFactor(floats)
-
-
-def _as_floats(block: Any) -> Any:
-    return block.astype(np.float64, copy=False)
 
 
 def _n_not_finite(block: Any) -> int:
@@ -173,12 +160,8 @@ def row_sums(matrix: Any) -> BlockArray:
     """Return the degrees of the samples, in row blocks."""
     if isinstance(matrix, GramFactor):
         factor = matrix.factor
-        return (factor @ np.asarray(factor.sum_of(_column_sums))).persist()
+        return (factor @ np.asarray(factor.sum_of(lambda block: np.asarray(block.sum(axis=0)).ravel()))).persist()
     return matrix.row_sums()
-
-
-def _column_sums(block: Any) -> Array:
-    return np.asarray(block.sum(axis=0)).ravel()
 
 
 def _scaled(matrix: Any, weights: BlockArray) -> Any:
@@ -250,13 +233,16 @@ def pair_products(factor: Any, rows: Any, cols: Any, check: Check) -> Any:
     return array_of(scores, lengths, (), np.float64) if given else scores[0].compute()
 
 
-def rows_times(X: Any, factor: Any, *, finish: Callable[[Array], Array], n_columns: int) -> Any:
-    """Return ``finish(X @ factor)``, which has ``n_columns``, for a Dask array ``factor``; a Dask array if X is one."""
+def rows_times(X: Any, factor: Any, *, n_columns: int, least_degree: float | None = None) -> Any:
+    """Return ``X @ factor`` for a Dask array ``factor``, a Dask array if X is one.
+
+    With a least degree, the last column of the product has the degrees, by whose roots the other columns are divided.
+    """
     blocks, starts = _row_blocks(factor)
 
     def finished(pieces: Sequence[Any]) -> Any:
-        products = [call(_product, piece, block) for piece, block in zip(pieces, blocks, strict=True)]
-        return call(_finished, products, finish=finish)
+        products = [call(operator.matmul, piece, block) for piece, block in zip(pieces, blocks, strict=True)]
+        return call(_finished, products, least_degree)
 
     if not is_dask(X):
         cuts = zip(starts, [*starts[1:], factor.shape[0]], strict=True)
@@ -312,9 +298,6 @@ def _products(ends: tuple[Index, Index, Index], found: list[Array]) -> Array:
     return sample_product(rows, rows, ends[1], ends[2])
 
 
-def _product(rows: Any, block: Array) -> Array:
-    return np.asarray(rows @ block)
-
-
-def _finished(products: list[Array], *, finish: Callable[[Array], Array]) -> Array:
-    return finish(reduce(np.add, products))
+def _finished(products: list[Array], least_degree: float | None) -> Array:
+    rows = reduce(np.add, products)
+    return rows if least_degree is None else rows[:, :-1] * inverse_root(rows[:, -1], least_degree)[:, None]

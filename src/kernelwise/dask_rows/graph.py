@@ -27,7 +27,7 @@ NEGLIGIBLE = 1e-10
 ROUNDING = 1e-9
 
 
-def _starts(lengths: Sequence[int]) -> IntArray:
+def first_rows(lengths: Sequence[int]) -> IntArray:
     """Return the first row of every block, and the number of all rows."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
@@ -41,8 +41,8 @@ class RowExchange:
 
     def __init__(self, engine: Engine, needed: Sequence[Handle], lengths: Sequence[int]) -> None:
         self.engine, self.lengths, self.n_receivers = engine, tuple(lengths), len(needed)
-        starts = _starts(self.lengths)
-        counts = np.array(engine.fetch(engine.map(_counts, [needed], starts=starts)))
+        starts = first_rows(self.lengths)
+        counts = np.array(engine.fetch(engine.map(lambda rows: np.diff(np.searchsorted(rows, starts)), [needed])))
         self.routes = [(int(i), int(j)) for i, j in zip(*np.nonzero(counts), strict=True)]
         self.index: list[Handle] = []
         if self.routes:
@@ -59,10 +59,6 @@ class RowExchange:
         for (i, j), piece in zip(self.routes, sent, strict=True):
             pieces[j][i] = piece
         return pieces
-
-
-def _counts(needed: IntArray, *, starts: IntArray) -> IntArray:
-    return np.diff(np.searchsorted(needed, starts))
 
 
 def _positions_within(needed: IntArray, sender: int, *, starts: IntArray) -> IntArray:
@@ -93,7 +89,8 @@ class BlockGraph:
 
     def row_sums(self) -> BlockArray:
         """Return the sum of the weights of every sample."""
-        return BlockArray.of(self.engine, self.lengths, self.engine.map(_row_sums, [self.parts]), np.empty(0))
+        sums = self.engine.map(lambda part: np.asarray(part[0].sum(axis=1), dtype=np.float64), [self.parts])
+        return BlockArray.of(self.engine, self.lengths, sums, np.empty(0))
 
     def random_rows(self, n_columns: int, rng: Any) -> BlockArray:
         """Return uniform entries, one row per sample; each block has a seed, so a lost block is drawn again alike."""
@@ -111,7 +108,7 @@ class BlockGraph:
         if 8 * len(rows) * rows.shape[1] > WHOLE_BYTES:
             pieces, starts = self.exchange.bring(rows), None
         else:
-            routes, starts = set(self.exchange.routes), _starts(rows.lengths)
+            routes, starts = set(self.exchange.routes), first_rows(rows.lengths)
             receivers = range(len(rows.lengths))
             pieces = [[block if (i, j) in routes else None for i in receivers] for j, block in enumerate(rows.handles)]
         shared = {"starts": starts, "center": center, "scale": scale}
@@ -140,14 +137,10 @@ class BlockGraph:
         cls, engine: Engine, lengths: Sequence[int], edges: Sequence[Handle], *, mirror: bool
     ) -> "BlockGraph":
         """Return the graph of edges ``(rows, cols, weights)`` in any partition; weights of repeated edges are added."""
-        starts, blocks = _starts(lengths), list(range(len(lengths)))
+        starts, blocks = first_rows(lengths), list(range(len(lengths)))
         cuts = engine.map(_by_block, [edges], starts=starts, mirror=mirror)
         pieces = [engine.map(operator.getitem, [[cut] * len(blocks), blocks]) for cut in cuts]
         return cls(engine, lengths, engine.map(_rows_of_block, [blocks, *pieces], starts=starts))
-
-
-def _row_sums(part: tuple[Any, IntArray]) -> Array:
-    return np.asarray(part[0].sum(axis=1), dtype=np.float64)
 
 
 def _by_block(edges: Edges, *, starts: IntArray, mirror: bool) -> list[Edges]:
@@ -224,7 +217,7 @@ def _with_touched(rows: Any) -> tuple[Any, IntArray]:
 
 def _check_symmetric(engine: Engine, parts: list[Any], lengths: list[int]) -> None:
     r"""Compare :math:`x_i^\top S_{ij} y_j` with :math:`x_i^\top S_{ji}^\top y_j` for all blocks and fixed probes."""
-    starts = _starts(lengths)
+    starts = first_rows(lengths)
     forms = np.stack(engine.fetch(engine.map(_probed, [parts, list(range(len(parts)))], starts=starts)), axis=1)
     direct, mirrored, size = forms[0], forms[1].T, forms[2] + forms[2].T
     if not np.isfinite(size).all():

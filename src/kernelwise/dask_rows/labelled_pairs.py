@@ -70,7 +70,7 @@ def read_pairs(engine: Engine, pairs: Any, n_samples: int, *, only_links: bool =
         frame = _checked_frame(pairs, COLUMNS[:2] if only_links else COLUMNS[:3])
         started = engine.start(parts_of(frame))
         parts = engine.map(_checked_pairs, [started, list(range(len(started)))], n_samples=n_samples)
-    counts = engine.fetch(engine.map(_kinds, [parts]))
+    counts = engine.fetch(engine.map(lambda some: (len(some), int((some.labels > 0).sum())), [parts]))
     filled = [k for k, (n_pairs, _) in enumerate(counts) if n_pairs]
     if not filled:
         raise ValueError("pairs has no rows: there is no pair to learn from")
@@ -105,10 +105,6 @@ def _pairs_of(frame: Any, n_samples: int) -> Pairs:
     columns = {name: frame[name].to_numpy() for name in frame.columns}
     labels = columns["label"] if "label" in columns else np.ones(len(frame), dtype=np.int64)
     return Pairs(columns["row"], columns["col"], labels, n_samples=n_samples, weights=columns.get("weight"))
-
-
-def _kinds(pairs: Pairs) -> tuple[int, int]:
-    return len(pairs), int(np.count_nonzero(pairs.labels > 0))
 
 
 def _some(pairs: Pairs, seed: int, *, share: float) -> Pairs:
