@@ -338,18 +338,6 @@ class AttributeBank(KernelBank):
     def quadratic_forms(self, v: ArrayLike) -> Array:
         return (self.X.T @ self._vector(v)) ** 2
 
-    def project(self, v: ArrayLike) -> Array:
-        """Return all ``x_j^T v``: the coordinates that first-order methods work with, one per kernel."""
-        return np.asarray(self.X.T @ self._vector(v))
-
-    def lift(self, w: Array) -> Array:
-        """Return ``sum_j w_j x_j``."""
-        return np.asarray(self.X @ w)
-
-    def group_sums(self, w: Array) -> Array:
-        """Return the entries of ``w`` as they are, since every kernel has one coordinate."""
-        return np.array(w, dtype=np.float64)
-
     def cross_products(self, X: Any, v: ArrayLike) -> sp.csr_array:
         new = sp.csr_array(X, dtype=np.float64)
         return sp.csr_array(sp.diags_array(self.X.T @ self._vector(v)) @ new.T)
