@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 Array = NDArray[np.float64]
@@ -56,6 +57,14 @@ def row_index(*containers: Any) -> Any:
         if hasattr(rows, "iloc") and not is_dask(rows):
             return rows.index
     return None
+
+
+def tagged(tags: Tags, *, sparse: bool, pairwise: bool = False, required: bool | None = None) -> Tags:
+    """Return the tags of scikit-learn: may the data be sparse, are they similarities, and are labels required?"""
+    tags.input_tags.sparse, tags.input_tags.pairwise = sparse, pairwise
+    if required is not None:
+        tags.target_tags.required = required
+    return tags
 
 
 def check_index(X: Any, **others: Any) -> None:

@@ -51,9 +51,7 @@ def symmetric_part(similarity: Any) -> Any:
         )
     if _is_symmetric(similarity):
         return similarity
-    warnings.warn(
-        "the similarity is not symmetric; its symmetric part (S + S^T) / 2 is used", UserWarning, stacklevel=3
-    )
+    warnings.warn("the similarity is not symmetric; its symmetric part (S + S^T) / 2 is used", stacklevel=3)
     if isinstance(similarity, LinearOperator):
         return 0.5 * (similarity + similarity.T)
     n_bytes = getattr(similarity, "nnz", np.prod(similarity.shape)) * 16
@@ -92,7 +90,6 @@ def refuse_distances(similarity: Any, pairs: Pairs | None = None) -> None:
         warnings.warn(
             "known pairs of different classes have larger similarities than known pairs of the same class; if X holds "
             f"distances, {remedy}",
-            UserWarning,
             stacklevel=3,
         )
 

@@ -15,7 +15,7 @@ from ..checks import Array, check_choice, check_count, check_ends, is_number, re
 from ..kernels.specs import is_precomputed
 from ..pairs.noisy_clustering import NoisyPairClustering
 from ..progress import Progress, Tell, part, silent, teller
-from ..samples import for_users, in_memory, is_dask
+from ..samples import for_users, in_memory, is_dask, tagged
 from ..statements import Pairs
 from ..statements.noise import resolve_pairs
 from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_new, read_similarity, refuse_distances
@@ -252,7 +252,6 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             warnings.warn(
                 "known pairs contradict each other, so some are wrong, but all are taken at their word; set "
                 'noise_rate, or use method="direct"',
-                UserWarning,
                 stacklevel=3,
             )
         fitter = CoreFitter(self.method, self.noise_rate_, self.penalty, self.tol, self.max_iter, self.refine)
@@ -384,8 +383,4 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_count("max_iter", self.max_iter)
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True  # unless pairs are given, of which scikit-learn knows nothing
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self.kernels)
-        return tags
+        return tagged(super().__sklearn_tags__(), sparse=True, pairwise=is_precomputed(self.kernels), required=True)

@@ -311,14 +311,12 @@ def warn_of_doubtful_core(core: FittedCore, coherence: float) -> None:
             f"others are left out. With a coherence of {coherence:.3g}, label about "
             f"{max(least - m, n_components - core.rank)} more samples (Theorem 2 asks for "
             f"{labelled_for_recovery(coherence, n_components)} in all), or lower n_components",
-            UserWarning,
             stacklevel=4,
         )
     elif not core.root.any():
         warnings.warn(
             "the estimated label matrix is zero: what the known pairs say of the basis is not more than noise. "
             "Give more of them, a lower noise_rate or another similarity",
-            UserWarning,
             stacklevel=4,
         )
     if not core.converged:

@@ -15,7 +15,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from ..checks import Array, Index, require
-from ..samples import read_samples, refuse_collections
+from ..samples import read_samples, refuse_collections, tagged
 from .bank import AttributeBank, FactorBank, KernelBank
 from .build import build_bank
 from .families import linear_kernels, resolve_kernels
@@ -182,10 +182,7 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
         return is_precomputed(self.kernels)
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not self._is_precomputed
-        tags.input_tags.pairwise = self._is_precomputed
-        return tags
+        return tagged(super().__sklearn_tags__(), sparse=not self._is_precomputed, pairwise=self._is_precomputed)
 
 
 def _name_with_columns(kernel: Kernel, attributes: Any) -> str:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import Array, Index, check_count
 from ..dask_rows.prediction import on_blocks
 from ..progress import Progress, Tell, part, teller
-from ..samples import check_magnitude, is_dask, largest_magnitude, map_rows, persist, power_of_two, read_samples
+from ..samples import check_magnitude, is_dask, largest_magnitude, map_rows, persist, power_of_two, read_samples, tagged
 from ..statements import Pairs
 from .candidates import DEEPEST, leading_directions, two_stage_k_means
 from .choice import MANY_ROWS, Clustering, best_clusters, diagnose, finalists_like, gather_evidence
@@ -185,7 +185,6 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
                     f'depth="auto" chooses nothing on a Dask cluster: it means depth={DEFAULT_DEPTH} there, and '
                     f"whether links help is not found out. Give depth={DEFAULT_DEPTH} if this is wanted, or a "
                     "sample of the documents in memory",
-                    UserWarning,
                     stacklevel=2,
                 )
             from .on_dask import fit_clusters_on_cluster
@@ -319,6 +318,4 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         return map_rows(rows, each_row, method=normalize) if unit else rows
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        return tagged(super().__sklearn_tags__(), sparse=True)

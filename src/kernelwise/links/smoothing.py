@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks import Array, check_choice, is_count
 from ..dask_rows.prediction import on_blocks
-from ..samples import check_magnitude, for_users, in_memory, is_dask, map_rows, read_samples, reduce_rows
+from ..samples import check_magnitude, for_users, in_memory, is_dask, map_rows, read_samples, reduce_rows, tagged
 from ..spectral.block_lanczos import beside
 from ..spectral.eigenpairs import right_singular_vectors
 from ..statements import Pairs
@@ -335,9 +335,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return state
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        return tagged(super().__sklearn_tags__(), sparse=True)
 
 
 def _check_depth_weights(weights: Any, n_depths: int) -> None:

@@ -1,6 +1,5 @@
 """The common part of the multiple-kernel classifiers: one problem per output, a small model, and its predictions."""
 
-import logging
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -22,18 +21,17 @@ from ..checks import Array, Index, Mask, check_choice, check_count, check_positi
 from ..dask_rows.prediction import on_blocks
 from ..kernels import Kernel, KernelExpansion
 from ..kernels.specs import is_precomputed
-from ..optim import HistoryRow, SolverResult, Status
+from ..optim import SolverResult, Status
+from ..optim.result import log_row
 from ..papers.stpmkl.saddle import solve_by_mirror_prox, solve_by_variational_inequality
 from ..samples import LARGEST, LEAST, balanced_folds, compute, in_memory, is_dask, persist, power_of_two
 from .calibration import chosen_classes, class_probabilities, decision_unit, fit_slope, with_exact_ties
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, OutputRounds
 from .column_generation import solve_by_column_generation
 from .problem import MKLPoint, NoisyLabelProblem
 from .training import TrainingSet, read_features, training_in_memory
 
 Result = SolverResult[MKLPoint]
-
-logger = logging.getLogger("kernelwise")
 
 #: The solvers of the noisy-label problem by the names that the parameter ``solver`` takes.
 SOLVERS: Mapping[str, Callable[..., SolverResult[MKLPoint]]] = {
@@ -48,10 +46,6 @@ CALIBRATION_FOLDS, CALIBRATION_TOL = 5, 1e-3
 LEAST_WEIGHT = 1e-15
 #: Tables leave out kernels with a weight below this, which the solver does not use.
 SHOWN = 1e-10
-
-
-def _log_row(row: HistoryRow) -> None:
-    logger.info("iteration %d, %.2f s: %.6g <= optimum <= %.6g", row.iteration, row.seconds, row.dual, row.primal)
 
 
 def _calibrates(estimator: Any) -> bool:
@@ -199,7 +193,7 @@ class MKLClassifier(MKLModel):
 
     def _run_solver(self, problem: NoisyLabelProblem, *, tol: float, options: dict[str, Any]) -> Result:
         """Run the chosen solver; only column generation uses the options, which say where to start."""
-        common: dict[str, Any] = {"tol": tol, "callback": _log_row if self.verbose else None}
+        common: dict[str, Any] = {"tol": tol, "callback": log_row if self.verbose else None}
         if self.max_iter is not None:
             common["max_iter"] = self.max_iter
         by_columns = self.solver in ("auto", "column-generation")
@@ -273,7 +267,7 @@ class MKLClassifier(MKLModel):
         for output in range(training.n_outputs):
             options: dict[str, Any] = {"active": None if actives is None else actives[output]}
             if progress is not None:
-                options["rounds"] = progress.of_output(output)
+                options["rounds"] = OutputRounds(progress, str(output))
             results.append(self._solve(WeightedSamples(training, output, weight), tol=tol, options=options))
         return results
 

@@ -41,15 +41,6 @@ class Checkpoint:
             )
         return dict(outputs)
 
-    def of_output(self, output: int) -> "OutputRounds":
-        """Return the rounds of one binary problem."""
-        return OutputRounds(self, str(output))
-
-    def save(self) -> None:
-        """Write the file."""
-        content = {"owner": self.owner, "outputs": self.outputs}
-        write_whole(self.path, json.dumps(content, default=np.ndarray.tolist).encode())
-
     def remove(self) -> None:
         """Remove the file of a fit that is finished."""
         self.path.unlink(missing_ok=True)
@@ -86,8 +77,10 @@ class OutputRounds:
 
     def save(self, state: Round) -> None:
         """Keep a round."""
-        self.checkpoint.outputs[self.output] = asdict(state)
-        self.checkpoint.save()
+        checkpoint = self.checkpoint
+        checkpoint.outputs[self.output] = asdict(state)
+        content = {"owner": checkpoint.owner, "outputs": checkpoint.outputs}
+        write_whole(checkpoint.path, json.dumps(content, default=np.ndarray.tolist).encode())
 
 
 def _round(stored: dict[str, Any]) -> Round:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from ..checks import Array, Index, check_choice, check_count
 from ..kernels.combined import CombinedKernelTransformer
-from ..samples import refuse_collections, tidy
+from ..samples import refuse_collections, tagged, tidy
 from ..spectral import GramFactor, SpectralBasis, spectral_basis
 from ..spectral.embedding import nystroem_rows, nystroem_weights, possible_normalization, settled_clusters, unit_rows
 from ..statements import Pairs
@@ -230,9 +230,6 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         return isinstance(self.learner, str) and self.learner == "precomputed"
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        learner = PairKernelLearner() if self.learner is None or self._is_precomputed else self.learner
-        inner = get_tags(learner).input_tags
-        tags.input_tags.sparse = self._is_precomputed or inner.sparse
-        tags.input_tags.pairwise = self._is_precomputed or inner.pairwise
-        return tags
+        own = self._is_precomputed
+        inner = get_tags(PairKernelLearner() if self.learner is None or own else self.learner).input_tags
+        return tagged(super().__sklearn_tags__(), sparse=own or inner.sparse, pairwise=own or inner.pairwise)

@@ -1,6 +1,5 @@
 """LKCnpc: weights of kernels, learned from pairs some of which are wrong."""
 
-import logging
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
@@ -13,8 +12,8 @@ from sklearn.utils import Tags, check_random_state
 from ..checks import Array, check_choice, check_count, is_number
 from ..dask_rows.prediction import on_blocks
 from ..kernels.combined import CombinedKernelTransformer
-from ..optim import HistoryRow, SolverResult
 from ..optim.bounded_newton import BoundedPoint, SeparableProblem, kkt_residual, minimize_bounded
+from ..optim.result import SolverResult, log_row
 from ..optim.statistic_likelihood import statistic_problem
 from ..review import PairAudit
 from ..samples import is_dask
@@ -23,8 +22,6 @@ from ..statements.noise import resolve_pairs
 from .audit.wrong_pairs import audit_pairs
 from .problem import forward_problem, pair_value_matrix
 from .statistics import PairMeans, check_informative, implied_prior, keep_feasible, mean_magnitudes, true_statistic
-
-logger = logging.getLogger("kernelwise")
 
 CORRECTIONS = ("statistic", "none", "forward")
 
@@ -201,7 +198,7 @@ class PairKernelLearner(CombinedKernelTransformer):
     def _learn(self, values: Any, pairs: Any, noise: PairNoise | None) -> Array:
         """Solve the problem of kernel values on pairs, and return the weights of the kernels."""
         problem = self._problem(values, pairs, noise)
-        callback = _log_row if self.verbose else None
+        callback = log_row if self.verbose else None
         result = minimize_bounded(problem, tol=self.tol, max_iter=self.max_iter, callback=callback)
         self._keep(result)
         return result.point.w[: values.shape[1]]
@@ -302,7 +299,6 @@ class PairKernelLearner(CombinedKernelTransformer):
                 warnings.warn(
                     f"noise.prior={noise.prior:.3g} is far from {fitting:.3g}, which its precisions and the given "
                     "labels imply; it must be the prior of the pairs trained on, not of all pairs of samples",
-                    UserWarning,
                     stacklevel=3,
                 )
         if not self.converged_:
@@ -313,11 +309,7 @@ class PairKernelLearner(CombinedKernelTransformer):
                 stacklevel=3,
             )
         if not self.kernel_weights_.any():
-            warnings.warn(
-                self._why_zero(),
-                UserWarning,
-                stacklevel=3,
-            )
+            warnings.warn(self._why_zero(), stacklevel=3)
 
     def _why_zero(self) -> str:
         fact = "all kernel weights are zero, so the learned kernel is zero: "
@@ -340,7 +332,3 @@ class PairKernelLearner(CombinedKernelTransformer):
 
 def _is_between(value: Any, low: float, high: float) -> bool:
     return is_number(value) and low < value < high
-
-
-def _log_row(row: HistoryRow) -> None:
-    logger.info("iteration %d, %.2f s: %.6g <= optimum <= %.6g", row.iteration, row.seconds, row.dual, row.primal)

@@ -14,7 +14,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ...checks import Array, check_count, check_positive
-from ...samples import check_magnitude, read_samples
+from ...samples import check_magnitude, read_samples, tagged
 from ...statements import Pairs
 from ...statements.noise import resolve_pairs
 
@@ -65,10 +65,7 @@ class FromPairs(BaseEstimator):
             )
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True  # unless pairs are given, of which scikit-learn knows nothing
-        tags.input_tags.sparse = True
-        return tags
+        return tagged(super().__sklearn_tags__(), sparse=True, required=True)
 
 
 class Best:
@@ -103,6 +100,11 @@ class Best:
     def done(self) -> bool:
         """Whether to stop."""
         return self.reached or self.n_iter >= self.max_iter
+
+    def stop(self, xk: Array) -> None:
+        """End a minimisation of SciPy, as its callback, if the gap is small enough or the iterations have run out."""
+        if self.done:
+            raise StopIteration
 
 
 class PairTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FromPairs):
@@ -150,13 +152,6 @@ def dense(values: Any) -> Array:
 def squared(rows: Any) -> Any:
     """Squares of the entries."""
     return rows.multiply(rows).tocsr() if sp.issparse(rows) else np.square(rows)
-
-
-def squared_norms(rows: Any) -> Array:
-    """Return the squared length of every row."""
-    if sp.issparse(rows):
-        return np.asarray(squared(rows).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", rows, rows)
 
 
 def weighted_gram(rows: Any, weights: Array) -> Array:

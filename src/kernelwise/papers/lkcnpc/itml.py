@@ -28,12 +28,13 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 from scipy.linalg.blas import dgemm, dger
 from scipy.optimize import Bounds, minimize
+from sklearn.utils.extmath import row_norms
 
 from ...checks import Array
 from ...statements import Pairs
 from ...statements.graph import RandomState
 from ...ties import differ
-from .base import Best, MahalanobisTransformer, dense, squared_norms, weighted_gram
+from .base import Best, MahalanobisTransformer, dense, weighted_gram
 
 #: Pairs of samples whose distances give the default bounds; their percentiles are good to a few per mille.
 N_DISTANCES = 100_000
@@ -140,7 +141,7 @@ class _Problem:
     @classmethod
     def of(cls, X: Any, pairs: Pairs, bounds: tuple[float, float], gamma: float) -> Self:
         differences = X[pairs.rows] - X[pairs.cols]
-        informative = differ(np.sqrt(squared_norms(differences)))
+        informative = differ(np.sqrt(row_norms(differences, squared=True)))
         differences, signs = differences[informative], pairs.labels[informative].astype(np.float64)
         targets = np.where(signs > 0, *bounds)
         basis = None
@@ -162,7 +163,7 @@ class _Problem:
         if failure or not (slacks_left > 0).all() or not np.isfinite(root).all():
             return None
         factor = scipy.linalg.lapack.dtrtri(root, lower=1)[0]
-        distances = squared_norms(V @ factor.T)
+        distances = row_norms(V @ factor.T, squared=True)
         log_det = 2.0 * float(np.log(np.diag(root)).sum())
         # The best slack for a distance is the target where the distance meets the target, otherwise the distance.
         ratio = self.signs * np.maximum(self.signs * distances / self.targets, self.signs)
@@ -210,7 +211,7 @@ def _solve(problem: _Problem, tol: float, max_iter: int) -> Best:
 
 def _ascend(problem: _Problem, best: Best) -> None:
     """Maximise the dual by L-BFGS-B from the best point, for a while."""
-    lengths = squared_norms(problem.differences)
+    lengths = row_norms(problem.differences, squared=True)
     scale = 1.0 / np.hypot(lengths, problem.targets / np.sqrt(problem.prices))  # from the Hessian at z = 0
     caps = np.where(problem.signs > 0, (1.0 - 1e-9) * problem.prices / problem.targets, 0.0)
     floors = np.where(problem.signs > 0, 0.0, -np.inf)
@@ -222,13 +223,9 @@ def _ascend(problem: _Problem, best: Best) -> None:
             return -best.dual.value + max(1.0, abs(best.dual.value)), np.zeros_like(scaled)
         return -point.value, -point.gradient * scale
 
-    def stop_when_done(xk: Array) -> None:
-        if best.done:
-            raise StopIteration
-
     options: Any = {"maxfun": min(ASCENT, best.max_iter - best.n_iter), "maxcor": 20, "ftol": 0.0, "gtol": 0.0}
     bounds, start = Bounds(floors / scale, caps / scale), best.dual.dual / scale
-    minimize(negative_dual, start, jac=True, method="L-BFGS-B", bounds=bounds, callback=stop_when_done, options=options)
+    minimize(negative_dual, start, jac=True, method="L-BFGS-B", bounds=bounds, callback=best.stop, options=options)
 
 
 def _project(problem: _Problem, start: _Point, n_sweeps: int) -> Array:
@@ -306,7 +303,7 @@ def _percentiles(X: Any, rng: np.random.RandomState) -> tuple[float, float]:
         rows = rng.randint(n_samples, size=N_DISTANCES)
         cols = (rows + rng.randint(1, n_samples, size=N_DISTANCES)) % n_samples
     chunks = range(0, len(rows), 4096)
-    squares = np.concatenate([squared_norms(X[rows[c : c + 4096]] - X[cols[c : c + 4096]]) for c in chunks])
+    squares = np.concatenate([row_norms(X[rows[c : c + 4096]] - X[cols[c : c + 4096]], squared=True) for c in chunks])
     squares = squares[differ(np.sqrt(squares))]
     if not len(squares):
         return 1.0, 1.0  # all samples are equal: there is no constraint for the bounds to bound

@@ -30,13 +30,14 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
+from sklearn.utils.extmath import row_norms
 
 from ...checks import Array, check_probability
 from ...samples import power_of_two
 from ...spectral import top_eigenpairs
 from ...statements import Pairs
 from ...statements.graph import RandomState
-from .base import MahalanobisTransformer, squared, squared_norms, weighted_gram
+from .base import MahalanobisTransformer, squared, weighted_gram
 
 #: Steps between two looks at the certificate, which costs about as much as two or three of them.
 LOOK = 10
@@ -260,7 +261,7 @@ def _certified(spread: _FullSpread | _DiagonalSpread, point: Array) -> tuple[Arr
 
 def _differences(X: Any, pairs: Pairs, kind: str, unit: float) -> _Differences:
     rows = X[pairs.rows] - X[pairs.cols]
-    differ = squared_norms(rows) > 0
+    differ = row_norms(rows, squared=True) > 0
     if not differ.any():
         raise ValueError(f"every {kind} pair joins two equal samples, which says nothing about a metric")
     return _Differences(rows[differ], pairs.weights[differ] / unit)

@@ -7,11 +7,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
+from sklearn.utils.extmath import row_norms
 
 from ...checks import Array, IntArray
 from ...statements import Pairs
 from ...ties import NEARLY, first_best, steady_order
-from .base import dense, squared, squared_norms
+from .base import dense, squared
 
 #: Rows of the distance matrix that are looked at together in the search for the farthest pair.
 ROWS_AT_ONCE = 512
@@ -289,7 +290,7 @@ def _weighted_farthest_first(points: Array, weights: IntArray, count: int) -> li
 def _farthest_profile(X: Any, metric: Array) -> Array:
     """The squared differences, by feature, of the two samples that are farthest apart under a metric."""
     Z = X @ sp.diags_array(np.sqrt(metric)) if sp.issparse(X) else X * np.sqrt(metric)
-    norms = squared_norms(Z)
+    norms = row_norms(Z, squared=True)
     # Two steps to the farthest sample, from the sample of largest norm, give a lower bound on the largest distance.
     # Samples whose norm is too small for a distance above this bound are left out.
     first = first_best(norms)

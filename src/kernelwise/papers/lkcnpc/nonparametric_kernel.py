@@ -166,7 +166,6 @@ class NonparametricKernelLearner(PairTransformer):
         if not len(self.eigenvalues_):
             warnings.warn(
                 f"the learned kernel is zero: C={self.C:g} is too small for the pairs to outweigh the graph; raise it",
-                UserWarning,
                 stacklevel=3,
             )
 

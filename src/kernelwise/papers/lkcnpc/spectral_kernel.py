@@ -149,7 +149,6 @@ class SpectralKernelLearner(CombinedKernelTransformer):
             warnings.warn(
                 "all eigenvalues are zero: no admissible kernel is aligned with the pairs, so the learned kernel is "
                 "zero. Where negative pairs prevail, give as many positive as negative pairs, or a smaller decay",
-                UserWarning,
                 stacklevel=2,
             )
         return self

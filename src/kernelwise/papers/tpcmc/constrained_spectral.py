@@ -13,6 +13,7 @@ from ...checks import Array, Index, check_choice, check_count
 from ...completion.basis import n_samples_of, read_similarity, refuse_distances
 from ...completion.core import ENTRIES_AT_ONCE, known_block, sample_product
 from ...kernels.specs import is_precomputed
+from ...samples import tagged
 from ...spectral import GramFactor, assign_clusters, spectral_basis
 from ...spectral.eigenpairs import as_float
 from ...spectral.embedding import possible_normalization
@@ -129,10 +130,7 @@ class ConstrainedSpectralClustering(ClusterMixin, BaseEstimator):
         check_choice("normalize", self.normalize, ("auto", "symmetric", "none"))
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self.kernels)
-        return tags
+        return tagged(super().__sklearn_tags__(), sparse=True, pairwise=is_precomputed(self.kernels))
 
 
 def with_known_pairs(similarity: Any, pairs: Pairs) -> Any:
