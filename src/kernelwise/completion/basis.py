@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import diags_array
-from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from scipy.sparse.linalg import LinearOperator
 from scipy.stats import mannwhitneyu
 from sklearn.utils import check_random_state
 
@@ -15,8 +14,8 @@ from ..kernels import build_bank, resolve_kernels
 from ..kernels.combined import combined_features
 from ..kernels.specs import is_precomputed
 from ..samples import is_dask, map_rows, read_samples, take_rows
-from ..spectral import GramFactor, SpectralBasis, spectral_basis
-from ..spectral.embedding import checked_degrees, inverse_root, nystroem_rows, nystroem_weights
+from ..spectral import GramFactor, SpectralBasis, spectral_basis, top_eigenpairs
+from ..spectral.embedding import nystroem_rows, nystroem_weights
 from ..spectral.filtered import filtered_eigenpairs
 from ..statements import Pairs
 
@@ -204,9 +203,10 @@ class Similarity:
 
     def eigenvectors(self, count: int, normalize: Any, tol: float, random_state: Any) -> SpectralBasis:
         """Return leading eigenvectors; they have full accuracy if ``tol`` is zero."""
-        if tol > 0:
-            return _approximate_basis(self.matrix, count, normalize, tol, random_state)
-        return spectral_basis(self.matrix, count, normalize=normalize, random_state=random_state)
+        solver = filtered_eigenpairs if tol > 0 else top_eigenpairs
+        return spectral_basis(
+            self.matrix, count, normalize=normalize, random_state=random_state, tol=tol, solver=solver
+        )
 
 
 def read_similarity(estimator: Any, X: Any) -> Similarity:
@@ -261,18 +261,3 @@ def leading_basis(
         raise ValueError("the similarity has no positive eigenvalue, so it tells nothing about the classes")
     weights = nystroem_weights(basis, similarity.factor)
     return similarity.basis_class(basis.values, basis.vectors, similarity.features, *weights)
-
-
-def _approximate_basis(
-    matrix: Any, count: int, normalize: Any, tol: float, random_state: np.random.RandomState
-) -> SpectralBasis:
-    """As :func:`kernelwise.spectral.spectral_basis`, by filtered subspace iteration."""
-    operator = matrix.as_operator() if isinstance(matrix, GramFactor) else aslinearoperator(matrix)
-    if normalize == "none":
-        return SpectralBasis(*filtered_eigenpairs(operator, count, tol=tol, random_state=random_state), None)
-    degrees = checked_degrees(operator.matvec(np.ones(operator.shape[0])))
-    scale = aslinearoperator(diags_array(inverse_root(degrees, 0.0)))
-    normalized = scale @ operator @ scale
-    values, vectors = filtered_eigenpairs(normalized, count, tol=tol, random_state=random_state)
-    vectors[degrees == 0.0] = 0.0
-    return SpectralBasis(values, vectors, degrees)

@@ -1,5 +1,6 @@
 """Coordinates of spectral clustering, the coordinates of new samples, and clusters in these coordinates."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -79,13 +80,7 @@ class SpectralBasis:
             raise ValueError(f"cross must have one column for each of the {n_samples} samples of the basis")
         if not np.all(self.values > 0):
             raise ValueError(f"extend needs positive eigenvalues, the least is {self.values.min():.3g}; ask for fewer")
-        cross = as_float(cross)
-        if self.degrees is None:
-            rows = cross @ self.vectors / self.values
-        else:
-            new_degrees = checked_degrees(cross @ np.ones(cross.shape[1]))
-            weighted = inverse_root(self.degrees)[:, None] * self.vectors
-            rows = inverse_root(new_degrees)[:, None] * (cross @ weighted) / self.values
+        rows = nystroem_rows(as_float(cross), *nystroem_weights(self))
         return unit_rows(rows) if row_normalize else rows
 
 
@@ -96,6 +91,7 @@ def spectral_basis(
     normalize: Literal["symmetric", "none"] = "symmetric",
     random_state: RandomState = None,
     tol: float = 0.0,
+    solver: Callable[..., tuple[Array, Array]] = top_eigenpairs,
 ) -> SpectralBasis:
     r"""Leading eigenpairs of a similarity or of its normalised form.
 
@@ -114,6 +110,8 @@ def spectral_basis(
         Seed of the starting vector.
     tol : float, default=0.0
         Relative accuracy of the eigenvalues; 0 for machine precision.
+    solver : function, default=:func:`top_eigenpairs`
+        Finds eigenpairs of an operator: ``solver(operator, n_components, tol=tol, random_state=random_state)``.
 
     Returns
     -------
@@ -134,11 +132,12 @@ def spectral_basis(
     product = as_symmetric_operator(affinity)
     n_samples = product.shape[0]
     check_count("n_components", n_components, most=n_samples, limit=", the number of samples")
+    options: Any = {"random_state": random_state, "tol": tol}
     if normalize == "none":
-        return SpectralBasis(*top_eigenpairs(product, n_components, random_state=random_state, tol=tol), None)
+        return SpectralBasis(*solver(product, n_components, **options), None)
     degrees = checked_degrees(product.matvec(np.ones(n_samples)))
     scale = aslinearoperator(diags_array(inverse_root(degrees)))
-    values, vectors = top_eigenpairs(scale @ product @ scale, n_components, random_state=random_state, tol=tol)
+    values, vectors = solver(scale @ product @ scale, n_components, **options)
     vectors[degrees == 0.0] = 0.0  # exact zeros: scaled to unit length, rounding would become a direction
     return SpectralBasis(values, vectors, degrees)
 
