@@ -39,7 +39,7 @@ from ...mkl.column_generation import solve_by_column_generation
 from ...mkl.problem import MKLPoint, NoisyLabelProblem
 from ...optim import SolverResult
 from ...statements import flip_labels
-from ..figures import Line, line_panels, mean_line
+from ..figures import Line, line_panels, mean_lines
 from ..records import Record
 from ..spec import Cell, Experiment, Scalar, seed_of
 from ..tables import Table, distinct, mean_std
@@ -197,14 +197,12 @@ def summarise_accuracy(records: Sequence[Record]) -> Table:
 
 def draw_accuracy(records: Sequence[Record]) -> Any:
     """Draw accuracy against noise, one panel per data set."""
-    panels: dict[str, dict[str, Line]] = {}
-    for method, accuracies in _by_method(records).items():
-        values: dict[str, dict[tuple[Scalar], list[float]]] = {}
-        for cell, accuracy in accuracies:
-            values.setdefault(str(cell["dataset"]), {}).setdefault((cell["noise"],), []).append(accuracy)
-        for dataset, by_noise in values.items():
-            panels.setdefault(dataset, {})[method] = mean_line(by_noise)
-    return line_panels(panels, xlabel="noise level q", ylabel="accuracy on clean test labels")
+    trials = [
+        (str(cell["dataset"]), method, cell["noise"], accuracy)
+        for method, accuracies in _by_method(records).items()
+        for cell, accuracy in accuracies
+    ]
+    return line_panels(mean_lines(trials), xlabel="noise level q", ylabel="accuracy on clean test labels")
 
 
 # Figure 1, right
