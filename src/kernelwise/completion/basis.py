@@ -171,16 +171,14 @@ class ExtendedBasis:
     def coherence(self) -> float:
         """How unevenly the samples share the basis, as :func:`kernelwise.metrics.coherence`."""
         n_samples, n_vectors = self.vectors.shape
-        return float(map_rows(self.vectors, _squared_lengths).max()) * n_samples / n_vectors
+        return (
+            float(map_rows(self.vectors, lambda rows: np.asarray((rows**2).sum(axis=1))).max()) * n_samples / n_vectors
+        )
 
     def leading(self, count: int) -> "ExtendedBasis":
         """The basis of the first ``count`` eigenvectors."""
         values, vectors, projection = self.values[:count], self.vectors[:, :count], self.projection[:, :count]
         return type(self)(values, vectors, self.features, projection, self.degree_weights, self.least_degree)
-
-
-def _squared_lengths(rows: Array) -> Array:
-    return np.asarray((rows**2).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)

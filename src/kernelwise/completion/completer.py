@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import Array, check_choice, check_count, check_ends, is_number, require
+from ..checks import check_choice, check_count, check_ends, is_number, require
 from ..kernels.specs import is_precomputed
 from ..pairs.noisy_clustering import NoisyPairClustering
 from ..progress import Progress, Tell, part, silent, teller
@@ -240,10 +240,15 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         basis = leading_basis(similarity, max(counts), normalize=self.normalize, tol=self.eigen_tol, random_state=rng)
         tell(1, N_STEPS)
         labelled = basis.rows(block.index)
-        classes = self._fit_classes(basis, labelled, known, rng) if self.noise_rate == "auto" else None
-        if classes is None:
+        classes: NoisyPairClustering | None = None
+        if self.noise_rate != "auto":
             self.noise_rate_ = 0.0 if self.noise_rate is None else float(self.noise_rate)
         else:
+            # The model of classes in the coordinates of the basis; on a cluster, of the labelled samples alone: samples
+            # without known pairs change nothing but the number of samples.
+            here = in_memory(basis.vectors)
+            rows, judged = (basis.vectors, known) if here else (labelled, known.restrict(block.index))
+            classes = fit_classes((rows * basis.scales)[:, :MOST_COORDINATES], judged, rng)
             self.audit_ = audit_by_classes(classes)
             wrong = np.average(1.0 - self.audit_.quality, weights=self.audit_.pairs.weights)
             self.noise_rate_ = min(float(wrong), MOST_NOISE)
@@ -345,15 +350,6 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if self.class_model_ is not None:
             return self.class_model_.predict_proba(self._class_basis.extend(new) * self._class_basis.scales)
         return self._extended.extend(new) @ self._root
-
-    def _fit_classes(
-        self, basis: ExtendedBasis, labelled: Array, known: Pairs, rng: np.random.RandomState
-    ) -> NoisyPairClustering:
-        """The model of classes in the coordinates of the basis; on a cluster, of the labelled samples alone."""
-        rows = basis.vectors
-        if not in_memory(rows):  # samples without known pairs change nothing but the number of samples
-            rows, known = labelled, known.restrict(np.unique(np.concatenate([known.rows, known.cols])))
-        return fit_classes((rows * basis.scales)[:, :MOST_COORDINATES], known, rng)
 
     def _keep(self, basis: ExtendedBasis, block: KnownBlock, completion: Any, core: FittedCore) -> None:
         self.core_, self.factor_ = core.root @ core.root.T, core.factor(basis.vectors, block.index)

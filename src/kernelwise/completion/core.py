@@ -231,18 +231,14 @@ class CoreProblem:
             vars(other)["curvature"] = self.curvature
         return other
 
-    def adjoint(self, multipliers: Array) -> Array:
-        """``A*(y)``."""
-        moved: Array = self.left.T @ np.asarray(self.block.matrix(multipliers) @ self.left)
-        return 0.5 * (moved + moved.T)
-
     def value(self, core: Array, residual: Array) -> float:
         """P(C), given the residual ``v_i^T C v_j - z``."""
         return float(self.block.weights @ residual**2) + self.penalty * float(np.trace(core))
 
     def gradient(self, residual: Array) -> Array:
-        """The gradient of the loss alone."""
-        return self.adjoint(2.0 * self.block.weights * residual)
+        """The gradient of the loss alone, ``A*(2 w (v_i^T C v_j - z))``."""
+        moved: Array = self.left.T @ np.asarray(self.block.matrix(2.0 * self.block.weights * residual) @ self.left)
+        return 0.5 * (moved + moved.T)
 
     def dual_value(self, residual: Array, gradient: Array) -> float:
         """The dual value of the best feasible multiple of the residual."""

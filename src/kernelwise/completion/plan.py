@@ -162,7 +162,8 @@ def plan_labelling(
     refuse_distances(read.matrix)
     count = _component_count(settings, read.n_samples, given=completer is not None)
     basis = leading_basis(read, count, normalize=settings.normalize, tol=settings.eigen_tol, random_state=rng).vectors
-    planted = _planted_classes(basis, n_clusters, rng)
+    leading = basis[:, : max(2, n_clusters)]
+    planted = assign_clusters(unit_rows(leading) if leading.shape[1] > 1 else leading, n_clusters, random_state=rng)
     sizes = _labelled_sizes(n_labelled, basis)
     noise_rate = 0.0 if settings.noise_rate is None else float(settings.noise_rate)
     limits = settings.penalty, settings.tol, settings.max_iter, settings.refine
@@ -265,13 +266,6 @@ class _Theory:
             "probability": recovery_probability(n_labelled, self.class_shares),
             "theorem3_bound": reconstruction_bound(self.uncovered, self.n_samples, n_labelled) / norm,
         }
-
-
-def _planted_classes(basis: Array, n_clusters: int, rng: np.random.RandomState) -> Index:
-    """Clusters of the rows of the leading eigenvectors."""
-    leading = basis[:, : max(2, n_clusters)]
-    rows = unit_rows(leading) if leading.shape[1] > 1 else leading
-    return assign_clusters(rows, n_clusters, random_state=rng)
 
 
 def _component_count(settings: PairCompleter, n_samples: int, *, given: bool) -> int:

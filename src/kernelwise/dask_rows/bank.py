@@ -62,7 +62,11 @@ class BlockBank(FactorLayout):
     def factors(self, kernels: ArrayLike) -> BlockArray:
         """Return the factors of some kernels side by side, one row per sample."""
         chosen = np.asarray(kernels, dtype=np.intp)
-        return self._computed(chosen) if self.kept is None else self.kept.map_rows(_columns, self.coordinates(chosen))
+        return (
+            self._computed(chosen)
+            if self.kept is None
+            else self.kept.map_rows(lambda block, index: block.T[index].T, self.coordinates(chosen))
+        )
 
     def stacked_rows(self, kernels: ArrayLike) -> tuple[Transposed, Index]:
         """Return the ``F_j^T`` of some kernels, one below the other, and their ranks."""
@@ -142,10 +146,6 @@ def _largest_norm(block: Array, *, ends: Index) -> float:
     return max(float(norms.max(initial=0.0)) for norms in squares)
 
 
-def _columns(block: Array, index: Index) -> Array:
-    return block.T[index].T
-
-
 def room_for_factors(X: BlockArray) -> float:
     """Return the bytes that all workers together have for factors, beside the samples; infinity if nothing is known."""
     limits = X.engine.memory_limits
@@ -174,5 +174,4 @@ def _cut(array: BlockArray, parts: int) -> BlockArray:
 
 
 def _part(block: Any, place: int, *, parts: int) -> Any:
-    index = np.array_split(np.arange(block.shape[0]), parts)[place]
-    return block[index]  # a copy: a view would keep the whole block
+    return block[np.array_split(np.arange(block.shape[0]), parts)[place]]  # a copy: a view would keep the whole block

@@ -79,11 +79,6 @@ def _merged(parts: Sequence[Sequence[Any]], *, rules: Sequence[Callable[[Any, An
 
 
 @by_rows
-def _reduced(array: Any, *, operation: Any, axis: int | None) -> Any:
-    return operation.reduce(array, axis=axis)
-
-
-@by_rows
 def _product(left: Any, right: Any) -> Any:
     return left @ right  # not numpy.matmul, which knows nothing of sparse blocks
 
@@ -219,7 +214,7 @@ class BlockArray(NDArrayOperatorsMixin):
     def _reduce(self, operation: Any, axis: Any) -> DelayedSum:
         if axis not in (0, None):
             raise ValueError(f"block arrays are summed over samples, axis 0 or None, got axis={axis!r}")
-        return self.reduce_rows(_reduced, operation, operation=operation, axis=axis)
+        return self.reduce_rows(by_rows(lambda block: operation.reduce(block, axis=axis)), operation)
 
     def sum(self, axis: int | None = None) -> DelayedSum:
         """Return the sum over the samples (``axis=0``), or over everything."""
@@ -243,7 +238,7 @@ class BlockArray(NDArrayOperatorsMixin):
     def __getitem__(self, index: Any) -> "BlockArray":
         if not (isinstance(index, tuple) and index and isinstance(index[0], slice) and index[0] == slice(None)):
             raise IndexError("only columns of a block array can be taken: x[:, j], x[:, None]")
-        return self.map_rows(_item, index=index)
+        return self.map_rows(by_rows(lambda block: block[index]))
 
     @property
     def T(self) -> "Transposed":
@@ -278,11 +273,6 @@ class Transposed:
         if not isinstance(other, BlockArray):
             raise TypeError(f"the other factor must be a block array over the same samples, got {type(other).__name__}")
         return self.T.sum_of(_dot, other)
-
-
-@by_rows
-def _item(block: Any, *, index: Any) -> Any:
-    return block[index]
 
 
 def _node(function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any]) -> Node:

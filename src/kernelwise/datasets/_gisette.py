@@ -152,7 +152,9 @@ def provide(parts: list[Part], folder: Path, base_url: str | None, callback: Pro
         download(f"{base_url}/{path}", target, digest, callback)
     for file in wanted:
         _, target, digest = file
-        if file not in missing and checksum(target) != digest:
+        with target.open("rb") as stream:
+            damaged = file not in missing and hashlib.file_digest(stream, "sha256").hexdigest() != digest
+        if damaged:
             raise OSError(f"{target} is damaged: its SHA-256 is not {digest}. Delete it and try again")
 
 
@@ -192,11 +194,6 @@ def _copy(url: str, target: BinaryIO, name: str, callback: Progress | None) -> s
             if callback is not None:
                 callback(name, so_far, total)
     return digest.hexdigest()
-
-
-def checksum(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def read_parts(parts: list[Part], folder: Path) -> tuple[Array, IntArray]:

@@ -257,11 +257,9 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         self.singular_values_, self._directions = leading_directions(
             smoothed, max(self.embedding_dim, self.n_clusters + 1)
         )
-        return persist(smoothed @ self._directions), self._k_means_options(rng)
-
-    def _k_means_options(self, rng: np.random.RandomState) -> dict[str, Any]:
         # Rows are not centred, so about one direction is that of their mean: hence one coordinate more than clusters.
-        return {"n_clusters": self.n_clusters, "n_leading": self.n_clusters + 1, "n_init": self.n_init, "rng": rng}
+        options = {"n_clusters": self.n_clusters, "n_leading": self.n_clusters + 1, "n_init": self.n_init, "rng": rng}
+        return persist(smoothed @ self._directions), options
 
     @property
     def _auto_depth(self) -> bool:

@@ -91,7 +91,9 @@ class MKLModel(ClassifierMixin, BaseEstimator):
             self.dual_coef_ = coefs[0] if single else coefs
         self.intercept_ = np.array([point.intercept for point in points])
         self._scaler = training.scaler
-        self._unit = self._decision_unit(training, points)
+        samples = [WeightedSamples(training, output, training.weight) for output in range(training.n_outputs)]
+        values = [data.problem(penalty=1.0).decisions(point) for data, point in zip(samples, points, strict=True)]
+        self._unit = float(decision_unit(max(compute(*[np.abs(column).max() for column in values]))))
         self._function = KernelExpansion.from_parts(bank, [point.parts for point in points], self.intercept_)
         self._keep_certificates(results)
 
@@ -111,13 +113,6 @@ class MKLModel(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-
-    @staticmethod
-    def _decision_unit(training: TrainingSet, points: list[MKLPoint]) -> float:
-        """Return a power of two near the largest decision on the training samples."""
-        samples = [WeightedSamples(training, output, training.weight) for output in range(training.n_outputs)]
-        values = [data.problem(penalty=1.0).decisions(point) for data, point in zip(samples, points, strict=True)]
-        return float(decision_unit(max(compute(*[np.abs(column).max() for column in values]))))
 
     def _decisions(self, X: Any) -> Array:
         check_is_fitted(self)

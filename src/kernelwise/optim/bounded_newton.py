@@ -167,7 +167,8 @@ def minimize_bounded(
         history.append(HistoryRow(iteration, time.perf_counter() - started, best.primal, best.dual))
         if callback is not None:
             callback(history[-1])
-        if _is_optimal(point, best, scale, tol):
+        stationary = bool(np.abs(point.residual).max(initial=0.0) <= tol * scale)
+        if stationary and (np.isinf(best.dual) or best.relative_gap <= tol):
             status = Status.CONVERGED
             break
         if iteration == max_iter:
@@ -185,11 +186,6 @@ def kkt_residual(point: BoundedPoint) -> float:
     scale = float(np.abs(point.problem.at(np.zeros_like(point.w)).gradient).max(initial=0.0))
     size = float(np.abs(point.residual).max(initial=0.0))
     return size / scale if scale > 0 else size
-
-
-def _is_optimal(point: BoundedPoint, best: Certificate, scale: float, tol: float) -> bool:
-    stationary = bool(np.abs(point.residual).max(initial=0.0) <= tol * scale)
-    return stationary and (np.isinf(best.dual) or best.relative_gap <= tol)
 
 
 def _direction(point: BoundedPoint, scale: float) -> tuple[Array, Mask]:

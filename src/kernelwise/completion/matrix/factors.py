@@ -160,8 +160,10 @@ class Record:
         if min(self.problem.observed.shape) > LARGEST_SIDE:
             return Certificate(best.certificate.primal, dual_point.certificate.dual), False
         primal, primal_is_proven = self.problem.primal_bound(best.factors, best.entries, self.rng, prove=True)
-        dual, dual_is_proven = self.problem.proven_dual_bound(dual_point.residual, dual_point.triples.bound)
-        return Certificate(primal, dual), primal_is_proven and dual_is_proven
+        observed, residual, estimate = self.problem.observed, dual_point.residual, dual_point.triples.bound
+        norm = observed.proven_bound(residual, estimate, both_ends=self.problem.both_ends)
+        dual = self.problem.dual_bound(residual, estimate if norm is None else norm)
+        return Certificate(primal, dual), primal_is_proven and norm is not None
 
     def _shortfall(self, iterate: Iterate, bounds: Certificate) -> float:
         """Return the relative gap, or the misfit of exact observations if larger; without an upper bound, the norm is

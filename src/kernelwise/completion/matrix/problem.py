@@ -334,11 +334,6 @@ class CompletionProblem:
         step = min(max(value, 0.0) / curvature, limit) if curvature > 0 else 0.0
         return step * value - 0.5 * step**2 * curvature
 
-    def proven_dual_bound(self, candidate: Array, estimate: float) -> tuple[float, bool]:
-        """Return the dual value with a proven norm of Y, and True; with the estimated norm and False if Y is large."""
-        proven = self.observed.proven_bound(candidate, estimate, both_ends=self.both_ends)
-        return self.dual_bound(candidate, estimate if proven is None else proven), proven is not None
-
     def _known_trace(self) -> float:
         """Return the trace of every solution if each observed row has its diagonal entry observed, else infinity."""
         on_diagonal = self.observed.rows == self.observed.cols
