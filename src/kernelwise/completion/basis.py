@@ -171,9 +171,8 @@ class ExtendedBasis:
     def coherence(self) -> float:
         """How unevenly the samples share the basis, as :func:`kernelwise.metrics.coherence`."""
         n_samples, n_vectors = self.vectors.shape
-        return (
-            float(map_rows(self.vectors, lambda rows: np.asarray((rows**2).sum(axis=1))).max()) * n_samples / n_vectors
-        )
+        squares = map_rows(self.vectors, lambda rows: np.asarray((rows**2).sum(axis=1)))
+        return float(squares.max()) * n_samples / n_vectors
 
     def leading(self, count: int) -> "ExtendedBasis":
         """The basis of the first ``count`` eigenvectors."""

@@ -62,11 +62,9 @@ class BlockBank(FactorLayout):
     def factors(self, kernels: ArrayLike) -> BlockArray:
         """Return the factors of some kernels side by side, one row per sample."""
         chosen = np.asarray(kernels, dtype=np.intp)
-        return (
-            self._computed(chosen)
-            if self.kept is None
-            else self.kept.map_rows(lambda block, index: block.T[index].T, self.coordinates(chosen))
-        )
+        if self.kept is None:
+            return self._computed(chosen)
+        return self.kept.map_rows(lambda block, index: block.T[index].T, self.coordinates(chosen))
 
     def stacked_rows(self, kernels: ArrayLike) -> tuple[Transposed, Index]:
         """Return the ``F_j^T`` of some kernels, one below the other, and their ranks."""

@@ -210,20 +210,18 @@ class PairKernelLearner(CombinedKernelTransformer):
     transform.__doc__ = CombinedKernelTransformer.transform.__doc__
 
     def _resolve_noise(self, X: Any, pairs: Any, rng: np.random.RandomState) -> PairNoise | None:
-        self.audit_ = None
+        self.audit_: PairAudit | None = None
         if not isinstance(self.noise, str):
             return self.noise
-        self.audit_ = self._audit(X, pairs, rng)
+        if self._is_precomputed:
+            grams = np.asarray(X, dtype=np.float64)
+            mean = grams if grams.ndim == 2 else grams.mean(axis=2)
+            self.audit_ = audit_pairs(mean, pairs, metric="precomputed", random_state=rng)
+        else:
+            self.audit_ = audit_pairs(X, pairs, random_state=rng)
         if self.correction != "none":
             self._check_noise(self.audit_.noise)
         return self.audit_.noise
-
-    def _audit(self, X: Any, pairs: Pairs, rng: np.random.RandomState) -> PairAudit:
-        if not self._is_precomputed:
-            return audit_pairs(X, pairs, random_state=rng)
-        grams = np.asarray(X, dtype=np.float64)
-        mean = grams if grams.ndim == 2 else grams.mean(axis=2)
-        return audit_pairs(mean, pairs, metric="precomputed", random_state=rng)
 
     def _problem(self, values: Any, pairs: Any, noise: PairNoise | None) -> SeparableProblem:
         """The problem for the chosen correction; its ingredients become fitted attributes."""

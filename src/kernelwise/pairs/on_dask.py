@@ -137,16 +137,12 @@ def fit_classes_on_cluster(model: Any, X: Any, y: Any, pairs: Any, checked: Any,
         if n_samples > model._most_learned_from:
             return model._fit_rows(samples, n_samples, y, known, checked, tell)
         model._fit_rows(samples.take_rows(np.arange(n_samples)), n_samples, y, known, checked, tell)
-    model.labels_, model.probabilities_ = (
-        _in_chunks(one, samples.lengths) for one in (model.labels_, model.probabilities_)
-    )
-    return model
-
-
-def _in_chunks(array: Any, lengths: Sequence[int]) -> Any:
     import dask.array as da
 
-    return da.from_array(array, chunks=(tuple(lengths), *array.shape[1:]))
+    for name in ("labels_", "probabilities_"):
+        array = getattr(model, name)
+        setattr(model, name, da.from_array(array, chunks=(tuple(samples.lengths), *array.shape[1:])))
+    return model
 
 
 def probabilities_at(probabilities: Any, *positions: Index) -> list[Array]:

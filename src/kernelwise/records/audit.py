@@ -30,7 +30,7 @@ from scipy.stats import norm
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
-from ..checks import Array, Index, IntArray, Mask
+from ..checks import Array, Index, Mask
 from ..noise.explanations import ExplainedNoise, explain_label_noise
 from ..noise.two_classes import TwoClassPosterior, interval_of
 from ..progress import Progress, Tell, teller
@@ -132,7 +132,9 @@ def audit_record_pairs(
     tell = teller(progress, "comparing records")
     rng = check_random_state(random_state)
     rows, cols = key_pairs(keys)
-    votes = _votes(pairs, position, len(keys))
+    # The votes for -1 and for +1 on each distinct pair, in units of the mean weight of an entry.
+    weights = pairs.weights / pairs.weights.mean()
+    votes: Any = np.stack([np.bincount(position, weights * (pairs.labels == sign), len(keys)) for sign in (-1, 1)])
     found = CheckedPairs.of(checked, pairs, position, len(keys))
     learned = np.where(found.truth == 0, votes, [found.truth < 0, found.truth > 0])
     distinct = Pairs(rows, cols, np.where(votes[1] > votes[0], 1, -1), n_samples=pairs.n_samples)
@@ -182,12 +184,6 @@ def _check_enough(pairs: Pairs, n_distinct: int) -> None:
             )
     if n_distinct < LEAST_PAIRS:
         raise ValueError(f"pairs has {n_distinct} different pairs, too few to judge each other; give {LEAST_PAIRS}")
-
-
-def _votes(pairs: Pairs, position: IntArray, n_distinct: int) -> Array:
-    """Return the votes for -1 and for +1 on each distinct pair, in units of the mean weight of an entry."""
-    weights = pairs.weights / pairs.weights.mean()
-    return np.stack([np.bincount(position, weights * (pairs.labels == sign), n_distinct) for sign in (-1, 1)])
 
 
 def _scores(Z: Array, votes: Array, rng: np.random.RandomState, tell: Tell) -> Array:

@@ -46,15 +46,11 @@ def triangle(rows: Any) -> Any:
 
     The stacked triangles of several blocks have the same triangle as all rows.
     """
-    return reduce_rows(rows, _upper, _upper_of_both)
+    return reduce_rows(rows, _upper, lambda left, right: _upper(np.vstack([left, right])))
 
 
 def _upper(block: Array) -> Array:
     return np.asarray(np.linalg.qr(block, mode="r"))
-
-
-def _upper_of_both(left: Array, right: Array) -> Array:
-    return _upper(np.vstack([left, right]))
 
 
 def orthonormal(block: Any, basis: Any = None) -> Any:

@@ -115,7 +115,9 @@ def top_eigenpairs(operator: Any, k: int, *, random_state: RandomState = None, t
     n_samples = product.shape[0]
     check_count("k", k, most=n_samples, limit=", the number of samples")
     if n_samples <= _DENSE_SIZE or k >= n_samples - 1:
-        values, vectors = _dense_eigenpairs(product, k)
+        matrix = product.matmat(np.eye(n_samples))
+        symmetric = 0.5 * (matrix + matrix.T)
+        values, vectors = scipy.linalg.eigh(symmetric, subset_by_index=[n_samples - k, n_samples - 1])
     else:
         start = check_random_state(random_state).uniform(-1.0, 1.0, n_samples)
         values, vectors = _lanczos_eigenpairs(product, k, start, tol)
@@ -162,12 +164,6 @@ def _check_symmetric(matrix: Any) -> None:
         raise ValueError("a similarity must be symmetric; pass (K + K.T) / 2 if it is so in principle")
 
 
-def _dense_eigenpairs(product: LinearOperator, k: int) -> tuple[Array, Array]:
-    n_samples = product.shape[0]
-    matrix = product.matmat(np.eye(n_samples))
-    return scipy.linalg.eigh(0.5 * (matrix + matrix.T), subset_by_index=[n_samples - k, n_samples - 1])
-
-
 def _lanczos_eigenpairs(product: LinearOperator, k: int, start: Array, tol: float) -> tuple[Array, Array]:
     """Use ARPACK; where ARPACK does not converge or leaves out copies of an eigenvalue, use blocks of vectors."""
     n_products = 0
@@ -191,15 +187,11 @@ def _lanczos_eigenpairs(product: LinearOperator, k: int, start: Array, tol: floa
 
 def largest_entries(rows: Any) -> Any:
     """Return the entry of largest magnitude of each column, with its sign."""
-    return reduce_rows(rows, _largest, _larger)
+    return reduce_rows(rows, _largest, lambda left, right: np.where(np.abs(right) > np.abs(left), right, left))
 
 
 def _largest(rows: Array) -> Array:
     return np.take_along_axis(rows, np.abs(rows).argmax(axis=0)[None, :], axis=0)[0]
-
-
-def _larger(left: Array, right: Array) -> Array:
-    return np.where(np.abs(right) > np.abs(left), right, left)
 
 
 def with_signs(vectors: Any) -> Any:

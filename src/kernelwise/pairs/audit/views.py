@@ -111,16 +111,12 @@ def _memberships(smoothed: Array, rng: np.random.RandomState) -> Iterator[tuple[
         if count >= len(unit):
             break
         points = normalize(embedding[:, : 2 * count])
-        centers = _centers(points[fitted], count, rng)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters: some coincide
+            centers = KMeans(count, n_init=1, random_state=rng).fit(stirred(points[fitted])).cluster_centers_
         near = 2.0 * points @ centers.T - (centers**2).sum(
             axis=1
         )  # minus the squared distance, up to a constant per row
         near -= near.max(axis=1, keepdims=True)
         members = np.exp(near / TEMPERATURE)
         yield count, members / members.sum(axis=1, keepdims=True)
-
-
-def _centers(points: Array, count: int, rng: np.random.RandomState) -> Array:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters: some coincide
-        return KMeans(count, n_init=1, random_state=rng).fit(stirred(points)).cluster_centers_

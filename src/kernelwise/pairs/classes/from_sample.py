@@ -69,7 +69,7 @@ def predict_all(
     """Predict all samples by what was learned from some, and correct the samples in pairs by all pairs: fit and
     chances.
     """
-    told = persist(map_rows(samples, predict_rows, share_with(samples, predictor)))
+    told = persist(map_rows(samples, lambda rows, predict: predict(rows), share_with(samples, predictor)))
     known = np.union1d(drawn, evidence.sources)
     prior = np.log(np.maximum(take_rows(told, known), np.finfo(float).tiny))
     learned = found.fit
@@ -78,8 +78,3 @@ def predict_all(
     by_features = replace(learned.told, prior=prior)
     fit = corrected_by_pairs(evidence.among(known), learned.recipe, np.exp(prior), learned.rates, by_features)
     return fit, put_rows(told, known, fit.belief)
-
-
-def predict_rows(samples: Any, predictor: FeaturePredictor) -> Array:
-    """The class probabilities of some rows."""
-    return predictor(samples)

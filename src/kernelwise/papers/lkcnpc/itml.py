@@ -201,7 +201,13 @@ def _solve(problem: _Problem, tol: float, max_iter: int) -> Best:
     while not best.done:
         before = best.dual.value
         n_sweeps = min(n_sweeps, max_iter - best.n_iter)
-        best.see(problem.at(_project(problem, best.dual, n_sweeps)), n_sweeps)
+        dual = best.dual.dual.copy()
+        metric = np.asfortranarray(best.dual.factor.T @ best.dual.factor)
+        size = min(PAIRS_AT_ONCE, max(8, len(metric) // 4))
+        for _ in range(n_sweeps):  # cyclic projections onto all pairs (Algorithm 1), some pairs at a time
+            for first in range(0, problem.n_pairs, size):
+                _project_batch(problem, slice(first, first + size), metric, dual)
+        best.see(problem.at(dual), n_sweeps)
         between = best.dual.value
         if not best.done:
             _ascend(problem, best)
@@ -226,17 +232,6 @@ def _ascend(problem: _Problem, best: Best) -> None:
     options: Any = {"maxfun": min(ASCENT, best.max_iter - best.n_iter), "maxcor": 20, "ftol": 0.0, "gtol": 0.0}
     bounds, start = Bounds(floors / scale, caps / scale), best.dual.dual / scale
     minimize(negative_dual, start, jac=True, method="L-BFGS-B", bounds=bounds, callback=best.stop, options=options)
-
-
-def _project(problem: _Problem, start: _Point, n_sweeps: int) -> Array:
-    """The multipliers after cyclic projections onto all pairs (Algorithm 1), some pairs at a time."""
-    dual = start.dual.copy()
-    metric = np.asfortranarray(start.factor.T @ start.factor)
-    size = min(PAIRS_AT_ONCE, max(8, len(metric) // 4))
-    for _ in range(n_sweeps):
-        for first in range(0, problem.n_pairs, size):
-            _project_batch(problem, slice(first, first + size), metric, dual)
-    return dual
 
 
 def _project_batch(problem: _Problem, batch: slice, metric: Array, dual: Array) -> None:

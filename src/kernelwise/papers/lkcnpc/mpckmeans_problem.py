@@ -60,11 +60,6 @@ class Edges:
         numbers = np.tile(np.arange(len(keys)), 2)[order]
         return cls(rows, cols, prices[0], prices[1], squared(X[rows] - X[cols]), starts, others[order], numbers)
 
-    def of_sample(self, i: int) -> tuple[IntArray, IntArray]:
-        """The other ends of the edges of sample i, and the numbers of these edges."""
-        part = slice(self.starts[i], self.starts[i + 1])
-        return self.neighbours[part], self.numbers[part]
-
 
 @dataclass(frozen=True)
 class Problem:
@@ -174,7 +169,8 @@ def _refined(problem: Problem, state: State, rng: np.random.RandomState) -> Stat
             if costs[i, old] - costs[i, new] <= 1e-12 * abs(costs[i, old]):
                 continue
             labels[i], n_moved = new, n_moved + 1
-            neighbours, numbers = edges.of_sample(i)
+            own = slice(edges.starts[i], edges.starts[i + 1])  # the other ends of the edges of i, and their numbers
+            neighbours, numbers = edges.neighbours[own], edges.numbers[own]
             costs[neighbours, old] -= together[numbers, old]
             costs[neighbours, new] += together[numbers, new]
     return replace(state, labels=labels)
@@ -198,7 +194,10 @@ def _with_metrics(problem: Problem, state: State) -> State:
     left, right = state.labels[edges.rows], state.labels[edges.cols]
     own_group = problem.groups[state.labels]
     sizes = np.bincount(own_group, minlength=n_groups).astype(np.float64)
-    residuals = dense(_indicator(own_group, n_groups) @ problem.squares) - _center_squares(problem, state)
+    # Per metric, the squares of the centres times the sizes of their clusters.
+    weighted = np.bincount(state.labels, minlength=len(state.centers))[:, None] * np.square(state.centers)
+    of_centers = dense(_indicator(problem.groups, n_groups) @ weighted)
+    residuals = dense(_indicator(own_group, n_groups) @ problem.squares) - of_centers
     linear = residuals + sizes[:, None] * problem.floors
     for ends in (left, right):
         linear += dense(_indicator(problem.groups[ends], n_groups, 0.5 * edges.must * (left != right)) @ edges.squares)
@@ -226,13 +225,6 @@ def _with_metrics(problem: Problem, state: State) -> State:
         if not len(open_groups):
             break
     return replace(state, metrics=metrics, profiles=profiles)
-
-
-def _center_squares(problem: Problem, state: State) -> Array:
-    """Return, per metric, the squares of the centres times the sizes of their clusters."""
-    sizes = np.bincount(state.labels, minlength=len(state.centers))
-    weighted = sizes[:, None] * np.square(state.centers)
-    return dense(_indicator(problem.groups, len(state.metrics)) @ weighted)
 
 
 def _with_seeded_empty_clusters(problem: Problem, state: State) -> State:

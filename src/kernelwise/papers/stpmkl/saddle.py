@@ -312,13 +312,9 @@ def _descent_points(saddle: Saddle, gamma: float) -> Iterator[tuple[Array, Array
     while True:
         toward = gamma * saddle.pull(alpha)
         alpha = saddle.ascend(alpha, values, gamma)
-        f = saddle.space.scaled(f, 1.0 - gamma * _slopes(saddle, f)) + toward
+        norms = saddle.space.norms(f)  # lam mu / ||f_j|| times f_j is a subgradient of R; zero where f_j is
+        slope = np.full_like(norms, saddle.problem.penalty * norms.sum())
+        slopes = np.divide(slope, norms, out=np.zeros_like(norms), where=norms > 0)
+        f = saddle.space.scaled(f, 1.0 - gamma * slopes) + toward
         values = saddle.space.values(f)
         yield f, values, alpha
-
-
-def _slopes(saddle: Saddle, f: Array) -> Array:
-    """Return ``lam mu / ||f_j||``, which times ``f_j`` is a subgradient of R; zero where ``f_j`` is."""
-    norms = saddle.space.norms(f)
-    slope = np.full_like(norms, saddle.problem.penalty * norms.sum())
-    return np.divide(slope, norms, out=np.zeros_like(norms), where=norms > 0)
