@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_random_state
 
 from ..checks import Array, Index, IntArray
@@ -184,16 +185,6 @@ def _scaled_rows(block: Any, weights: Array) -> Any:
     return sp.csr_array(sp.diags_array(weights) @ block) if sp.issparse(block) else weights[:, None] * block
 
 
-class _ColumnProducts:
-    """The operator ``F^T F``; every product is one pass over the rows of F."""
-
-    def __init__(self, factor: BlockArray) -> None:
-        self.factor, self.shape = factor, (factor.shape[1], factor.shape[1])
-
-    def __matmul__(self, columns: Array) -> Array:
-        return np.asarray(self.factor.T @ (self.factor @ columns))
-
-
 def _factor_eigenpairs(
     factor: BlockArray, count: int, tol: float, random_state: np.random.RandomState
 ) -> tuple[Array, BlockArray]:
@@ -205,7 +196,12 @@ def _factor_eigenpairs(
         values, turned = scipy.linalg.eigh(gram, subset_by_index=[n_columns - count, n_columns - 1])
         values, turned = values[::-1], turned[:, ::-1]
     else:
-        values, turned = block_lanczos(_ColumnProducts(factor), count, random_state, tol=tol)
+        # Every product is one pass over the rows of F.
+        def product(columns: Array) -> Array:
+            return np.asarray(factor.T @ (factor @ columns))
+
+        operator = LinearOperator((n_columns, n_columns), matvec=product, matmat=product, dtype=np.float64)
+        values, turned = block_lanczos(operator, count, random_state, tol=tol)
     known = values > NEGLIGIBLE * max(float(values[0]), 0.0)
     if not known.any():
         return values[:1], (factor @ np.zeros((n_columns, 1))).persist()

@@ -9,7 +9,7 @@ import numpy as np
 from ..checks import Array
 from ..kernels import Kernel
 from ..kernels.bank import NEGLIGIBLE
-from ..kernels.build import SLACK, warn_of_residuals
+from ..kernels.build import SLACK, tolerance_and_rank, warn_of_residuals
 from ..kernels.landmarks import factor_kernel
 from .bank import Maps, pieces, projection
 from .block_array import BlockArray, stacked
@@ -23,13 +23,13 @@ def choose_block_maps(
     sample: Any,
     kernels: Sequence[Kernel],
     *,
-    tol: float,
-    max_rank: int | None,
-    center: bool,
-    scale: bool,
+    rank: int | float | None,
+    center: bool = False,
+    scale: bool = False,
     random_state: np.random.RandomState,
 ) -> tuple[Maps, Array]:
     """Choose landmarks among some rows of X, and return the maps of the kernels and their residuals on all rows."""
+    tol, max_rank = tolerance_and_rank(rank)
     maps: Maps = [None] * len(kernels)  # type: ignore[list-item]  # the first round fills the list
     residuals, sizes, poor = np.zeros(len(kernels)), np.zeros(len(kernels)), list(range(len(kernels)))
     options: dict[str, Any] = {"tol": tol, "max_rank": max_rank, "center": center, "random_state": random_state}

@@ -9,7 +9,7 @@ and its alpha is a dual point, so every round ends with a certificate.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from ..optim.reduced_system import MANY_SAMPLES
 from ..optim.threads import suitable_blas_threads
 from ..samples import compute, persist, select_rows
 from .problem import MKLPoint, NoisyLabelProblem
+
+if TYPE_CHECKING:
+    from .checkpoint import OutputRounds
 
 #: Kernels to start from and to add in a round.
 START, ADD = 8, 12
@@ -47,16 +50,6 @@ class Round:
     halved_at: int  # the round in which the gap was last halved
     halved: float  # the gap after that round
     prices: Array  # of the first guess, by which a checkpoint recognises the problem
-
-
-class Rounds(Protocol):
-    """A store of rounds, for the case that the process ends before the fit does."""
-
-    def last(self, prices: Array) -> Round | None:
-        """Return the last round of the problem with these first prices, or None where there is none."""
-
-    def save(self, state: Round) -> None:
-        """Store a round."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +86,7 @@ def solve_by_column_generation(
     max_iter: int = 100,
     active: Index | None = None,
     callback: Callable[[HistoryRow], None] | None = None,
-    rounds: Rounds | None = None,
+    rounds: "OutputRounds | None" = None,
 ) -> SolverResult[MKLPoint]:
     """Solve ``problem`` to a duality gap of ``tol`` relative to what the kernels gain over the best constant.
 

@@ -14,7 +14,6 @@ from ..dask_rows.bank import BlockBank, cut_to_fit
 from ..dask_rows.collections import checked_samples, read_rows, remember_features, sample_rows, stacked, working_engine
 from ..dask_rows.engine import Engine
 from ..dask_rows.landmarks import choose_block_maps
-from ..kernels.build import tolerance_and_rank
 from ..samples import FeatureScaler, distinct_samples, select_rows
 from .training import TrainingSet, chosen_kernels, is_precomputed
 
@@ -67,13 +66,11 @@ def _prepare(
     if scaler is not None:
         samples, rows[0] = samples.map_rows(lambda block: scaler(block)).persist(), scaler(rows[0])
     sample = rows[0][distinct_samples(*rows).first]
-    tol, max_rank = tolerance_and_rank(estimator.rank)
     maps, residuals = choose_block_maps(
         samples,
         sample,
         kernels,
-        tol=tol,
-        max_rank=max_rank,
+        rank=estimator.rank,
         center=estimator.normalize_kernels,
         scale=estimator.normalize_kernels,
         random_state=random_state,
