@@ -15,12 +15,11 @@ from ..kernels.combined import combined_features
 from ..kernels.specs import is_precomputed
 from ..samples import is_dask, map_rows, read_samples, take_rows
 from ..spectral import GramFactor, SpectralBasis, spectral_basis, top_eigenpairs
+from ..spectral.eigenpairs import ALIKE, check_finite_products, is_symmetric
 from ..spectral.embedding import nystroem_rows, nystroem_weights
 from ..spectral.filtered import filtered_eigenpairs
 from ..statements import Pairs
 
-#: If products with S and with its transpose differ by less than this fraction of the largest product, S is symmetric.
-ALIKE = 1e-8
 #: Below these p-values the known pairs show that larger values mean "different".
 REVERSED, CLEARLY_REVERSED = 1e-3, 1e-6
 #: The triangle inequality is looked at for so many triples, of so many items at least. Values of similar size obey it
@@ -41,14 +40,14 @@ def n_samples_of(similarity: Any) -> int:
 def symmetric_part(similarity: Any) -> Any:
     r"""The similarity itself where it is symmetric; otherwise :math:`(S + S^\top) / 2`, with a warning."""
     if isinstance(similarity, GramFactor):
-        _check_finite(similarity.factor @ np.ones(similarity.factor.shape[1]))
+        check_finite_products(similarity.factor @ np.ones(similarity.factor.shape[1]))
         return similarity
     if similarity.ndim != 2 or similarity.shape[0] != similarity.shape[1]:
         raise ValueError(
             f"a similarity must be a square matrix, got shape {similarity.shape}; for features, set kernels, and wrap "
             "an (n, r) factor of the similarity in kernelwise.spectral.GramFactor"
         )
-    if _is_symmetric(similarity):
+    if is_symmetric(similarity):
         return similarity
     warnings.warn("the similarity is not symmetric; its symmetric part (S + S^T) / 2 is used", stacklevel=3)
     if isinstance(similarity, LinearOperator):
@@ -116,23 +115,6 @@ def _is_metric(similarity: Any) -> bool:
     rounding = ALIKE * longest
     metric = all(bool((sides[a] <= sides[a - 1] + sides[a - 2] + rounding).all()) for a in range(3))
     return bool(shortest > 0 and longest >= SPREAD * shortest and metric)
-
-
-def _is_symmetric(similarity: Any) -> bool:
-    """Compare the products of S and of its transpose with one vector; without a transpose, trust the user."""
-    probe = np.cos(np.arange(similarity.shape[0]))
-    right = similarity @ probe
-    _check_finite(right)
-    try:
-        left = similarity.T @ probe
-    except NotImplementedError:
-        return True
-    return bool(np.abs(right - left).max(initial=0.0) <= ALIKE * np.abs(right).max(initial=0.0))
-
-
-def _check_finite(product: Array) -> None:
-    if not np.isfinite(product).all():
-        raise ValueError("the similarity contains NaN or infinity; impute those values or remove the samples")
 
 
 #: Up to this many samples eigenvectors are computed to full accuracy.

@@ -35,25 +35,22 @@ class PathClassifier(MKLModel):
         refuse_checkpoint(self, checkpoint)
         path, rng = self._path(), check_random_state(self.random_state)
         with training_in_memory(self, X, y, sample_weight, rng) as training:
-            self._fit_path(path, training, rng)
+            fold = balanced_folds(training.target, self.n_folds, rng)
+            decisions = self._follow_path(training, fold, path)
+            scores = _fold_scores(training, fold, decisions, self.n_folds)
+            # The path is in the order of preference, and rounding of a mean must not choose between equal scores.
+            best = int(np.argmax(scores.mean(axis=1).round(12)))
+            self.alpha_, self.budget_ = path[best].alpha, float(path[best].budget or 1.0)
+            self.noise_rate_ = 1.0 - self.budget_
+            self.cv_results_ = {
+                "alpha": np.array([model.alpha for model in path]),
+                "budget": np.array([model.budget for model in path]),
+                "mean_test_score": scores.mean(axis=1),
+                "std_test_score": scores.std(axis=1),
+            }
+            self._keep(training, path[best]._solve_outputs(training, tol=self.tol))
+            self._slope = fit_slope(decisions[best], training.target, training.weight)
         return self
-
-    def _fit_path(self, path: list[RobustMKLClassifier], training: TrainingSet, rng: np.random.RandomState) -> None:
-        fold = balanced_folds(training.target, self.n_folds, rng)
-        decisions = self._follow_path(training, fold, path)
-        scores = _fold_scores(training, fold, decisions, self.n_folds)
-        # The path is in the order of preference, and rounding of a mean must not choose between equal scores.
-        best = int(np.argmax(scores.mean(axis=1).round(12)))
-        self.alpha_, self.budget_ = path[best].alpha, float(path[best].budget or 1.0)
-        self.noise_rate_ = 1.0 - self.budget_
-        self.cv_results_ = {
-            "alpha": np.array([model.alpha for model in path]),
-            "budget": np.array([model.budget for model in path]),
-            "mean_test_score": scores.mean(axis=1),
-            "std_test_score": scores.std(axis=1),
-        }
-        self._keep(training, path[best]._solve_outputs(training, tol=self.tol))
-        self._slope = fit_slope(decisions[best], training.target, training.weight)
 
     def _path(self) -> list[RobustMKLClassifier]:
         """Return a model for every point: budgets in the outer loop, penalties from large to small in the inner."""
