@@ -128,7 +128,6 @@ def read_factor(engine: Engine, factor: Any) -> GramFactor:
         raise ValueError(f"the factor of a similarity must have rows and columns, got shape {factor.shape}")
     check_numbers("the factor", factor.dtype)
     (rows,) = read_rows(engine, factor=factor)
-    assert rows is not None  # they were given
     floats = rows.map_rows(lambda block: block.astype(np.float64, copy=False)).persist()
     if np.asarray(floats.sum_of(_n_not_finite)) > 0:
         raise ValueError("the similarity contains NaN or infinity; impute those values or remove the samples")

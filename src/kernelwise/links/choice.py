@@ -172,12 +172,7 @@ def gather_evidence(smoother: LinkSmoother, X: Any, links: Any, how: Clustering,
 
 
 def best_clusters(
-    finalists: Sequence[Candidate],
-    steps: Sequence[Array],
-    walks: Array | None,
-    links: Any,
-    how: Clustering,
-    tell: Tell,
+    finalists: Sequence[Candidate], steps: Sequence[Array], walks: Array | None, links: Any, how: Clustering, tell: Tell
 ) -> tuple[Clusters, dict[str, float]]:
     """The clusters with the most bits of features and links, where all data find and judge, and all bits."""
     n_clusters, rng = how.n_clusters, how.rng
@@ -273,11 +268,7 @@ class Half(NamedTuple):
 
 
 def _find_clusters(
-    candidate: Candidate,
-    steps: Sequence[Array],
-    walks: Array | None,
-    sample: Index,
-    how: Clustering,
+    candidate: Candidate, steps: Sequence[Array], walks: Array | None, sample: Index, how: Clustering
 ) -> Clusters:
     """Clusters of all documents by a candidate: k-means on the sample, and the nearest centre for the others."""
     few_steps, few_walks = [rows[sample] for rows in steps], None if walks is None else walks[sample]

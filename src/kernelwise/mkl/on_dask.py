@@ -39,7 +39,6 @@ def _prepare(
     if is_precomputed(estimator.kernels):
         raise ValueError('kernels="precomputed" has a column per sample and is for data in memory; give kernels')
     samples, labels, given = read_rows(engine, X=X, y=y, sample_weight=sample_weight)
-    assert samples is not None
     if labels is None:
         raise ValueError("y is missing: a classifier needs a label for every row of X")
     samples = samples.map_rows(checked_samples).persist()
@@ -85,8 +84,6 @@ def some_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     """Return a sample of the rows and the labels of these rows, in memory."""
     with working_engine() as engine:
         samples, labels = read_rows(engine, X=X, y=y)
-        assert samples is not None
-        assert labels is not None
         rows = sample_rows([samples, labels], NOISE_ROWS, np.random.RandomState(0))
     return rows[0].astype(np.float64), rows[1]
 

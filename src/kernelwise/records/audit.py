@@ -62,12 +62,7 @@ CERTAIN = 10.0
 
 
 def audit_record_pairs(
-    records: Any,
-    pairs: Pairs,
-    *,
-    checked: Verdicts | None = None,
-    random_state: Any = None,
-    progress: Progress = None,
+    records: Any, pairs: Pairs, *, checked: Verdicts | None = None, random_state: Any = None, progress: Progress = None
 ) -> PairAudit:
     """Find wrong answers to the question whether two records describe the same thing; no checked answer is needed.
 
@@ -224,13 +219,7 @@ def _log_odds(noise: ExplainedNoise, scores: Array, votes: Array) -> Array:
     return found
 
 
-def _summary(
-    pairs: Pairs,
-    same: Array,
-    noise: ExplainedNoise,
-    answers: Answers,
-    counts: dict[str, int],
-) -> PairAudit:
+def _summary(pairs: Pairs, same: Array, noise: ExplainedNoise, answers: Answers, counts: dict[str, int]) -> PairAudit:
     """Return the audit; ``same`` are the chances of all entries of ``pairs``."""
     positive = pairs.labels > 0
     quality = np.where(positive, same, 1.0 - same)

@@ -74,12 +74,7 @@ class Iterate:
 
 
 def solve_by_factors(
-    problem: CompletionProblem,
-    *,
-    tol: float,
-    max_iter: int,
-    max_rank: int,
-    rng: np.random.RandomState,
+    problem: CompletionProblem, *, tol: float, max_iter: int, max_rank: int, rng: np.random.RandomState
 ) -> SolverResult[Factors]:
     """Solve until the relative gap and misfit are below ``tol``; the best point of all iterations is returned."""
     observed, exact = problem.observed, problem.penalty is None

@@ -92,11 +92,7 @@ class PairGraph:
 
 
 def fit_classes(
-    graph: PairGraph,
-    labels: IntArray,
-    clusters: Index,
-    features: ClassFeatures | NoFeatures,
-    tell: Tell = silent,
+    graph: PairGraph, labels: IntArray, clusters: Index, features: ClassFeatures | NoFeatures, tell: Tell = silent
 ) -> ClassFit:
     """Learn classes and rates by turns, starting from ``clusters``; ``labels`` are the labels of all pairs."""
     evidence, n_classes = graph.distinct, int(clusters.max()) + 1

@@ -47,11 +47,7 @@ def numbers_of_classes(n_samples: int) -> Iterator[int]:
 
 
 def fits_by_count(
-    columns: Array | None,
-    features: ClassFeatures | NoFeatures,
-    evidence: PairEvidence,
-    seed: int,
-    tell: Tell = silent,
+    columns: Array | None, features: ClassFeatures | NoFeatures, evidence: PairEvidence, seed: int, tell: Tell = silent
 ) -> list[ClassFit]:
     """The best fit of every number of classes up to the largest that was tried, fewest classes first."""
     fits: list[ClassFit] = []
