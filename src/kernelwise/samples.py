@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+#: This many entries of a product are computed at a time, so that the rows of both factors stay in the cache.
+ENTRIES_AT_ONCE = 2**13
 #: Sums of squares of entries between these limits neither overflow nor vanish.
 LEAST, LARGEST = 1e-152, 1e152
 #: Features that differ by less than this share of the largest feature are equal but for rounding.
@@ -109,6 +111,20 @@ def tidy(X: Any) -> Any:
     own.eliminate_zeros()
     own.indices, own.indptr = own.indices.astype(index_type), own.indptr.astype(index_type)
     return own
+
+
+def dense(values: Any) -> NDArray[Any]:
+    """Return the values in a dense array."""
+    return values.toarray() if sp.issparse(values) else np.asarray(values)
+
+
+def sample_product(left: Array, right: Array, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
+    """Return ``(left @ right.T)[rows, cols]``; the time per entry is proportional to the rank."""
+    entries = np.empty(len(rows))
+    for start in range(0, len(rows), ENTRIES_AT_ONCE):
+        piece = slice(start, start + ENTRIES_AT_ONCE)
+        np.einsum("ij,ij->i", left.take(rows[piece], axis=0), right.take(cols[piece], axis=0), out=entries[piece])
+    return entries
 
 
 def check_magnitude(values: Any, name: str, *, least: float = LEAST) -> None:

@@ -15,11 +15,11 @@ from ..checks import check_choice, check_count, check_ends, is_number, require
 from ..kernels.specs import is_precomputed
 from ..pairs.noisy_clustering import NoisyPairClustering
 from ..progress import Progress, Tell, part, silent, teller
-from ..samples import for_users, in_memory, is_dask, tagged
+from ..samples import for_users, in_memory, is_dask, sample_product, tagged
 from ..statements import Pairs
 from ..statements.noise import resolve_pairs
 from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_new, read_similarity, refuse_distances
-from .core import KnownBlock, known_block, sample_product
+from .core import KnownBlock, known_block
 from .core_fit import METHODS, CoreFitter, FittedCore, is_contradictory, warn_of_doubtful_core
 from .held_out import (
     MOST_COORDINATES,

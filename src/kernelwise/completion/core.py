@@ -49,11 +49,9 @@ import scipy.sparse as sp
 
 from ..checks import Array, Index, Mask
 from ..optim import Certificate, HistoryRow, SolverResult, Status
+from ..samples import sample_product
 from ..spectral.eigenpairs import with_signs
 from ..statements import Pairs
-
-#: This many entries are computed at a time, so that the rows of both factors stay in the cache of the processor.
-ENTRIES_AT_ONCE = 2**13
 
 #: Singular values of the labelled rows below this fraction of the largest count as zero.
 RANK_TOLERANCE = 1e-8
@@ -134,15 +132,6 @@ def known_block(pairs: Pairs) -> KnownBlock:
 def flip_variance(noise_rate: float) -> float:
     r"""The variance that flips add to a corrected value: :math:`e (1 - e) / (1 - 2 e)^2`."""
     return noise_rate * (1.0 - noise_rate) / (1.0 - 2.0 * noise_rate) ** 2
-
-
-def sample_product(left: Array, right: Array, rows: Index, cols: Index) -> Array:
-    """Return ``(left @ right.T)[rows, cols]``; the time per entry is proportional to the rank."""
-    entries = np.empty(len(rows))
-    for start in range(0, len(rows), ENTRIES_AT_ONCE):
-        piece = slice(start, start + ENTRIES_AT_ONCE)
-        np.einsum("ij,ij->i", left.take(rows[piece], axis=0), right.take(cols[piece], axis=0), out=entries[piece])
-    return entries
 
 
 class LabelledBasis(NamedTuple):

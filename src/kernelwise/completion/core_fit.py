@@ -51,7 +51,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..checks import Array, Index, Mask
 from ..optim import Certificate
-from ..samples import put_rows, take_rows
+from ..samples import put_rows, sample_product, take_rows
 from ..statements import Pairs
 from ..ties import NEARLY, first_best, repeatable_eigsh
 from .core import (
@@ -66,7 +66,6 @@ from .core import (
     labelled_for_recovery,
     reconstruct_core,
     refit_core,
-    sample_product,
     symmetric_root,
 )
 from .matrix.complete import Completion, complete_matrix

@@ -30,10 +30,11 @@ from ..checks import Array, is_count
 from ..pairs.noisy_clustering import NoisyPairClustering
 from ..progress import Tell, silent
 from ..review import PairAudit
+from ..samples import sample_product
 from ..statements import Pairs
 from ..statements.graph import pair_keys
 from ..ties import first_best
-from .core import KnownBlock, sample_product
+from .core import KnownBlock
 from .core_fit import CoreFitter
 
 #: Numbers of eigenvectors that n_components="auto" tries.

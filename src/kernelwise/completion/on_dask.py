@@ -24,7 +24,7 @@ from ..dask_rows.graph import BlockGraph, read_graph
 from ..dask_rows.labelled_pairs import pairs_in_memory
 from ..dask_rows.lazy import array_of, call, opaque, parts_of
 from ..kernels.specs import is_precomputed
-from ..samples import is_dask, persist
+from ..samples import is_dask, persist, sample_product
 from ..spectral import GramFactor, SpectralBasis
 from ..spectral.block_lanczos import block_lanczos, triangle
 from ..spectral.eigenpairs import with_signs
@@ -32,7 +32,7 @@ from ..spectral.embedding import checked_degrees, inverse_root
 from ..spectral.filtered import filtered_eigenpairs
 from ..statements.noise import resolve_pairs
 from .basis import ExtendedBasis, Similarity, n_samples_of
-from .core import known_block, sample_product
+from .core import known_block
 from .held_out import candidates
 
 Check = Callable[[Any, Any], tuple[Index, Index]]

@@ -33,12 +33,13 @@ from sklearn.utils import check_random_state
 from ..checks import Array, Index, check_count
 from ..metrics import coherence
 from ..progress import Progress, teller
+from ..samples import sample_product
 from ..spectral import assign_clusters
 from ..spectral.embedding import unit_rows
 from ..statements import Pairs
 from .basis import leading_basis, read_similarity, refuse_distances
 from .completer import PairCompleter
-from .core import labelled_for_recovery, sample_product
+from .core import labelled_for_recovery
 from .core_fit import CoreFitter
 
 #: The numbers of labelled samples to try, as multiples of the number of eigenvectors.

@@ -51,6 +51,7 @@ class IndexedGram(Kernel):
 
     gram: Array = field(default_factory=lambda: np.zeros((0, 0)))
     title: str = "precomputed"
+    psd_by_formula = False
 
     @property
     def label(self) -> str:
@@ -63,10 +64,6 @@ class IndexedGram(Kernel):
     def __deepcopy__(self, memo: dict[int, Any]) -> "IndexedGram":
         # The matrix is read-only: cloning an estimator need not copy it.
         return self
-
-    @property
-    def psd_by_formula(self) -> bool:
-        return False
 
     def select(self, X: Any) -> Index:
         n = self.gram.shape[0]
@@ -106,6 +103,7 @@ class StackedGram(Kernel):
     """
 
     position: int = 0
+    psd_by_formula = False
 
     @property
     def label(self) -> str:
@@ -114,10 +112,6 @@ class StackedGram(Kernel):
     @property
     def name(self) -> str:
         return self.label
-
-    @property
-    def psd_by_formula(self) -> bool:
-        return False
 
     def select(self, X: Any) -> Array:
         stack = np.asarray(X)

@@ -12,14 +12,14 @@ kernel. Evaluation has three steps, so that the columns, which are expensive to 
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from ..checks import Array, Index, check_count, check_positive
-from ..samples import LARGEST, LEAST, power_of_two
+from ..samples import LARGEST, LEAST, dense, power_of_two
 
 #: Below this fraction of ``||s||^2 + ||t||^2``, the expanded ``||s - t||^2`` has lost three digits or more.
 CANCELLED = 1e-3
@@ -47,16 +47,13 @@ class Kernel:
     """
 
     columns: Columns = field(default=None, kw_only=True)
+    #: Whether the formula makes every Gram matrix positive semi-definite; if not, a bank checks the matrix.
+    psd_by_formula: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
         """The kernel and its columns as text, for tables of weights."""
         return f"{self.label}[{self.where}]"
-
-    @property
-    def psd_by_formula(self) -> bool:
-        """Whether the formula makes every Gram matrix positive semi-definite; if not, a bank checks the matrix."""
-        return True
 
     @property
     def label(self) -> str:
@@ -81,7 +78,7 @@ class Kernel:
         if self.columns is None:
             return X
         columns = list(self.columns) if isinstance(self.columns, tuple) else [self.columns]
-        return np.ascontiguousarray(_dense(X[:, columns]))
+        return np.ascontiguousarray(dense(X[:, columns]))
 
     def take(self, S: Any, index: Index) -> Any:
         """Return the selected samples at ``index``."""
@@ -248,17 +245,14 @@ class FunctionKernel(Kernel):
 
     function: Callable[[Any, Any], Any] = field(default=np.inner)
     title: str = ""
+    psd_by_formula = False
 
     @property
     def label(self) -> str:
         return self.title or getattr(self.function, "__name__", "function")
 
-    @property
-    def psd_by_formula(self) -> bool:
-        return False
-
     def evaluate(self, S: Any, T: Any) -> Array:
-        values = np.asarray(_dense(self.function(S, T)), dtype=np.float64)
+        values = np.asarray(dense(self.function(S, T)), dtype=np.float64)
         expected = (S.shape[0], T.shape[0])
         if values.shape != expected:
             raise ValueError(
@@ -297,7 +291,7 @@ class UnitDiagonal(Kernel):
         return f"unit {self.kernel.label}"
 
     @property
-    def psd_by_formula(self) -> bool:
+    def psd_by_formula(self) -> bool:  # type: ignore[override]  # as the kernel inside
         return self.kernel.psd_by_formula
 
     def on(self, columns: Columns) -> Kernel:
@@ -344,11 +338,11 @@ def _sparse_squared_distances(S: sp.csr_array, T: sp.csr_array) -> Array:
 
 def _inner_products(S: Any, T: Any) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
-        return _finite(_dense(_float64(S) @ _float64(T).T))
+        return _finite(dense(S.astype(np.float64, copy=False) @ T.astype(np.float64, copy=False).T))
 
 
 def _row_dots(S: Any) -> Array:
-    S = _float64(S)
+    S = S.astype(np.float64, copy=False)
     with np.errstate(over="ignore"):
         return _finite(np.asarray(S.power(2).sum(axis=1)).ravel() if sp.issparse(S) else np.einsum("ij,ij->i", S, S))
 
@@ -364,9 +358,9 @@ def _finite(values: Array) -> Array:
 
 def _rows_near_one(S: Any) -> Any:
     """Return rows divided by powers of two near their largest magnitudes, which is exact and keeps their angles."""
-    S = _float64(S)
+    S = S.astype(np.float64, copy=False)
     largest = abs(S).max(axis=1)
-    scale = 1.0 / power_of_two(_dense(largest)).reshape(-1, 1)
+    scale = 1.0 / power_of_two(dense(largest)).reshape(-1, 1)
     return sp.csr_array(S.multiply(scale)) if sp.issparse(S) else S * scale
 
 
@@ -374,14 +368,6 @@ def _normalised(gram: Array, left: Array, right: Array) -> Array:
     """Return ``gram[i, l] / sqrt(left[i] right[l])``, and 0 where a norm is 0."""
     scale = np.outer(np.sqrt(np.maximum(left, 0.0)), np.sqrt(np.maximum(right, 0.0)))
     return np.divide(gram, scale, out=np.zeros_like(gram), where=scale > 0)
-
-
-def _float64(S: Any) -> Any:
-    return S.astype(np.float64, copy=False)
-
-
-def _dense(values: Any) -> Any:
-    return values.toarray() if sp.issparse(values) else np.asarray(values)
 
 
 def is_precomputed(kernels: Any) -> bool:

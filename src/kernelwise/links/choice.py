@@ -36,12 +36,12 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from ..checks import Array, Index, Mask
 from ..progress import Tell
+from ..samples import dense
 from ..scoring.kernel_scores import RidgeSystem
 from ..ties import NEARLY, first_best
 from .candidates import CANDIDATES, DEEPEST, Candidate, Embedding, two_stage_k_means
 from .smoothing import LinkSmoother, normalised_adjacency
 from .walks import walk_factors
-from .words import dense
 
 Labels = Index
 

@@ -26,13 +26,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks import Array, check_choice, is_count
 from ..dask_rows.prediction import on_blocks
-from ..samples import check_magnitude, for_users, in_memory, is_dask, map_rows, read_samples, reduce_rows, tagged
+from ..samples import check_magnitude, dense, for_users, in_memory, is_dask, map_rows, read_samples, reduce_rows, tagged
 from ..spectral.block_lanczos import beside
 from ..spectral.eigenpairs import right_singular_vectors
 from ..statements import Pairs
 from ..statements.noise import resolve_pairs
 from .depth_weights import learned_depth_weights
-from .words import are_counts, count_signs, dense, each_row
+from .words import are_counts, count_signs, each_row
 
 #: Data with a larger fraction of non-zero entries than this is not treated as words.
 DENSEST_TEXT = 0.5

@@ -16,7 +16,7 @@ from ..kernels.build import one_linear_kernel_per_attribute
 from ..kernels.combined import AttributeFeatures, LandmarkFeatures
 from ..kernels.standardize import Standardization
 from ..progress import Tell
-from ..samples import check_magnitude, is_dask
+from ..samples import check_magnitude, is_dask, sample_product
 from ..statements import Pairs
 from .problem import pair_value_matrix
 
@@ -24,8 +24,6 @@ from .problem import pair_value_matrix
 LANDMARK_ROWS = 20_000
 #: With ``noise="auto"``, at most this many pairs are audited.
 AUDITED_PAIRS = 50_000
-#: Features are multiplied for this many pairs at a time.
-PAIRS_AT_ONCE = 2**14
 
 
 def fit_on_cluster(learner: Any, X: Any, pairs: Any) -> Any:
@@ -75,9 +73,7 @@ def _landmark_values(rows: Any, pairs: Pairs, maps: Maps) -> Array:
     values = np.empty((len(pairs), len(maps)))
     for j, feature_map in enumerate(maps):
         features = feature_map(rows)
-        for start in range(0, len(pairs), PAIRS_AT_ONCE):
-            part = slice(start, start + PAIRS_AT_ONCE)
-            values[part, j] = np.einsum("ik,ik->i", features[pairs.rows[part]], features[pairs.cols[part]])
+        values[:, j] = sample_product(features, features, pairs.rows, pairs.cols)
     check_magnitude(values, "the kernels", least=0.0)
     return values
 

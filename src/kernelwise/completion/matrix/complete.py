@@ -9,8 +9,7 @@ from sklearn.utils import check_random_state
 
 from ...checks import Array, Index, check_count, check_positive, check_vector, require
 from ...optim import Certificate, HistoryRow, Status
-from ...samples import check_magnitude
-from ..core import sample_product
+from ...samples import check_magnitude, sample_product
 from .factors import refit, solve_by_factors
 from .problem import CompletionProblem, ObservedEntries
 

@@ -61,8 +61,8 @@ from scipy.linalg.lapack import dpotrf
 from scipy.sparse.linalg import ArpackError, LinearOperator
 
 from ...checks import Array, Index
+from ...samples import sample_product
 from ...ties import repeatable_eigsh
-from ..core import sample_product
 
 #: Up to this size the proof takes some ten milliseconds, which is little beside the completion. A proof for 4,000 rows
 #: would take a second or two, more than half of the time of the completion itself.

@@ -144,11 +144,6 @@ class MahalanobisTransformer(PairTransformer):
         return self.components_.shape[0]
 
 
-def dense(values: Any) -> Array:
-    """Return the values in a dense array."""
-    return values.toarray() if sp.issparse(values) else np.asarray(values)
-
-
 def squared(rows: Any) -> Any:
     """Squares of the entries."""
     return rows.multiply(rows).tocsr() if sp.issparse(rows) else np.square(rows)

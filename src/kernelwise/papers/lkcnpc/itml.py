@@ -31,10 +31,11 @@ from scipy.optimize import Bounds, minimize
 from sklearn.utils.extmath import row_norms
 
 from ...checks import Array
+from ...samples import dense
 from ...statements import Pairs
 from ...statements.graph import RandomState
 from ...ties import differ
-from .base import Best, MahalanobisTransformer, dense, weighted_gram
+from .base import Best, MahalanobisTransformer, weighted_gram
 
 #: Pairs of samples whose distances give the default bounds; their percentiles are good to a few per mille.
 N_DISTANCES = 100_000

@@ -10,9 +10,10 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils.extmath import row_norms
 
 from ...checks import Array, IntArray
+from ...samples import dense
 from ...statements import Pairs
 from ...ties import NEARLY, first_best, steady_order
-from .base import dense, squared
+from .base import squared
 
 #: Rows of the distance matrix that are looked at together in the search for the farthest pair.
 ROWS_AT_ONCE = 512

@@ -65,11 +65,6 @@ class LinkedTrial:
     checked: IntArray
     seed: int
 
-    @property
-    def n_clusters(self) -> int:
-        """The number of classes."""
-        return len(np.unique(self.y))
-
     def noise(self) -> PairNoise:
         """Return the estimates of p and d from the checked pairs."""
         return PairNoise.estimate(self.pairs, self.pairs[self.checked].true_labels(self.y), self.checked)
@@ -122,7 +117,7 @@ class Method:
         estimator = self.make(trial)
         if not hasattr(estimator, "n_clusters"):
             estimator = PairKernelClustering(estimator)
-        estimator.set_params(n_clusters=trial.n_clusters, random_state=trial.seed)
+        estimator.set_params(n_clusters=len(np.unique(trial.y)), random_state=trial.seed)
         X = TfidfTransformer().fit_transform(trial.X) if self.tfidf else trial.X
         pairs = {"noisy": lambda: trial.pairs, "corrected": trial.corrected, "extended": trial.extended}[self.given]()
         return estimator.fit(X, pairs=pairs)

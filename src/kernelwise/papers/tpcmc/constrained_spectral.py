@@ -11,9 +11,9 @@ from sklearn.utils import Tags, check_random_state
 
 from ...checks import Array, Index, check_choice, check_count
 from ...completion.basis import n_samples_of, read_similarity, refuse_distances
-from ...completion.core import ENTRIES_AT_ONCE, known_block, sample_product
+from ...completion.core import known_block
 from ...kernels.specs import is_precomputed
-from ...samples import tagged
+from ...samples import ENTRIES_AT_ONCE, sample_product, tagged
 from ...spectral import GramFactor, assign_clusters, spectral_basis
 from ...spectral.eigenpairs import as_float
 from ...spectral.embedding import possible_normalization
