@@ -164,7 +164,10 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
         """Return the kernels with column positions, and keep their names."""
         attributes = getattr(self, "feature_names_in_", None)
         specs = resolve_kernels(chosen, n_features, attributes)
-        self.kernel_names_ = tuple(_name_with_columns(kernel, attributes) for kernel in specs)
+        self.kernel_names_ = tuple(
+            (kernel if attributes is None else kernel.renamed(lambda column: str(attributes[column]))).name
+            for kernel in specs
+        )
         return specs
 
     def _fit_equal_weights(self, X: Any) -> Self:
@@ -183,12 +186,3 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         return tagged(super().__sklearn_tags__(), sparse=not self._is_precomputed, pairwise=self._is_precomputed)
-
-
-def _name_with_columns(kernel: Kernel, attributes: Any) -> str:
-    """The name of a kernel with column names in place of positions, where there are any."""
-    if attributes is None or kernel.columns is None:
-        return kernel.name
-    if isinstance(kernel.columns, tuple):
-        return kernel.on(tuple(str(attributes[column]) for column in kernel.columns)).name
-    return kernel.on(str(attributes[kernel.columns])).name

@@ -73,6 +73,14 @@ class Kernel:
         """Return the same kernel on other columns."""
         return replace(self, columns=columns)
 
+    def renamed(self, name: Callable[[int | str], int | str]) -> "Kernel":
+        """Return the same kernel with another name, or position, for every column that it names."""
+        if self.columns is None:
+            return self
+        if isinstance(self.columns, tuple):
+            return self.on(tuple(map(name, self.columns)))
+        return self.on(name(self.columns))
+
     def select(self, X: Any) -> Any:
         """Return ``X``, or the columns that the kernel reads as a dense, contiguous array."""
         if self.columns is None:

@@ -323,10 +323,6 @@ def _kernel_coefficients(training: TrainingSet, output: int, point: MKLPoint, no
 
 
 def _describe(kernel: Kernel, names: Any) -> dict[str, Any]:
-    columns = kernel.columns
-    if columns is None:
-        features: Any = "all"
-    else:
-        positions = columns if isinstance(columns, tuple) else (columns,)
-        features = ", ".join(str(p) if names is None else str(names[p]) for p in positions)
+    columns = (kernel if names is None else kernel.renamed(lambda column: str(names[column]))).columns
+    features = "all" if columns is None else ", ".join(map(str, columns if isinstance(columns, tuple) else (columns,)))
     return {"kernel": kernel.label, "features": features}
