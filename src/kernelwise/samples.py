@@ -12,7 +12,7 @@ memory.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +21,6 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 Array = NDArray[np.float64]
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 #: This many entries of a product are computed at a time, so that the rows of both factors stay in the cache.
@@ -347,12 +346,6 @@ def put_rows(array: Any, index: NDArray[np.intp], rows: Array) -> Any:
 def for_users(array: Any) -> Any:
     """Return the array as users get it: a NumPy array, or a Dask array whose blocks stay where they are."""
     return array.to_dask() if hasattr(array, "to_dask") else array
-
-
-def by_rows(function: F) -> F:
-    """Mark a function that may get some rows of a block at a time: it returns one result per row, or sums over rows."""
-    function.works_by_rows = True  # type: ignore[attr-defined]  # mypy does not know that functions take attributes
-    return function
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from ..checks import Array, Index
 from ..kernels import LandmarkMap
 from ..kernels.bank import FactorLayout
-from ..samples import by_rows
 from .block_array import BlockArray, Transposed
 
 Maps = list[LandmarkMap]
@@ -118,7 +117,6 @@ def pieces(X: Any) -> list[slice]:
     return [slice(start, start + PIECE) for start in range(0, X.shape[0], PIECE)]
 
 
-@by_rows
 def features(X: Any, maps: Maps, *, kernels: Index) -> Array:
     """Return the features of some kernels side by side; stored by columns, as a kernel's columns are used together."""
     rows = np.empty((sum(maps[j].rank for j in kernels), X.shape[0]))

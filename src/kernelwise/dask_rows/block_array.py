@@ -17,9 +17,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from ..checks import Array, Index, Mask
-from ..samples import by_rows
 from .engine import Engine, Handle
-from .expressions import BY_ROWS, Expression, Leaf, Node, Portable, Whole, evaluate, values
+from .expressions import BY_ROWS, Expression, Leaf, Node, Portable, evaluate, evaluate_one, values
 from .lazy import array_of
 
 #: Rows that are put into blocks travel in messages of about this many bytes.
@@ -65,7 +64,7 @@ def find(pending: Sequence[DelayedSum]) -> None:
         return
     work = Portable([one.expression for one in pending])
     merge = partial(_merged, rules=[one.rule for one in pending])
-    found = pending[0].engine.total(evaluate, work.leaves, merge, roots=work.roots, merging=merge)
+    found = pending[0].engine.total(evaluate, work.leaves, merge, roots=work.roots)
     for one, value in zip(pending, found, strict=True):
         one._value = value
 
@@ -78,12 +77,6 @@ def _merged(parts: Sequence[Sequence[Any]], *, rules: Sequence[Callable[[Any, An
     return merged
 
 
-@by_rows
-def _product(left: Any, right: Any) -> Any:
-    return left @ right  # not numpy.matmul, which knows nothing of sparse blocks
-
-
-@by_rows
 def _dot(left: Any, right: Any) -> Any:
     return left.T @ right
 
@@ -153,7 +146,7 @@ class BlockArray(NDArrayOperatorsMixin):
         if isinstance(self.expression, Leaf):
             return self
         work = Portable([self.expression])
-        handles = self.engine.map(evaluate, work.leaves, roots=work.roots)
+        handles = self.engine.map(evaluate_one, work.leaves, root=work.roots[0])
         return BlockArray.of(self.engine, self.lengths, handles, self.empty)
 
     def select_rows(self) -> "BlockSelection":
@@ -162,7 +155,7 @@ class BlockArray(NDArrayOperatorsMixin):
 
     def share(self, value: Any) -> "BlockArray":
         """Return a value that every block needs, as an array that takes part in expressions with this one."""
-        return BlockArray(self.engine, self.lengths, Leaf([self.engine.share(Whole(value))] * len(self.lengths), value))
+        return BlockArray(self.engine, self.lengths, Leaf([self.engine.share(value)] * len(self.lengths), value))
 
     def take_rows(self, index: Index) -> Any:
         """Return a few rows in memory; ``index`` is distinct and in ascending order."""
@@ -214,7 +207,7 @@ class BlockArray(NDArrayOperatorsMixin):
     def _reduce(self, operation: Any, axis: Any) -> DelayedSum:
         if axis not in (0, None):
             raise ValueError(f"block arrays are summed over samples, axis 0 or None, got axis={axis!r}")
-        return self.reduce_rows(by_rows(lambda block: operation.reduce(block, axis=axis)), operation)
+        return self.reduce_rows(lambda block: operation.reduce(block, axis=axis), operation)
 
     def sum(self, axis: int | None = None) -> DelayedSum:
         """Return the sum over the samples (``axis=0``), or over everything."""
@@ -230,7 +223,9 @@ class BlockArray(NDArrayOperatorsMixin):
 
     def _matmul(self, left: Any, right: Any) -> Any:
         if isinstance(left, BlockArray) and not isinstance(right, BlockArray):
-            return left.map_rows(_product, np.asarray(right))
+            return left.map_rows(
+                lambda rows, other: rows @ other, np.asarray(right)
+            )  # numpy.matmul knows no sparse rows
         if isinstance(left, BlockArray) and left.ndim == 1:
             return left.sum_of(_dot, right)
         raise ValueError("a product with a block array has the samples in the middle, or one row per sample")
@@ -238,7 +233,7 @@ class BlockArray(NDArrayOperatorsMixin):
     def __getitem__(self, index: Any) -> "BlockArray":
         if not (isinstance(index, tuple) and index and isinstance(index[0], slice) and index[0] == slice(None)):
             raise IndexError("only columns of a block array can be taken: x[:, j], x[:, None]")
-        return self.map_rows(by_rows(lambda block: block[index]))
+        return self.map_rows(lambda block: block[index])
 
     @property
     def T(self) -> "Transposed":

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..checks import Array, Index
-from ..samples import by_rows, compute, in_memory, persist, reduce_rows
+from ..samples import compute, in_memory, persist, reduce_rows
 from .cones import Cones, Scaling
 
 #: A function of a solution and its products: returns a result, and sums over samples that the caller needs.
@@ -62,7 +62,6 @@ def weighted_gram(B: Any, weight: Any) -> Any:
     return _gram_of_rows(B.T, weight) if in_memory(B) else reduce_rows(B.T, _gram_of_rows, np.add, weight)
 
 
-@by_rows
 def _gram_of_rows(rows: Array, weight: Array) -> Array:
     n, rank = rows.shape
     gram = np.zeros((rank, rank))
