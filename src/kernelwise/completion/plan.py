@@ -157,11 +157,14 @@ def plan_labelling(
     rng = check_random_state(random_state)
     settings.random_state = rng
     _check_questions(n_clusters, accuracy, shares, n_repeats)
+    if not isinstance(settings.n_components, Integral):
+        raise ValueError(f"completer must have an int for n_components to plan with, got {settings.n_components!r}")
     if settings.noise_rate == "auto":
         raise ValueError('completer has noise_rate="auto", but there are no pairs yet to find it from; give a number')
     read = read_similarity(settings, similarity)
     refuse_distances(read.matrix)
-    count = _component_count(settings, read.n_samples, given=completer is not None)
+    count = int(settings.n_components)
+    count = count if completer is not None else min(count, max(1, read.n_samples // 10))
     basis = leading_basis(read, count, normalize=settings.normalize, tol=settings.eigen_tol, random_state=rng).vectors
     leading = basis[:, : max(2, n_clusters)]
     planted = assign_clusters(unit_rows(leading) if leading.shape[1] > 1 else leading, n_clusters, random_state=rng)
@@ -267,12 +270,6 @@ class _Theory:
             "probability": recovery_probability(n_labelled, self.class_shares),
             "theorem3_bound": reconstruction_bound(self.uncovered, self.n_samples, n_labelled) / norm,
         }
-
-
-def _component_count(settings: PairCompleter, n_samples: int, *, given: bool) -> int:
-    if not isinstance(settings.n_components, Integral):
-        raise ValueError(f"completer must have an int for n_components to plan with, got {settings.n_components!r}")
-    return int(settings.n_components) if given else min(int(settings.n_components), max(1, n_samples // 10))
 
 
 def _labelled_sizes(n_labelled: Sequence[int] | None, basis: Array) -> list[int]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..checks import Array, Index, Mask
 from .engine import Engine, Handle
-from .expressions import BY_ROWS, Expression, Leaf, Node, Portable, evaluate, evaluate_one, values
+from .expressions import BY_ROWS, Expression, Leaf, Node, evaluate, evaluate_one, portable, values
 from .lazy import array_of
 
 #: Rows that are put into blocks travel in messages of about this many bytes.
@@ -62,9 +62,9 @@ def find(pending: Sequence[DelayedSum]) -> None:
     """Compute several sums in one pass over the blocks."""
     if not pending:
         return
-    work = Portable([one.expression for one in pending])
+    roots, handles = portable([one.expression for one in pending])
     merge = partial(_merged, rules=[one.rule for one in pending])
-    found = pending[0].engine.total(evaluate, work.leaves, merge, roots=work.roots)
+    found = pending[0].engine.total(evaluate, handles, merge, roots=roots)
     for one, value in zip(pending, found, strict=True):
         one._value = value
 
@@ -145,8 +145,8 @@ class BlockArray(NDArrayOperatorsMixin):
         """Evaluate the expression and keep the blocks on the workers."""
         if isinstance(self.expression, Leaf):
             return self
-        work = Portable([self.expression])
-        handles = self.engine.map(evaluate_one, work.leaves, root=work.roots[0])
+        (root,), needed = portable([self.expression])
+        handles = self.engine.map(evaluate_one, needed, root=root)
         return BlockArray.of(self.engine, self.lengths, handles, self.empty)
 
     def select_rows(self) -> "BlockSelection":

@@ -44,31 +44,26 @@ class Slot:
 Expression = Leaf | Node
 
 
-class Portable:
-    """Expressions with slots in the place of leaves, as they are sent to workers; ``leaves`` has the leaves in order.
+def portable(roots: Sequence[Any]) -> tuple[list[Any], list[tuple[Handle, ...]]]:
+    """Return expressions with slots in the place of leaves, as they are sent to workers, and the handles of the slots.
 
-    Neither this class nor the evaluation below is a closure: a closure that calls itself is a reference cycle, and
+    Neither this function nor the evaluation below is a closure: a closure that calls itself is a reference cycle, and
     would keep blocks and handles alive until the garbage collector runs.
     """
+    handles: list[tuple[Handle, ...]] = []
+    known: dict[int, Any] = {}
+    return [_portable(root, handles, known) for root in roots], handles
 
-    def __init__(self, roots: Sequence[Any]) -> None:
-        self.leaves: list[tuple[Handle, ...]] = []
-        self._converted: dict[int, Any] = {}
-        self.roots = [self._convert(root) for root in roots]
 
-    def _convert(self, part: Any) -> Any:
-        if isinstance(part, list | tuple):
-            return [self._convert(item) for item in part]
-        if not isinstance(part, Leaf | Node):
-            return part
-        if id(part) not in self._converted:
-            if isinstance(part, Node):
-                new: Any = Node(part.function, self._convert(part.arguments), part.options)
-            else:
-                new = Slot(len(self.leaves))
-                self.leaves.append(part.handles)
-            self._converted[id(part)] = new
-        return self._converted[id(part)]
+def _portable(part: Any, handles: list[tuple[Handle, ...]], known: dict[int, Any]) -> Any:
+    if isinstance(part, list | tuple):
+        return [_portable(item, handles, known) for item in part]
+    if isinstance(part, Leaf) and id(part) not in known:
+        known[id(part)] = Slot(len(handles))
+        handles.append(part.handles)
+    elif isinstance(part, Node) and id(part) not in known:
+        known[id(part)] = Node(part.function, _portable(part.arguments, handles, known), part.options)
+    return known.get(id(part), part)
 
 
 def evaluate(*blocks: Any, roots: Sequence[Any]) -> list[Any]:

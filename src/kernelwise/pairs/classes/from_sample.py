@@ -73,7 +73,6 @@ def predict_all(
     known = np.union1d(drawn, evidence.sources)
     prior = np.log(np.maximum(take_rows(told, known), np.finfo(float).tiny))
     learned = found.fit
-    assert learned.told is not None  # there are features
     prior[np.searchsorted(known, drawn)] = learned.told.prior  # without the sample itself
     by_features = replace(learned.told, prior=prior)
     fit = corrected_by_pairs(evidence.among(known), learned.recipe, np.exp(prior), learned.rates, by_features)

@@ -17,7 +17,7 @@ pairs is always among the candidates.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class ClassFit:
     belief: Array
     messages: Array
     rates: Rates
-    told: Told | None
+    told: Any  # what features tell; None before the first round
 
     @cached_property
     def apart(self) -> Array:
@@ -116,7 +116,6 @@ class ClassFit:
     @cached_property
     def told_by_features(self) -> float:
         """How many nats the features tell of the classes of all samples, each sample left out."""
-        assert self.told is not None
         shares = np.log(self.belief.mean(axis=0) + np.finfo(float).tiny)
         return float(np.einsum("ik,ik->", self.belief, self.told.prior - shares))
 
@@ -126,7 +125,6 @@ class ClassFit:
 
     def cautious(self) -> float:
         """A score by which features have to tell the classes, too."""
-        assert self.told is not None
         evidence = self.evidence.evidence(self.told.prior, self.messages, self.rates)
         return evidence + CAUTIOUS * self.told_by_features
 
