@@ -250,7 +250,7 @@ def run_convergence_cell(cell: Cell, seed: int) -> dict[str, Any]:
         "seconds": [row.seconds for row in result.history],
         "gap": [row.primal - row.dual for row in result.history],
         "final_gap": checked.gap,
-        "final_relative_gap": checked.relative_gap,
+        "final_relative_gap": checked.relative_gap if np.isfinite(checked.relative_gap) else None,  # None: no gain yet
         "status": str(result.status),
     }
 
