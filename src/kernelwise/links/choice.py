@@ -180,7 +180,8 @@ def best_clusters(
     feature_bits = FeatureBits(steps[0][sample])
     counted = upper_links(links).at_most(MOST_COUNTED, rng)
     judged = counted.at_most(MOST_LEFT_OUT, rng)
-    best, totals = None, dict.fromkeys((candidate.name for candidate in finalists), -np.inf)
+    best: Any = None
+    totals = dict.fromkeys((candidate.name for candidate in finalists), -np.inf)
     tries = [one for one in finalists for _ in range(N_TRIES)]
     for done, candidate in enumerate(tries, start=1):
         found = _find_clusters(candidate, steps, walks, sample, how)
@@ -189,7 +190,6 @@ def best_clusters(
         best = found if best is None or bits > max(totals.values()) else best
         totals[candidate.name] = max(totals[candidate.name], bits)
         tell(done, len(tries))
-    assert best is not None  # there is always a finalist
     return best, totals
 
 

@@ -67,8 +67,14 @@ class OutputRounds:
         if stored is None:
             return None
         path = str(self.checkpoint.path)
-        try:
-            state = _round(stored)
+        try:  # JSON keeps lists in place of arrays, and text in place of numbers as keys
+            arrays = {
+                "active": np.array(stored["active"], dtype=np.intp),
+                "bounds": Certificate(**stored["bounds"]),
+                "parts": {int(j): np.array(w, dtype=np.float64) for j, w in stored["parts"].items()},
+                "prices": np.array(stored["prices"], dtype=np.float64),
+            }
+            state = Round(**(stored | arrays))
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"checkpoint={path!r} is damaged ({error}); remove the file") from error
         if state.prices.shape != prices.shape or not np.allclose(state.prices, prices, rtol=SAME, atol=0.0):
@@ -81,14 +87,3 @@ class OutputRounds:
         checkpoint.outputs[self.output] = asdict(state)
         content = {"owner": checkpoint.owner, "outputs": checkpoint.outputs}
         write_whole(checkpoint.path, json.dumps(content, default=np.ndarray.tolist).encode())
-
-
-def _round(stored: dict[str, Any]) -> Round:
-    """Return a round from what JSON keeps of the round: lists in place of arrays, text in place of numbers as keys."""
-    arrays = {
-        "active": np.array(stored["active"], dtype=np.intp),
-        "bounds": Certificate(**stored["bounds"]),
-        "parts": {int(j): np.array(w, dtype=np.float64) for j, w in stored["parts"].items()},
-        "prices": np.array(stored["prices"], dtype=np.float64),
-    }
-    return Round(**(stored | arrays))

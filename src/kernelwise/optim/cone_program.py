@@ -57,10 +57,9 @@ def solve_cone_program(program: ConeProgram, *, tol: float, max_iter: int = 60) 
     state = best = _State(program, _starting_point(program))
     since_best = 0
     for iteration in range(max_iter):
-        if best.gap <= tol * abs(best.objective):
-            return ConeSolution(best.point, best.gap, iteration)
-        moved = _newton_step(state)
-        if moved is None or since_best >= PATIENCE:
+        solved = best.gap <= tol * abs(best.objective)
+        moved = None if solved or since_best >= PATIENCE else _newton_step(state)
+        if moved is None:
             return ConeSolution(best.point, best.gap, iteration)
         state = moved
         best, since_best = (state, 0) if state.gap < best.gap else (best, since_best + 1)

@@ -230,14 +230,15 @@ N_NEIGHBOURS, MOST_IN_GRAPH = 10, 20_000
 
 
 def starting_clusters(
-    name: str, columns: Array | None, principal: Array | None, evidence: PairEvidence, n_classes: int, seed: int
+    name: str, columns: Any, principal: Any, evidence: PairEvidence, n_classes: int, seed: int
 ) -> Clusters:
-    """The clusters of one start; ``columns`` are the samples themselves, ``principal`` their leading coordinates."""
+    """The clusters of one start; ``columns`` are the samples themselves, ``principal`` their leading coordinates.
+
+    Without features both are None, and "pairs" is the only start.
+    """
     rng = np.random.RandomState(seed)
     if name == "pairs":
         return k_means(joint_embedding(None, evidence, 1.0, n_classes, rng), n_classes, 5, rng)
-    assert columns is not None  # the other starts are those of features
-    assert principal is not None
     if name in PAIR_WEIGHTS:
         return k_means(joint_embedding(principal, evidence, PAIR_WEIGHTS[name], n_classes, rng), n_classes, 5, rng)
     if name == "core":
