@@ -238,8 +238,13 @@ def test_a_file_with_a_line_for_every_answer(only_answers, folder, call):
     found = result_of(call, *ours, "--id", "item", "--consensus", "labels.csv")
     assert found["noise_rate"] == pytest.approx(expected["noise_rate"])
     assert len(rows_of(folder / "labels.csv")) == 150
+    without = result_of(call, *ours)
+    assert without["noise_rate"] == pytest.approx(expected["noise_rate"])
+    assert any("The column 'item' has the same value" in note for note in without["notes"])
+    text = (folder / "said.csv").read_text()
+    (folder / "said.csv").write_text(text.replace("item", "thing", 1))  # the name does not say what it is
     _, out, _ = call(*ours, "-q")
-    assert "add --id 'item'" in out
+    assert "add --id 'thing'" in out
 
 
 def test_what_stands_for_no_answer_and_spellings(folder, call):
@@ -382,3 +387,89 @@ def test_two_parts_with_the_same_suspects_are_named_once():
     twin = Column("twin", "categorical", np.array([f"y{year:.0f}" for year in table["year"].values], dtype=object))
     both = Table.of("a.csv", [*table.columns.values(), twin])
     assert len(slices_of((table["year"].values == 2008) & (rng.random(1000) < 0.5), answers, both)) == 1
+
+
+def lines_of(folder, name, header, rows):
+    (folder / name).write_text("".join(",".join(map(str, row)) + "\n" for row in (header, *rows)), encoding="utf-8")
+
+
+@pytest.mark.parametrize("options", [["--id", "id"], []], ids=["named", "found"])
+def test_lines_of_answers_with_a_column_of_annotators_that_is_found(folder, call, options):
+    truth, table = crowd()
+    x = np.random.default_rng(1).normal(size=len(truth)) + 2 * (truth == "spam")
+    rows = [
+        (f"m{i}", f"{x[i]:.3f}", 2000 + k, cells[i], who)
+        for i in range(len(truth))
+        for k, (who, cells) in enumerate(table.items())
+        if cells[i]
+    ]
+    lines_of(folder, "lines.csv", ("id", "x", "when", "kind", "annotator"), rows)
+    found = result_of(call, "audit", "labels", "lines.csv", "--label", "kind", *options)
+    assert (found["data"]["rows"], found["n_answers"], len(found["sources"])) == (150, 400, 3)
+    assert found["data"]["id"] == "id"
+    assert any("The first line of every row counts" in note and note.endswith(": when.") for note in found["notes"])
+    assert any("says who gave each label" in note for note in found["notes"])
+
+
+def test_amounts_with_annotators_need_distinct_ids(folder, call):
+    lines_of(
+        folder, "n.csv", ("id", "x", "price", "annotator"), [(k // 2, k % 9, 1.37 * k, "AB"[k % 2]) for k in range(90)]
+    )
+    refused(call("audit", "labels", "n.csv", "--label", "price", "--id", "id"), "ids must be distinct")
+
+
+def test_what_is_odd_in_a_table_of_answers_is_said(only_answers, folder, call):
+    said = [tuple(one.values()) for one in rows_of(folder / "said.csv")]
+    other = {"ham": "spam", "spam": "ham"}
+    cases = {
+        "20 answers are given more than once": said[:20],
+        "7 times a source gives one row different labels ('Ann' does)": [(a, b, other[c]) for a, b, c in said[:7]],
+        "'n/a' (1 cells) is taken for no answer": [("i0", "Dan", "n/a")],
+        "The label 'not sure' (2 answers) is taken for a class": [("i0", "Dan", "not sure"), ("i1", "Dan", "not sure")],
+        "The label 'eggs' stands in one answer of 401": [("i0", "Dan", "eggs")],
+        "looks like 'spam' (": [("i0", "Dan", "spamm")],
+    }
+    for sentence, more in cases.items():
+        lines_of(folder, "odd.csv", ("item", "worker", "answer"), [*said, *more])
+        found = result_of(call, "audit", "labels", "items.csv", "--id", "item", "--answers", "odd.csv")
+        assert any(sentence in note for note in found["notes"]), sentence
+    assert found["classes"] == ["ham", "spam"]  # a typing error is no class
+
+
+def test_sources_with_few_answers_are_not_judged(folder, call):
+    truth, _ = crowd()
+    lines_of(folder, "items.csv", ("item",), [(f"i{row}",) for row in range(150)])
+    said = [(f"i{row}", f"w{row if k == 0 else row // 3}", truth[row]) for row in range(150) for k in range(2)]
+    lines_of(folder, "said.csv", ("item", "worker", "answer"), said)
+    arguments = ["audit", "labels", "items.csv", "--id", "item", "--answers", "said.csv"]
+    _, out, _ = call(*arguments)
+    assert "Sources: 150, each with fewer than 10 answers, too few to judge any of them." in out
+    assert "right" not in out
+    found = result_of(call, *arguments)
+    assert not any(one["errs"] for one in found["sources"])
+    lines_of(folder, "one.csv", ("x", "kind", "who"), [(k % 7, truth[k], f"w{k}") for k in range(150)])
+    found = result_of(call, "audit", "labels", "one.csv", "--label", "kind", "--annotator", "who")
+    assert any("If the column 'who' does not say who gave the labels" in note for note in found["notes"])
+
+
+def test_a_column_that_gives_the_consensus_away_is_named(mails, folder, call):
+    lines = (folder / "mails.csv").read_text().splitlines()
+    codes = [3 if line.count("ham") > line.count("spam") else 8 for line in lines[1:]]
+    text = "\n".join([f"{lines[0]},late", *(f"{line},{code}" for line, code in zip(lines[1:], codes, strict=True))])
+    (folder / "late.csv").write_text(text + "\n")
+    status, out, err = call("audit", "labels", "late.csv", *COLUMNS, "--json", "-q")
+    assert status == 0
+    assert [one["column"] for one in json.loads(out)["giveaways"]] == ["late"]
+    assert err.count("gives the label away") == 1
+    assert "--ignore 'late'" in err
+
+
+def test_copies_of_texts_are_no_matter_of_several_answers(folder, call):
+    truth, table = crowd()
+    cells = list(table.values())
+    rows = [(f"m{i}", f"a {truth[i]} mail number {i % 50}", *(one[i] for one in cells)) for i in range(150)]
+    lines_of(folder, "texts.csv", ("id", "text", "Ann", "Bob", "Cy"), rows)
+    status, _, err = call("audit", "labels", "texts.csv", *COLUMNS, "-q")
+    assert status == 0
+    assert "groups=" not in err
+    assert "another row" not in err

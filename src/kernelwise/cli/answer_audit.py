@@ -1,5 +1,6 @@
 """Several answers per row on the command line: the consensus and how good it is, the sources, and whom to ask next."""
 
+import warnings
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..report.sources import ENOUGH
 from .answer_show import SURE, print_answer_audit
 from .answers import GivenAnswers, read_answers
 from .label_options import CONSENSUS, AuditFiles, AuditPlans, costs_of
@@ -24,7 +26,7 @@ from .show import (
 from .slices import slices_of
 
 if TYPE_CHECKING:
-    from .. import AnswerAudit, AnswerPlan, LabelAudit, Verdicts
+    from .. import AnswerAudit, AnswerPlan, Answers, LabelAudit, Verdicts
 
 #: So many questions are planned, if nobody says how many.
 QUESTIONS = 100
@@ -95,6 +97,7 @@ class _Found:
 def audit_answers_in_files(session: Session, paths: AuditFiles, plans: AuditPlans, pictures: Any) -> None:
     """Audit several answers per row, and print and write what was found; ``pictures`` makes links to pictures."""
     from .. import plan_answers, plan_checks
+    from .labels import warn_of_leaks
 
     asked = paths.asked
     outputs = [paths.output, paths.report, paths.consensus, paths.ask]
@@ -102,6 +105,7 @@ def audit_answers_in_files(session: Session, paths: AuditFiles, plans: AuditPlan
     given = read_answers(session, paths)
     costs = costs_of(asked, given.answers.source_names.tolist())
     images = pictures(given.loaded)
+    leaks = warn_of_leaks(given.loaded, _majority(given.answers))
     verdicts = None if paths.checked is None else _read_verdicts(paths.checked, given)
     audit, model = _fit(session, given, verdicts, plans.sample_size)
     found = _Found(audit, audit, given, CONSENSUS)
@@ -120,8 +124,17 @@ def audit_answers_in_files(session: Session, paths: AuditFiles, plans: AuditPlan
             paths.ask: partial(_questions, found, questions),
         }
     )
-    result = _result(found, questions, plan) | matters | {"written": written}
+    giveaways = [{"column": one.column, "how": one.how} for one in leaks]
+    result = _result(found, questions, plan) | matters | {"giveaways": giveaways, "written": written}
     session.show(result, partial(print_answer_audit, result=result, paths=paths))
+
+
+def _majority(answers: "Answers") -> NDArray[Any]:
+    """The most frequent answer to every row, None where there is none or where two are as frequent."""
+    counts = np.zeros((answers.n_rows, len(answers.classes)))
+    np.add.at(counts, (answers.rows, answers.label_index), 1)
+    clear = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    return np.where(clear, answers.classes[counts.argmax(axis=1)].astype(object), np.array(None))
 
 
 def _read_verdicts(path: Path, given: GivenAnswers) -> "Verdicts":
@@ -143,7 +156,9 @@ def _fit(session: Session, given: GivenAnswers, verdicts: "Verdicts | None", sam
     from .. import NoisyLabelClassifier, audit_answers
 
     answers = given.answers
-    with session.step(f"learning from {len(answers)} answers") as tell:
+    with session.step(f"learning from {len(answers)} answers") as tell, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "column '.*' gives the label away")  # said of the columns of the table
+        warnings.filterwarnings("ignore", ".* near copies of another row|.* equal another row")  # each has its answers
         if given.loaded.matrix is None:
             return audit_answers(None, answers, checked=verdicts, random_state=session.seed), None
         options = {} if sample_size is None else {"sample_size": sample_size}
@@ -282,7 +297,7 @@ def _sources(audit: "AnswerAudit") -> list[dict[str, Any]]:
             "answers": int(one["n_answers"]),
             "accuracy": float(one["accuracy"]),
             "interval": [float(one["low"]), float(one["high"])],
-            "errs": audit.errors_of(one["source"]),
+            "errs": audit.errors_of(one["source"]) if one["n_answers"] >= ENOUGH else [],
         }
         for one in audit.sources[np.argsort(audit.sources["accuracy"], kind="stable")]
     ]

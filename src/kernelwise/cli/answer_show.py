@@ -79,8 +79,11 @@ def _counts(rows: int, result: dict[str, Any]) -> str:
 
 def _print_sources(console: Console, result: dict[str, Any]) -> None:
     """Print the sources with their accuracy, the least accurate first, and those that copy each other."""
-    known = [one for one in result["sources"] if one["answers"] >= ENOUGH]
-    sources = known or result["sources"]
+    sources = [one for one in result["sources"] if one["answers"] >= ENOUGH]
+    if not sources:
+        console.print(
+            f"Sources: {len(result['sources'])}, each with fewer than {ENOUGH} answers, too few to judge any of them."
+        )
     lines = [
         [
             str(one["source"]),
@@ -91,9 +94,10 @@ def _print_sources(console: Console, result: dict[str, Any]) -> None:
         ]
         for one in sources[:FEW]
     ]
-    few = len(result["sources"]) - len(sources)
+    few = len(result["sources"]) - len(sources) if sources else 0
     order = ", the least accurate first" if len(sources) > 1 else ""
-    console.print(table(f"Sources{order}", ["source", "answers", "right", "90 % range", "errs"], lines))
+    if sources:
+        console.print(table(f"Sources{order}", ["source", "answers", "right", "90 % range", "errs"], lines))
     if len(sources) > FEW:
         best = ", ".join(f"{one['source']} {one['accuracy']:.0%}" for one in sources[:-4:-1])
         console.print(f"... and {len(sources) - FEW} more (--json has all); the best: {best}", markup=False)

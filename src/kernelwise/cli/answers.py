@@ -13,7 +13,7 @@ from .. import files
 from ..files.errors import FileError
 from ..tables.errors import choices
 from .label_options import AskedAnswers, AuditFiles, kinds_of
-from .session import Data, Session, features_of, named_rows, read
+from .session import Data, Session, features_of, named_rows, parse_kinds, read
 
 if TYPE_CHECKING:
     from .. import Answers
@@ -85,14 +85,27 @@ def read_answers(session: Session, paths: AuditFiles) -> GivenAnswers:
         table = read(session, data, [*as_written, row_id], kinds, asked.labels)
     for name in ignore:
         table[name]  # a column that is not there is found before anything else is done
+    hints: list[str] = []
+    if row_id is None and (repeated := _repeated_ids(table, asked, named)) is not None:
+        once = f"The column {repeated!r} has the same value in several rows, once for each source"
+        if _key(repeated) in ROLES["id"] and repeated not in (*ignore, *parse_kinds(kinds)):
+            row_id = repeated
+            hints.append(f"{once}: so a row of the file is an answer. If not: --kind {repeated!r}=categorical.")
+        else:
+            hints.append(
+                f"{once}. If it names what was labelled, so that a row of the file is an answer, add --id {repeated!r}."
+            )
     long = _one_row_per_answer(table, asked, row_id)
-    hints = [] if row_id is not None else _repeated_ids(table, asked, named)
     if asked.found:
         hints.append(
             f"The column {asked.annotator!r} says who gave each label, so it is the source and not learned from. If it "
             f"is a feature: --kind {asked.annotator!r}=categorical."
         )
     rows = table if long is None else table.take(long[0])
+    if long is not None and (varying := _varying(table, *long, [*named, *ignore])):
+        hints.append(
+            f"The first line of every row counts for the columns that differ between its lines: {', '.join(varying)}."
+        )
     id_name, ids = named_rows(rows, row_id)
     said = [_said_in_columns(table, asked, None if long is None else long[1])]
     if listed is not None:
@@ -138,20 +151,28 @@ def _one_row_per_answer(
     return first[order], place[row]
 
 
-def _repeated_ids(table: "Table", asked: AskedAnswers, named: Sequence[str]) -> list[str]:
-    """A hint at a column that seems to name what was labelled: it has a value once for each of several sources."""
+def _repeated_ids(table: "Table", asked: AskedAnswers, named: Sequence[str]) -> str | None:
+    """A column that seems to name what was labelled: it has a value once for each of several sources."""
     if asked.annotator is None:
-        return []
+        return None
     sources = table[asked.annotator].labels()
     for name, column in table.columns.items():
         cells = column.labels()
         pairs, distinct = set(zip(cells, sources, strict=True)), set(cells)
         if name not in named and len(pairs) == len(cells) and FEW_VALUES < len(distinct) < REPEATED * len(cells):
-            return [
-                f"The column {name!r} has the same value in several rows, once for each source. If it names what was "
-                f"labelled, so that a row of the file is an answer, add --id {name!r}."
-            ]
-    return []
+            return name
+    return None
+
+
+def _varying(table: "Table", first: NDArray[np.intp], place: NDArray[np.intp], named: Sequence[str]) -> list[str]:
+    """The columns whose cells differ between the lines of one row."""
+    cells = {name: np.array(one.labels(), dtype=object) for name, one in table.columns.items() if name not in named}
+    return [name for name, values in cells.items() if (values != values[first][place]).any()]
+
+
+def _key(name: str) -> str:
+    """The name of a column without capitals and signs."""
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def _said_in_columns(table: "Table", asked: AskedAnswers, rows: NDArray[np.intp] | None) -> _Said:
@@ -168,7 +189,7 @@ def _said_in_columns(table: "Table", asked: AskedAnswers, rows: NDArray[np.intp]
 def _answer_table(session: Session, path: Path) -> "Table":
     """A table of answers whose columns are the id of the row, the source and the label, in this order."""
     names = files.read_table(path).names
-    keys = {name: "".join(filter(str.isalnum, name.casefold())) for name in names}
+    keys = {name: _key(name) for name in names}
     roles = {
         role: next((name for word in words for name in names if keys[name] == word), None)
         for role, words in ROLES.items()
@@ -217,7 +238,7 @@ def _answers_of(
 
     cells = [label for one in said for label in one.labels]
     sources = np.concatenate([one.sources for one in said])
-    labels, notes, empty = _classes_in(cells, where)
+    labels, notes, empty = _classes_in(cells, where, asked.labels)
     answered = labels != None  # noqa: E711  # the comparison is made for every label
     for name in asked.labels if asked.annotator is None else ():
         if name not in sources[answered]:
@@ -226,16 +247,53 @@ def _answers_of(
         notes.append(f"{nameless} answers name no source; they count as those of one source called {NOBODY!r}.")
     known = sorted(set(sources[answered].tolist()))
     if len(known) == 1:
-        raise FileError(f"{where}: all answers are of one source, {known[0]!r}; name the column by --label alone")
+        alone = (
+            f"leave --annotator {asked.annotator} out"
+            if asked.annotator is not None
+            else "audit a table with its labels in a column, named by --label"
+        )
+        raise FileError(f"{where}: all answers are of one source, {known[0]!r}; {alone}")
     _check_same_question(sources[answered], labels[answered], where)
     rows = np.concatenate([one.rows for one in said])
+    notes += _of_numbers(rows[answered], sources[answered], labels[answered], asked.annotator)
     return Answers(rows, sources, labels, n_rows=n_rows, kinds=kinds_of(asked, known)), notes, empty
 
 
-def _classes_in(cells: Sequence[str], where: str) -> tuple[NDArray[Any], list[str], dict[str, int]]:
+def _of_numbers(
+    rows: NDArray[np.intp], sources: NDArray[Any], labels: NDArray[Any], annotator: str | None
+) -> list[str]:
+    """Sentences about answers that are given twice, and about sources with hardly an answer each."""
+    given = Counter(zip(rows.tolist(), sources.tolist(), labels.tolist(), strict=True))
+    asked = Counter((row, source) for row, source, _ in given)
+    notes = []
+    if again := given.total() - len(given):
+        count = "1 answer is" if again == 1 else f"{again} answers are"
+        notes.append(f"{count} given more than once, by the same source to the same row; each counts once.")
+    if both := [(row, source) for (row, source), count in asked.items() if count > 1]:
+        often = "Once" if len(both) == 1 else f"{len(both)} times"
+        notes.append(
+            f"{often} a source gives one row different labels ({both[0][1]!r} does); all of them count, although "
+            "one at most is right."
+        )
+    n_sources = len(set(sources.tolist()))
+    if len(given) < 2 * n_sources:
+        column = (
+            ""
+            if annotator is None
+            else f" If the column {annotator!r} does not say who gave the labels, name the one that does."
+        )
+        notes.append(
+            f"{n_sources} sources gave {len(given)} answers: too few from each to tell how good any of them is.{column}"
+        )
+    return notes
+
+
+def _classes_in(
+    cells: Sequence[str], where: str, columns: Sequence[str]
+) -> tuple[NDArray[Any], list[str], dict[str, int]]:
     """The classes in the cells of all sources, None where there is none; sentences about them; and the empty cells."""
     from ..labels.given import codes_missing_label, group_numbers
-    from ..labels.spellings import join_spellings, label_notes, without_missing_words
+    from ..labels.spellings import join_spellings, label_notes, typing_errors, without_missing_words
 
     labels, empty = without_missing_words(cells)
     before = Counter(label for label in labels.tolist() if label is not None)
@@ -254,16 +312,34 @@ def _classes_in(cells: Sequence[str], where: str) -> tuple[NDArray[Any], list[st
     if len(counts) < 2:
         raise FileError(f"{where}: all answers are {next(iter(counts))!r}; two classes are needed")
     if len(counts) > max(2, counts.total() // 2):
+        part = len(labels) // max(len(columns), 1)
+        most = max((len({*cells[k * part : (k + 1) * part]}), name) for k, name in enumerate(columns or [where]))
+        which = f"column {most[1]!r} alone holds {most[0]}; " if len(columns) > 1 else ""
         raise FileError(
-            f"{where}: there are {len(counts)} different labels in {counts.total()} answers; name the columns of the "
-            "classes"
+            f"{where}: there are {len(counts)} different labels in {counts.total()} answers; {which}name the columns "
+            "of the classes"
         )
+    errors = typing_errors(labels)
     notes = [
-        note.replace(" row)", " answer)").replace(" rows)", " answers)") for note in label_notes(counts, joined, before)
+        note.replace(" row)", " answer)").replace(" rows)", " answers)")
+        for note in label_notes(counts, joined, before, errors)
+    ]
+    noted = " ".join(notes)
+    notes += [
+        f"The label {label!r} stands in one answer of {counts.total()}, and is a class of its own; if it is a mistake, "
+        "correct it or leave the cell empty."
+        for label, count in counts.items()
+        if count == 1 and repr(label) not in noted
     ]
     if empty.get("-1"):
-        notes.append(f"-1 ({empty['-1']} cells) beside the classes 0, 1, ... is taken for no answer.")
-    return labels, notes, empty
+        notes.append(
+            f"-1 ({empty['-1']} cells) beside the classes 0, 1, ... is taken for no answer. If it is a class, write it "
+            "as a word."
+        )
+    notes += [
+        f"{word!r} ({count} cells) is taken for no answer." for word, count in empty.items() if word not in ("", "-1")
+    ]
+    return np.array([errors.get(label, label) for label in labels.tolist()] + [None], dtype=object)[:-1], notes, empty
 
 
 def _check_same_question(sources: NDArray[Any], labels: NDArray[Any], where: str) -> None:

@@ -37,7 +37,7 @@ def source_data(audit: AnswerAudit, listed: NDArray[np.intp], *, consensus: bool
                 "kind": str(one["kind"]),
                 "accuracy": number(one["accuracy"]),
                 "interval": numbers([one["low"], one["high"]]),
-                "errs": audit.errors_of(one["source"])[:2],
+                "errs": audit.errors_of(one["source"])[:2] if one["n_answers"] >= ENOUGH else [],
             }
             for one in table[:MAX_SOURCES]
         ],

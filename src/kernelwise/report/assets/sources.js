@@ -5,6 +5,7 @@ const ofConsensus = Boolean(sources?.consensus);
 /** What the label under review is called: it is given, or it is the consensus of several answers. */
 const givenName = ofConsensus ? "Consensus" : "Given";
 const mostChips = 40; // on one card; pages of crowds have rows with very many answers
+const enough = 10; // answers, to judge a source
 const sourceShown = { all: false };
 
 /** The answers to a row: pairs of a source and a class. */
@@ -33,7 +34,7 @@ function chips(index) {
   const chip = ([source, code]) =>
     el(
       "li",
-      { class: `chip ${kind(code)}`, title: `${shorten(sources.names[source], 60)} is right in about ${percent(sources.table[source]?.accuracy ?? null)} of its answers` },
+      { class: `chip ${kind(code)}`, title: howGood(source) },
       !ofConsensus && "given by ",
       data(shorten(sources.names[source], 30)),
       ofConsensus && ": ",
@@ -41,6 +42,12 @@ function chips(index) {
     );
   const more = said.length > mostChips && el("li", { class: "quiet" }, `and ${said.length - mostChips} more`);
   return el("ul", { class: "chips", "aria-label": ofConsensus ? "Who said what" : "Who gave the label" }, said.slice(0, mostChips).map(chip), more);
+}
+
+/** How good a source is, in words; few answers tell nothing. */
+function howGood(source) {
+  const { n, accuracy } = sources.table[source] ?? { n: 0 };
+  return `${shorten(sources.names[source], 60)} ${n < enough ? "gave too few answers to judge" : `is right in about ${percent(accuracy)} of its answers`}`;
 }
 
 /** The filter by a source: rows where it disagrees with the consensus, or whose label it gave. */
@@ -68,7 +75,7 @@ function sourcePanel() {
     const { n, accuracy, interval, errs, kind } = sources.table[source];
     const pick = el("button", { type: "button", class: "plain clip", on: { click: () => showSource(source) } }, data(shorten(sources.names[source], 40)));
     pick.setAttribute("aria-label", `${shorten(sources.names[source], 40)}: list the rows ${ofConsensus ? "where it disagrees" : "that it labelled"}`);
-    const how = [`${plural(n, "answer")}${kind ? ` of a ${kind}` : ""}`, ...errs].join("; ");
+    const how = [`${plural(n, "answer")}${kind ? ` of a ${kind}` : ""}${n < enough ? ", too few to judge" : ""}`, ...errs].join("; ");
     return el("li", {}, pick, intervalBar(accuracy, interval), el("span", { class: "numeric" }, percent(accuracy)), el("p", { class: "how quiet" }, how));
   };
   const draw = () => {
