@@ -191,8 +191,7 @@ def audited(crowd: Crowd, X: Any) -> dict[str, float]:
         if own.sum() >= 20:
             share = correct[own].mean()
             errors.append(abs(accuracy - share))
-            noise = 2 * np.sqrt(max(share * (1 - share), 0.01) / own.sum())  # of the share that is taken for the truth
-            held.append(least - noise <= share <= most + noise)
+            held.append(least <= share <= most)
     audit_areas = [
         roc_auc_score(correct[own], audit.answer_quality[own])
         for source in np.unique(crowd.sources)

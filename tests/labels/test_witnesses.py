@@ -8,6 +8,7 @@ from sklearn.datasets import make_classification, make_moons
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
 
 import kernelwise as kw
 from kernelwise.labels.sample import FEWEST, draw_groups
@@ -120,17 +121,33 @@ def test_groups_are_for_labels_in_memory():
     with pytest.raises(ValueError, match="leave out groups"):
         kw.audit_labels(None, given, probabilities=np.full((500, 2), 0.5), groups=group)
     answers = kw.Answers(np.arange(500), np.zeros(500), given, n_rows=500)
-    with pytest.raises(ValueError, match="groups is for labels"):
-        kw.NoisyLabelClassifier().fit(X, answers, groups=group)
+    with pytest.raises(ValueError, match="groups are for the models of features"):
+        kw.audit_answers(None, answers, groups=group)
+    with pytest.raises(ValueError, match="one value for each of 500 rows"):
+        kw.NoisyLabelClassifier().fit(X, answers, groups=group[1:])
 
 
 def test_an_estimator_of_the_user_gets_whole_groups_in_a_fold():
     X, given, group, wrong = groups_of_five(1)
     found = [
-        roc_auc_score(wrong, -kw.audit_labels(X, given, estimator=LogisticRegression(), groups=one).quality)
-        for one in (group, None)
+        roc_auc_score(wrong, -kw.audit_labels(X, given, estimator=KNeighborsClassifier(1), groups=one).quality)
+        for one in (group, np.arange(len(X)))
     ]
-    assert found[0] > found[1]
+    # The nearest row is one of the same group: it repeats the error, unless it was left out.
+    assert found[0] > 0.7
+    assert found[1] < 0.5
+
+
+def test_answers_to_rows_of_one_group_do_not_confirm_each_other():
+    X, given, group, wrong = groups_of_five(1)
+    draw = np.random.RandomState(0)
+    other = np.where(draw.rand(len(X)) < 0.45, 1 - (given ^ wrong), given ^ wrong)  # a second source, nearly random
+    answers = kw.Answers.from_table(np.stack([given, other], axis=1), sources=["Ann", "Bob"])
+    found = [
+        roc_auc_score(wrong, -kw.audit_answers(X, answers, groups=one, random_state=0).labels_of("Ann").quality)
+        for one in (group, np.arange(len(X)))
+    ]
+    assert found[0] > found[1] + 0.05
 
 
 def test_a_sample_has_all_rows_of_a_group_or_none():

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit, logit
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit, softmax
 
 from ..noise.sources import (
     Shared,
@@ -37,9 +37,9 @@ BELIEF_ROWS = 10_000
 LEAST_BELIEF = 1e-3
 #: A range of the share of wrong classes that is wider than this is not called an answer.
 WIDE_RANGE = 0.15
-#: Sources take part in shared errors more or less: the standard deviation of an accuracy for this reason; programs
-#: that know one class are compared with few others.
-OWN_SHARE, OWN_SHARE_OF_PROGRAMS = 0.05, 0.1
+#: Sources take part in shared errors more or less: the standard deviation of an accuracy for this reason. Programs that
+#: know one class are compared with few others, so that without features their accuracies are known no better than this.
+OWN_SHARE, OWN_SHARE_OF_PROGRAMS = 0.05, 0.15
 #: The 90 % interval of an accuracy, in standard deviations.
 INTERVAL = 1.645
 
@@ -48,6 +48,7 @@ def audit_answers(
     X: Any,
     answers: Answers,
     *,
+    groups: ArrayLike | None = None,
     checked: Verdicts | None = None,
     sample_size: int | str = "auto",
     random_state: Any = None,
@@ -62,6 +63,9 @@ def audit_answers(
         answers to it. None uses the answers alone.
     answers : Answers
         Who said what.
+    groups : array-like of shape (n_rows,), optional
+        Rows that may share their errors: the belief of a row comes from models that saw no row of its group. See
+        :meth:`NoisyLabelClassifier.fit`.
     checked : Verdicts, optional
         The true classes of some rows. They calibrate the sources and all chances; if :func:`plan_checks` drew them, the
         interval is the one that :func:`guaranteed_share` guarantees.
@@ -97,12 +101,14 @@ def audit_answers(
     if not isinstance(answers, Answers):
         raise TypeError(f"answers must be a kernelwise.Answers, got {type(answers).__name__}")
     if X is None:
+        if groups is not None:
+            raise ValueError("groups are for the models of features, and X is None; give X or leave out groups")
         return conclude(answers, Fitted(answers, checked), checked, None)
     if is_dask(X):
         raise ValueError("X is a Dask collection, and answers are for rows in memory; give X.compute()")
     size = BELIEF_ROWS if sample_size == "auto" else sample_size
     model = NoisyLabelClassifier(sample_size=size, random_state=random_state)
-    fitted = learn_from_answers(model, X, answers, checked, progress)
+    fitted = learn_from_answers(model, X, answers, groups, checked, progress)
     return conclude(answers, fitted, checked, row_index(X, None))
 
 
@@ -133,7 +139,12 @@ class Fitted:
 
 
 def learn_from_answers(
-    model: NoisyLabelClassifier, X: Any, answers: Answers, checked: Verdicts | None, progress: Progress
+    model: NoisyLabelClassifier,
+    X: Any,
+    answers: Answers,
+    groups: ArrayLike | None,
+    checked: Verdicts | None,
+    progress: Progress,
 ) -> Fitted:
     """Fit the model and the sources in turn: the model to the consensus, the sources to answers and its belief."""
     if n_rows(X) != answers.n_rows:
@@ -144,16 +155,19 @@ def learn_from_answers(
         raise ValueError("the answers agree on one class for all rows, so there is nothing to learn from features")
     # The consensus is found without the checks, so that they can guarantee how good it is; a last round uses them.
     rounds = [None] * ROUNDS if checked is None else [None] * ROUNDS + [checked]
+    beliefs: list[Array] = []
     for step, verdicts in enumerate(rounds):
         chances = fitted.unchecked.chances
         order = np.sort(chances, axis=1)
         # A row counts as far as its two most probable classes differ, so that no tie decides anything.
         margin = np.where(answered, order[:, -1] - order[:, -2], 0.0)
-        model.fit(X, fitted.classes[chances.argmax(axis=1)], margin, checked=verdicts)
+        model.fit(X, fitted.classes[chances.argmax(axis=1)], margin, groups=groups, checked=verdicts)
         belief = np.full(chances.shape, LEAST_BELIEF)
         columns = np.searchsorted(fitted.classes, model.classes_)
         belief[:, columns] = np.maximum(model.out_of_sample_probabilities_, LEAST_BELIEF)
-        fitted.believe(belief / belief.sum(axis=1, keepdims=True), verdicts is not None)
+        # A model that learned from its own consensus confirms it, so that the rounds before count as much.
+        beliefs.append(np.log(belief / belief.sum(axis=1, keepdims=True)))
+        fitted.believe(softmax(np.mean(beliefs, axis=0), axis=1), verdicts is not None)
         tell(step + 1, len(rounds))
     return fitted
 
@@ -178,7 +192,8 @@ def conclude(answers: Answers, fitted: Fitted, checked: Verdicts | None, index: 
     quality = np.where(nothing, np.nan, found[np.arange(len(found)), column])
     rate = float(np.nanmean(1 - quality))
     guarantee = guarantee_of(checked, labels)
-    interval = _range(fit, column, ~nothing, truth, shared, guarantee, rate)
+    programs = float(np.mean(statements.detectors()[statements.sources])) * (not fitted.believed)
+    interval = _range(fit, column, ~nothing, truth, shared, guarantee, rate, programs * OWN_SHARE_OF_PROGRAMS)
     raw, alpha = agreement(statements)
     names = answers.source_names
     suggested = np.where(nothing & (truth < 0), labels, fitted.classes[found.argmax(axis=1)].astype(object))
@@ -231,15 +246,21 @@ def _range(
     shared: Shared,
     guarantee: Guarantee | None,
     rate: float,
+    doubt: float,
 ) -> tuple[float, float]:
-    """The range of the share of wrong classes: over what is known of shared errors, or the guaranteed one."""
+    """The range of the share of wrong classes: over what is known of shared errors, or the guaranteed one.
+
+    ``doubt`` is the standard deviation of the share for other reasons.
+    """
     if guarantee is not None:
         return min(guarantee.low, rate), max(guarantee.high, rate)
     ends = []
     for level in (0.025, 0.975):
         wrong = 1 - with_shared_errors(fit, shared.quantile(level))[np.arange(len(column)), column]
         ends.append(float(np.mean(np.where(truth >= 0, 0.0, wrong)[counted])))
-    return min(*ends, rate), max(*ends, rate)
+    low, high = min(*ends, rate), max(*ends, rate)
+    below, above = np.hypot([rate - low, high - rate], 2 * doubt)
+    return max(rate - float(below), 0.0), min(rate + float(above), 1.0)
 
 
 def _source_table(answers: Answers, fitted: Fitted, found: Array, shared: Shared) -> Any:
@@ -249,7 +270,8 @@ def _source_table(answers: Answers, fitted: Fitted, found: Array, shared: Shared
     accuracy = np.bincount(statements.sources, found[statements.rows, statements.labels]) / n_answers
     inside = np.clip(accuracy, 0.01, 0.99)
     variance = inside * (1 - inside) / (n_answers + 2) + ((inside - 1 / n_classes) * shared.deviation) ** 2
-    variance += np.where(statements.detectors(), OWN_SHARE_OF_PROGRAMS, OWN_SHARE) ** 2
+    alone = statements.detectors() & (not fitted.believed)
+    variance += np.where(alone, OWN_SHARE_OF_PROGRAMS, OWN_SHARE) ** 2
     margin = INTERVAL * np.sqrt(variance) / (inside * (1 - inside))
     kinds = np.array([kind or "" for kind in answers.source_kinds])
     low, high = expit(logit(inside) - margin), expit(logit(inside) + margin)
@@ -291,12 +313,17 @@ def _diagnostic(
 
 
 def fit_to_answers(
-    model: NoisyLabelClassifier, X: Any, answers: Answers, checked: Verdicts | None, progress: Progress
+    model: NoisyLabelClassifier,
+    X: Any,
+    answers: Answers,
+    groups: ArrayLike | None,
+    checked: Verdicts | None,
+    progress: Progress,
 ) -> None:
     """Fit a classifier to several answers per row; what it says of labels, it says of the consensus."""
     if is_dask(X):
         raise ValueError("X is a Dask collection, and answers are for rows in memory; give X.compute()")
-    fitted = learn_from_answers(model, X, answers, checked, progress)
+    fitted = learn_from_answers(model, X, answers, groups, checked, progress)
     audit = conclude(answers, fitted, checked, row_index(X))
     columns = np.searchsorted(audit.classes, model.classes_)
     model.label_probabilities_ = audit.probabilities[:, columns]

@@ -181,9 +181,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
 
             if sample_weight is not None:
                 raise ValueError("sample_weight is for labels; with answers, rows count as far as the answers agree")
-            if groups is not None:
-                raise ValueError("groups is for labels; with answers, give the consensus: audit_answers(X, y).labels")
-            fit_to_answers(self, X, y, checked, progress)
+            fit_to_answers(self, X, y, groups, checked, progress)
             return self
         size, tell = check_sample_size(self.sample_size), teller(progress, "learning from labels")
         if is_dask(X):

@@ -72,7 +72,7 @@ ANSWERS_OF_ONE_CLASS = 10
 COMMON_ROWS, COPIED_SHARE, COPIED_ERRORS = 20, 0.5, 4.0
 #: Priors of ``shared``: mean and standard deviation for people and programs. For language models the mean falls with
 #: the reliability of their joint answer, from ``MODELS_SHARED[0]`` by ``MODELS_SHARED[1]``, within limits.
-PEOPLE_SHARED, MODELS_SHARED, MODELS_LIMITS, MODELS_SPREAD = (0.09, 0.06), (0.9, 0.8), (0.1, 0.7), 0.15
+PEOPLE_SHARED, MODELS_SHARED, MODELS_LIMITS, MODELS_SPREAD = (0.09, 0.06), (0.91, 0.8), (0.1, 0.71), 0.15
 #: Sources of unknown kind are taken for language models by degrees if the reliability of their joint answer is below
 #: ``UNRELIABLE[0]``, or ``UNRELIABLE[0] + UNRELIABLE[1]`` where every source answered every row, as models do.
 UNRELIABLE, UNRELIABLE_STEP = (0.25, 0.3), 0.05
