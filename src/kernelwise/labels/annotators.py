@@ -74,6 +74,6 @@ def said_of_annotators(names: list[str]) -> str:
     shown = " and ".join(repr(name) for name in names)
     return (
         f"{shown} {'says' if len(names) == 1 else 'say'} who gave the label, so no feature is made of it: it would "
-        "hide who labels badly. To learn how good everybody is, give Answers.from_column(labels, who), or --annotator "
-        "on the command line; if it is a feature, give it another name"
+        "hide who labels badly. To learn how good everybody is, give Answers.from_column(labels, who), or on the "
+        "command line kernelwise audit labels --annotator; if it is a feature, give it another name"
     )
