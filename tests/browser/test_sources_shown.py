@@ -35,3 +35,26 @@ def test_decisions_about_the_consensus_are_exported(page):
     made = read_corrections(page.download())
     corrected = apply_corrections(audit.labels, made)
     assert np.flatnonzero(corrected != audit.labels).tolist() == [row]
+
+
+def test_rows_can_be_told_apart_by_their_ids_beside_long_labels(page):
+    audit, _ = make_answers(labels=("tall-building-front", "opencountryside"))
+    ids = [f"img-{row:04d}" for row in range(len(audit.labels))]
+    page.open(label_report(audit, ids=ids))
+    fits = "return [...document.querySelectorAll('#rows .open')].every((one) => one.scrollWidth <= one.clientWidth)"
+    assert page.run(fits)
+
+
+def test_parts_with_many_suspects_stand_above_the_list(page):
+    audit, _ = make_answers()
+    page.open(
+        label_report(audit) | {"slices": ["<b>38</b> of 45 suspects have year = 2008, as 10.0% of all rows have."]}
+    )
+    assert page.texts(".queue .slices li") == ["<b>38</b> of 45 suspects have year = 2008, as 10.0% of all rows have."]
+
+
+def test_sources_with_few_answers_are_not_judged(page):
+    audit, _ = make_answers(n=9)
+    page.open(label_report(audit))
+    assert all("too few to judge" in said for said in page.texts(".sources .how"))
+    assert "gave too few answers to judge" in page.find("#card .chip").get_attribute("title")

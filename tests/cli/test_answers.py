@@ -473,3 +473,22 @@ def test_copies_of_texts_are_no_matter_of_several_answers(folder, call):
     assert status == 0
     assert "groups=" not in err
     assert "another row" not in err
+
+
+def test_the_suspects_of_one_column_are_described_too(folder, call):
+    rng = np.random.default_rng(0)
+    truth, year = rng.integers(2, size=600), rng.integers(2001, 2011, size=600)
+    x = truth[:, None] * 2 + rng.normal(size=(600, 3))
+    wrong = (rng.random(600) < 0.02) | ((year == 2008) & (rng.random(600) < 0.6))
+    label = np.array(["keep", "drop"])[np.where(wrong, 1 - truth, truth)]
+    rows = [(f"r{i}", *x[i].round(3).tolist(), year[i], label[i]) for i in range(600)]
+    lines_of(folder, "years.csv", ("id", "a", "b", "c", "year", "label"), rows)
+    arguments = ["audit", "labels", "years.csv", "--label", "label", "--ignore", "year"]
+    found = result_of(call, *arguments, "--report", "page.html")
+    (part,) = found["slices"]
+    assert (part["column"], part["value"]) == ("year", "2008")
+    n_suspects = found["worth_checking"]
+    assert part["sentence"].startswith(f"{part['suspects']} of {n_suspects} suspects have year = 2008, as ")
+    assert part["sentence"] in (folder / "page.html").read_text(encoding="utf-8")
+    _, out, _ = call(*arguments)
+    assert f"Where the suspects are: {part['sentence']}" in out

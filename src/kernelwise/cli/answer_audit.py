@@ -23,7 +23,7 @@ from .show import (
     planned_rows,
     suspect_rows,
 )
-from .slices import slices_of
+from .slices import sentences_of, slices_of
 
 if TYPE_CHECKING:
     from .. import AnswerAudit, AnswerPlan, Answers, LabelAudit, Verdicts
@@ -87,6 +87,13 @@ class _Found:
             return ", ".join(source for source, _ in self.said[row])
         counts = Counter(label for _, label in self.said[row])
         return ", ".join(f"{label}: {count}" for label, count in counts.most_common())
+
+    @cached_property
+    def slices(self) -> list[dict[str, Any]]:
+        """Parts with far more suspects than chance explains."""
+        left_out = {*self.loaded.features.leave_out, self.loaded.id_name} - {*self.loaded.ignored}
+        found = slices_of(self.doubtful, self.audit.answers, self.loaded.table.without(list(left_out)))
+        return [one.as_data(gave=not self.given.several) for one in found]
 
     @cached_property
     def n_answers(self) -> NDArray[np.intp]:
@@ -231,7 +238,7 @@ def _page(session: Session, found: _Found, matters: dict[str, dict[str, float]],
             answers=found.audit,
             settings=PageSettings(title=title, id_name=loaded.id_name, label_name=found.label),
         )
-        return render(page)
+        return render(page | {"slices": sentences_of(found.slices)})
 
 
 def _result(found: _Found, questions: "AnswerPlan", plan: Any) -> dict[str, Any]:
@@ -241,7 +248,6 @@ def _result(found: _Found, questions: "AnswerPlan", plan: Any) -> dict[str, Any]
     unchecked = labels.order[~found.checked[labels.order] & ~np.isnan(labels.quality[labels.order])]
     worth = int(np.count_nonzero(labels.quality[unchecked] < 0.5))
     left_out = {*loaded.features.leave_out} - {*loaded.ignored}
-    slices = slices_of(found.doubtful, audit.answers, loaded.table.without([*left_out, loaded.id_name]))
     hidden = loaded.table.without(left_out).missing()
     return {
         "data": loaded.report() | {"missing": hidden},
@@ -276,11 +282,7 @@ def _result(found: _Found, questions: "AnswerPlan", plan: Any) -> dict[str, Any]
                 questions.rows.tolist(), questions.sources.tolist(), questions.information.tolist(), strict=True
             )
         ],
-        "slices": [
-            {"column": one.column, "value": one.value, "suspects": one.inside, "share_of_rows": one.share}
-            | {"sentence": one.sentence(gave=not found.given.several)}
-            for one in slices
-        ],
+        "slices": found.slices,
         "guarantee": guarantee_of_audit(labels),
         "checked": 0 if audit.checked is None else len(audit.checked.found()),
         "plan": planned_rows(plan, loaded.ids),

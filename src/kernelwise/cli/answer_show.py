@@ -9,6 +9,7 @@ from ..report.sources import ENOUGH
 from .label_options import CONSENSUS, AuditFiles
 from .show import CHANCE, print_checks, print_columns, print_next, print_written, table, wrong_chance
 from .slices import SHOWN as SLICES_SHOWN
+from .slices import sentences_of
 
 #: A row is worth another answer if the most probable class, by the answers, has a smaller chance than this.
 SURE = 0.8
@@ -31,8 +32,8 @@ def print_answer_audit(console: Console, *, result: dict[str, Any], paths: Audit
     console.print()
     _print_sources(console, result)
     _print_questions(console, result, several)
-    for one in result["slices"][:SLICES_SHOWN]:
-        console.print(f"Where the {'doubt is' if several else 'suspects are'}: {one['sentence']}", markup=False)
+    for sentence in sentences_of(result["slices"]):
+        console.print(f"Where the {'doubt is' if several else 'suspects are'}: {sentence}", markup=False)
     if not several:
         noun = "row" if result["worth_checking"] == 1 else "rows"
         console.print(f"Worth checking: {result['worth_checking']} {noun} whose label is more likely wrong than right.")

@@ -67,6 +67,7 @@ from .show import (
     table,
     wrong_chance,
 )
+from .slices import sentences_of, slices_of
 
 LabelOption = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
 
@@ -175,8 +176,12 @@ def _audit_one_column(session: Session, paths: AuditFiles, plans: AuditPlans, pi
     plan = None
     if plans.checks is not None:
         plan = plan_checks(audit, plans.checks, suspects=plans.suspects, random_state=session.seed)
+    unchecked = np.ones(len(audit.quality), dtype=bool)
+    unchecked[list({} if verdicts is None else verdicts.found())] = False
+    own = loaded.table.without([label, loaded.id_name])
+    slices = [one.as_data(gave=True) for one in slices_of((audit.quality < 0.5) & unchecked, None, own)]
     review = partial(label_review, audit, loaded.ids, label, plan, given=given)
-    page = partial(_page, session, loaded, label, audit, matters, plan, images)
+    page = partial(_page, session, loaded, label, audit, matters, plan, images, slices)
     written = session.write({output: review, report: page})
     suspects_listed, worth = listed_suspects(audit)
     result = {
@@ -193,6 +198,7 @@ def _audit_one_column(session: Session, paths: AuditFiles, plans: AuditPlans, pi
         "suspects": suspect_rows(
             audit, suspects_listed, audit.labels.astype(str), audit.alternative.astype(str), id=loaded.ids
         ),
+        "slices": slices,
         "without_label": _without_label(audit, loaded),
         "guarantee": guarantee_of_audit(audit),
         "checked": 0 if verdicts is None else len(verdicts.found()),
@@ -313,6 +319,7 @@ def _page(
     matters: dict[str, dict[str, float]],
     plan: Any,
     pictures: list[str | None] | None,
+    slices: Sequence[dict[str, Any]],
 ) -> str:
     from ..report import PageSettings, label_report, render
 
@@ -328,7 +335,7 @@ def _page(
             plan=plan,
             settings=PageSettings(title=Path(loaded.table.source).name, id_name=loaded.id_name, label_name=label),
         )
-        return render(page)
+        return render(page | {"slices": sentences_of(slices)})
 
 
 def print_label_audit(console: Console, result: dict[str, Any], loaded: Data | None = None) -> None:
@@ -356,6 +363,8 @@ def print_label_audit(console: Console, result: dict[str, Any], loaded: Data | N
         console.print(f"Worth checking: {worth} {noun} whose label is more likely wrong than right{likely}.\n")
     else:
         console.print("No label is more likely wrong than right.\n")
+    if said := sentences_of(result.get("slices", ())):
+        console.print("\n".join(f"Where the suspects are: {sentence}" for sentence in said) + "\n", markup=False)
     suspects = [[one["id"], one["given"], one["suggested"], wrong_chance(one["quality"])] for one in result["suspects"]]
     console.print(table("Most suspect", [data["id"], "given", "if wrong", CHANCE], suspects[:SHOWN]))
     if without_label:
