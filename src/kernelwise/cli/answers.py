@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import files
 from ..files.errors import FileError
+from ..files.reading import NOBODY
 from ..tables.errors import choices
 from .label_options import AskedAnswers, AuditFiles, kinds_of
 from .session import Data, Session, features_of, named_rows, parse_kinds, read
@@ -39,8 +40,6 @@ ROLES = {
     ]
     + ["value", "prediction"],
 }
-#: The source of labels of which nobody says who gave them.
-NOBODY = "unknown"
 #: A column names what was labelled if it has more different values than the first number, and fewer than this share of
 #: the rows.
 FEW_VALUES, REPEATED = 10, 0.8

@@ -60,8 +60,9 @@ function sourceFilter(select) {
 /** How often the sources agree, in words. */
 function agreementText() {
   const { agreement, alpha, copies, n_answers: answers, names } = sources;
+  const what = isPairs ? "pair" : "row";
   const count = `${plural(answers, "answer")} of ${plural(names.length, "source")}.`;
-  const agree = agreement === null ? "No row has two answers." : `Two answers to the same row agree in ${percent(agreement)}${alpha === null ? "" : ` (Krippendorff's alpha ${alpha.toFixed(2)})`}.`;
+  const agree = agreement === null ? `No ${what} has two answers.` : `Two answers to the same ${what} agree in ${percent(agreement)}${alpha === null ? "" : ` (Krippendorff's alpha ${alpha.toFixed(2)})`}.`;
   const copied = copies.slice(0, 3).map(([one, other, share]) => `${shorten(one, 30)} and ${shorten(other, 30)} agree as if one copied the other in ${percent(share)} of the rows, errors included; together they count for less than two.`);
   return [count, agree, ...copied].join(" ");
 }
@@ -74,7 +75,7 @@ function sourcePanel() {
   const item = (source) => {
     const { n, accuracy, interval, errs, kind } = sources.table[source];
     const pick = el("button", { type: "button", class: "plain clip", on: { click: () => showSource(source) } }, data(shorten(sources.names[source], 40)));
-    pick.setAttribute("aria-label", `${shorten(sources.names[source], 40)}: list the rows ${ofConsensus ? "where it disagrees" : "that it labelled"}`);
+    pick.setAttribute("aria-label", `${shorten(sources.names[source], 40)}: list the ${isPairs ? "pairs" : "rows"} ${ofConsensus ? "where it disagrees" : "that it labelled"}`);
     const how = [`${plural(n, "answer")}${kind ? ` of a ${kind}` : ""}${n < enough ? ", too few to judge" : ""}`, ...errs].join("; ");
     return el("li", {}, pick, intervalBar(accuracy, interval), el("span", { class: "numeric" }, percent(accuracy)), el("p", { class: "how quiet" }, how));
   };
@@ -84,7 +85,7 @@ function sourcePanel() {
     list.replaceChildren(...shown.map(item), ...(shown.length < sources.table.length ? [all] : []));
   };
   draw();
-  return chart("How good the sources are", `${agreementText()} The bar is the share of right answers, the line its 90 % range. Pick a source to list its rows.`, list);
+  return chart("How good the sources are", `${agreementText()} The bar is the share of right answers, the line its 90 % range. Pick a source to list its ${isPairs ? "pairs" : "rows"}.`, list);
 }
 
 /** A share with its range. */
