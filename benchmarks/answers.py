@@ -9,6 +9,7 @@ installed are left out.
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 
 import kernelwise as kw
 
-from .measure import record
+from .measure import in_fresh_process, record
 
 TITLE = "Several answers per row: right consensus labels, accuracies of sources, and whether chances are true"
 
@@ -38,6 +39,10 @@ BEHIND, OFF = 0.005, 0.12
 AHEAD, AHEAD_WITHOUT = 0.015, 0.005
 #: ... and the mean distance between claimed and true shares is at most this.
 OFF_IN_THE_MEAN = 0.05
+#: The accuracies of sources are off by at most this in the mean over sets, and their intervals hold this share of them.
+SOURCES_OFF, SOURCES_COVERED = 0.04, 0.9
+#: Seconds and bytes for many answers, with features and without.
+SECONDS, SECONDS_WITHOUT, MEMORY = 120, 20, 3e9
 #: With so many answers per row, the consensus is not worse than the majority.
 MANY = 10
 
@@ -214,6 +219,7 @@ def run(data: Path) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     with_features: list[tuple[dict[str, float], dict[str, float]]] = []
     without: list[tuple[dict[str, float], dict[str, float]]] = []
+    final: list[dict[str, float]] = []
     for crowd in crowds(data):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -229,14 +235,22 @@ def run(data: Path) -> list[dict[str, Any]]:
         rows.append(record(f"{crowd.name}: |claimed - true|", off, "", at_most=OFF))
         rows += [record(f"{crowd.name}: {name}", seen[name], "") for name in seen if name not in ("right", "claimed")]
         without.append(({name: right for name, right in others.items() if name != "CROWDLAB"}, alone))
+        final.append(seen)
         if crowd.X is not None:
             with_features.append((others, seen))
     rows.append(_ahead("with features", with_features, AHEAD))
     rows.append(_ahead("without features", without, AHEAD_WITHOUT))
-    final = {id(alone): alone for _, alone in without} | {id(seen): seen for _, seen in with_features}
-    offs = [abs(one["claimed"] - one["right"]) for one in final.values()]
-    rows.append(record("mean over sets: |claimed - true|", float(np.mean(offs)), "", at_most=OFF_IN_THE_MEAN))
-    return [*rows, *of_one_model(data), *random_source(), *planned(data)]
+    rows.append(record("mean over sets without features: |claimed - true|", _mean_off([one for _, one in without]), ""))
+    off = _mean_off(final)
+    rows.append(record("mean over sets: |claimed - true|", off, "", at_most=OFF_IN_THE_MEAN))
+    off, covered = (float(np.nanmean([one[name] for one in final])) for name in ("source_error", "sources_covered"))
+    rows.append(record("mean over sets: accuracies of sources off by", off, "", at_most=SOURCES_OFF))
+    rows.append(record("mean over sets: sources covered", covered, "", at_least=SOURCES_COVERED))
+    return [*rows, *of_one_model(data), *random_source(), *planned(data), *of_many_answers()]
+
+
+def _mean_off(found: list[dict[str, float]]) -> float:
+    return float(np.mean([abs(one["claimed"] - one["right"]) for one in found]))
 
 
 def _ahead(what: str, found: list[tuple[dict[str, float], dict[str, float]]], at_least: float) -> dict[str, Any]:
@@ -288,8 +302,8 @@ def random_source(n_seeds: int = 20) -> list[dict[str, Any]]:
     return found
 
 
-def planned(data: Path, n_seeds: int = 3) -> list[dict[str, Any]]:
-    """Half as many planned answers as there are rows beside twice as many random ones, from recorded answers."""
+def planned(data: Path, n_seeds: int = 8) -> list[dict[str, Any]]:
+    """Planned answers, asked for in ten rounds, beside twice as many random ones, from recorded answers."""
     wanted = {"dog": 2, "rte": 2, "sentiment": 3}
     found = []
     for crowd in crowds(data):
@@ -301,7 +315,7 @@ def planned(data: Path, n_seeds: int = 3) -> list[dict[str, Any]]:
     return found
 
 
-def _simulate(crowd: Crowd, at_first: int, seed: int, n_rounds: int = 4) -> tuple[float, float, float, float]:
+def _simulate(crowd: Crowd, at_first: int, seed: int, n_rounds: int = 10) -> tuple[float, float, float, float]:
     draw = np.random.RandomState(seed)
     order = draw.permutation(len(crowd.rows))
     by_row = order[np.argsort(crowd.rows[order], kind="stable")]
@@ -340,3 +354,40 @@ def _simulate(crowd: Crowd, at_first: int, seed: int, n_rounds: int = 4) -> tupl
                 left -= 1
         found = audit(known)
     return right(first), *random, right(found)
+
+
+def of_many_answers() -> list[dict[str, Any]]:
+    """Time and memory: 100,000 rows with 20 features and 5 answers each of 1,000 sources; 1,000,000 answers alone."""
+    found = []
+    for name, seconds, n_rows, n_sources, n_features in (
+        ("100,000 rows, 5 answers each, 1,000 sources", SECONDS, 100_000, 1_000, 20),
+        ("1,000,000 answers without features", SECONDS_WITHOUT, 200_000, 2_000, 0),
+    ):
+        fresh = in_fresh_process(_audit_many, prepare=partial(_many, n_rows, n_sources, n_features))
+        found.append(record(f"{name}: right", fresh.result, "right"))
+        found.append(record(f"{name}: seconds", fresh.seconds, "s", at_most=seconds))
+        found.append(record(f"{name}: memory", fresh.peak_bytes, "bytes", at_most=MEMORY))
+    return found
+
+
+def _many(n_rows: int, n_sources: int, n_features: int) -> tuple[Any, kw.Answers, NDArray[np.intp]]:
+    """Answers of sources that are right in .5 to .95 of the rows, to rows of three classes."""
+    draw = np.random.RandomState(0)
+    truth = draw.randint(3, size=n_rows)
+    X = draw.randn(n_rows, n_features) + draw.randn(3, n_features)[truth] if n_features else None
+    steps = draw.randint(1, n_sources // 5, size=(n_rows, 5))  # so that the five sources of a row differ
+    rows, sources = (
+        np.repeat(np.arange(n_rows), 5),
+        steps.cumsum(axis=1).ravel() + np.repeat(draw.randint(n_sources, size=n_rows), 5),
+    )
+    sources %= n_sources
+    right = draw.rand(len(rows)) < draw.uniform(0.5, 0.95, n_sources)[sources]
+    return (
+        X,
+        kw.Answers(rows, sources, np.where(right, truth[rows], draw.randint(3, size=len(rows))), n_rows=n_rows),
+        truth,
+    )
+
+
+def _audit_many(X: Any, answers: kw.Answers, truth: NDArray[np.intp]) -> float:
+    return float(np.mean(kw.audit_answers(X, answers, random_state=0).labels == truth))

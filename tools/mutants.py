@@ -51,6 +51,7 @@ CORE = (
     "scoring",
     "noise",
     "review",
+    "labels/answers.py",
     "labels/classifier.py",
     "labels/audit.py",
     "pairs/audit",
