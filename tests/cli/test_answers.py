@@ -315,7 +315,9 @@ BAD = [
     ([*COLUMNS, "--id", "Ann"], "--id Ann is also named"),
     ([*COLUMNS, "--ignore", "Ann"], "--ignore Ann is also named"),
     ([*COLUMNS, "--ignore", "xx"], "has no column 'xx'"),
-    ([*COLUMNS, "--group", "Ann"], "--group Ann is for labels of one source"),
+    ([*COLUMNS, "--group", "Ann"], "--group Ann is also a column of labels"),
+    ([*COLUMNS, "--group", "grp"], "has no column 'grp'"),
+    ([*COLUMNS, "--group", "site", *(part for name in "xz" for part in ("--ignore", name))], "no feature is left"),
     ([*COLUMNS[:4], "--label", "site"], "'site' says 'north', 'south', and no other source does"),
     (["--label", "Ann", "--label", "void"], "column 'void' holds no answer; leave --label void out"),
     (["--label", "x", "--label", "z"], "which look like amounts"),
@@ -492,3 +494,32 @@ def test_the_suspects_of_one_column_are_described_too(folder, call):
     assert part["sentence"] in (folder / "page.html").read_text(encoding="utf-8")
     _, out, _ = call(*arguments)
     assert f"Where the suspects are: {part['sentence']}" in out
+
+
+def test_rows_of_a_group_share_their_errors_in_several_answers_too(folder, call):
+    """Each mail stands four times in the file, nearly the same, and everybody gives all copies one answer."""
+    truth, table = crowd(80)
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(80, 2)) + 1.5 * (truth == "spam")[:, None]
+    rows = [
+        (*(x[i] + 0.02 * rng.normal(size=2)).round(4).tolist(), f"g{i}", *(cells[i] for cells in table.values()))
+        for i in range(80)
+        for _ in range(4)
+    ]
+    lines_of(folder, "copies.csv", ("x", "z", "mail", "Ann", "Bob", "Cy"), rows)
+    found = result_of(call, "audit", "labels", "copies.csv", *COLUMNS, "--group", "mail", "--ignore", "z")
+    X = np.array([row[:1] for row in rows])
+    given = {name: np.where(cells == "", None, cells).repeat(4) for name, cells in table.items()}
+    audit = audit_answers(X, Answers.from_table(given), groups=np.arange(80).repeat(4), random_state=0)
+    assert found["noise_rate"] == pytest.approx(audit.noise_rate)
+    without = result_of(call, "audit", "labels", "copies.csv", *COLUMNS, "--ignore", "mail", "--ignore", "z")
+    assert without["noise_rate"] != pytest.approx(audit.noise_rate)
+
+
+def test_annotators_who_gave_different_labels_are_refused_with_the_remedy(folder, call):
+    rows = [(k % 7, "ab"[k % 2] if k < 60 else "cd"[k % 2], "Ann" if k < 60 else "Bob") for k in range(120)]
+    lines_of(folder, "parts.csv", ("x", "kind", "annotator"), rows)
+    refused(
+        call("audit", "labels", "parts.csv", "--label", "kind", "-q"),
+        "leave the column of sources out: --ignore 'annotator'",
+    )

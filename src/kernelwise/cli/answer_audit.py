@@ -170,7 +170,7 @@ def _fit(session: Session, given: GivenAnswers, verdicts: "Verdicts | None", sam
             return audit_answers(None, answers, checked=verdicts, random_state=session.seed), None
         options = {} if sample_size is None else {"sample_size": sample_size}
         model = NoisyLabelClassifier(random_state=session.seed, **options)
-        model.fit(given.loaded.matrix, answers, checked=verdicts, progress=tell)
+        model.fit(given.loaded.matrix, answers, groups=given.groups, checked=verdicts, progress=tell)
         return model.answer_audit_, model
 
 

@@ -52,7 +52,7 @@ class GivenAnswers:
     """Answers and the table that they speak of.
 
     ``several`` says whether a row may have more than one answer; ``written`` holds the labels of a single column as
-    they stand in the file.
+    they stand in the file; ``groups`` the group of each row, if rows share their errors.
     """
 
     answers: "Answers"
@@ -60,6 +60,7 @@ class GivenAnswers:
     several: bool
     written: list[str]
     notes: list[str] = field(default_factory=list)
+    groups: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,9 @@ def read_answers(session: Session, paths: AuditFiles) -> GivenAnswers:
     """Read a table and the answers to its rows; the columns of labels and of sources are no features."""
     data, asked, row_id, kinds, ignore = paths.data, paths.asked, paths.row_id, paths.kinds, paths.ignore
     listed = None if asked.table is None else _answer_table(session, asked.table)
-    named = [name for name in (*asked.labels, asked.annotator) if name is not None]
+    named = [name for name in (*asked.labels, asked.annotator, asked.group) if name is not None]
     _check_distinct(named, row_id, ignore)
-    as_written = [name for name in (asked.annotator, row_id) if name is not None]
+    as_written = [name for name in (asked.annotator, row_id, asked.group) if name is not None]
     table = read(session, data, as_written, kinds, asked.labels)
     if listed is not None and row_id is None and listed.names[0] in table.columns:
         row_id = listed.names[0]
@@ -114,6 +115,8 @@ def read_answers(session: Session, paths: AuditFiles) -> GivenAnswers:
     single = len(asked.labels) == 1 and long is None and listed is None
     wanted = files.TableFeatures(leave_out=left_out, scaled=False)
     features, matrix = features_of(session, rows, wanted, needed=single)
+    if asked.group is not None and matrix is None:
+        raise FileError(f"--group {asked.group} is for the models of features, and no feature is left; leave it out")
     loaded = Data(rows, features, matrix, ids, id_name, tuple(ignore), unlabelled=empty)
     return GivenAnswers(
         answers,
@@ -121,6 +124,7 @@ def read_answers(session: Session, paths: AuditFiles) -> GivenAnswers:
         several=not single,
         written=rows[asked.labels[0]].labels() if single else [],
         notes=[*notes, *hints, *_like_answers(loaded, answers)],
+        groups=None if asked.group is None else rows.required(asked.group),
     )
 
 
@@ -252,7 +256,7 @@ def _answers_of(
             else "audit a table with its labels in a column, named by --label"
         )
         raise FileError(f"{where}: all answers are of one source, {known[0]!r}; {alone}")
-    _check_same_question(sources[answered], labels[answered], where)
+    _check_same_question(sources[answered], labels[answered], where, asked)
     rows = np.concatenate([one.rows for one in said])
     notes += _of_numbers(rows[answered], sources[answered], labels[answered], asked.annotator)
     return Answers(rows, sources, labels, n_rows=n_rows, kinds=kinds_of(asked, known)), notes, empty
@@ -341,16 +345,21 @@ def _classes_in(
     return np.array([errors.get(label, label) for label in labels.tolist()] + [None], dtype=object)[:-1], notes, empty
 
 
-def _check_same_question(sources: NDArray[Any], labels: NDArray[Any], where: str) -> None:
+def _check_same_question(sources: NDArray[Any], labels: NDArray[Any], where: str, asked: AskedAnswers) -> None:
     """Refuse a source whose classes nobody else knows: its column answers another question."""
     classes = {name: set(labels[sources == name].tolist()) for name in sorted(set(sources.tolist()))}
     for name, own in sorted(classes.items(), key=lambda item: -len(item[1])):
         others = set().union(*(some for other, some in classes.items() if other != name))
         if len(own) > 1 and not own & others and np.count_nonzero(sources == name) >= ENOUGH_TO_JUDGE:
             said = ", ".join(repr(label[:30]) for label in sorted(own)[:3])
+            remedy = (
+                f"leave the column of sources out: --ignore {asked.annotator!r}"
+                if asked.found
+                else "name other columns"
+            )
             raise FileError(
                 f"{where}: {name!r} says {said}, and no other source does: the sources must answer the same question "
-                "in the same words; name other columns"
+                f"in the same words; {remedy}"
             )
 
 

@@ -159,13 +159,15 @@ def _audit_one_column(session: Session, paths: AuditFiles, plans: AuditPlans, pi
     data, label, output, report = paths.data, paths.asked.labels[0], paths.output, paths.report
     check_files(session, read=[data, *([paths.checked] if paths.checked else [])], write=[output, report])
     columns: dict[str, Any] = {"label": label, "row_id": paths.row_id, "kinds": paths.kinds, "ignore": paths.ignore}
-    loaded = load(session, data, group=paths.asked.group, lines_of_answers=paths.asked.group is None, **columns)
+    loaded = load(session, data, group=paths.asked.group, lines_of_answers=True, **columns)
     given = read_given(loaded, label, paths.kinds)
-    if loaded.annotators and paths.asked.group is None:
+    if loaded.annotators:
         if given.groups is None:
             _audit_of_annotators(session, paths, plans, pictures, loaded.annotators)
             return
-        loaded = load(session, data, **columns)  # amounts have one source: the ids have to be distinct
+        loaded = load(
+            session, data, group=paths.asked.group, **columns
+        )  # amounts have one source: the ids have to be distinct
     images = pictures(loaded)
     found = warn_of_leaks(loaded, given.labels)
     verdicts = None if paths.checked is None else read_verdicts(paths.checked, given, loaded)
