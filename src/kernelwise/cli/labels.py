@@ -165,9 +165,8 @@ def _audit_one_column(session: Session, paths: AuditFiles, plans: AuditPlans, pi
         if given.groups is None:
             _audit_of_annotators(session, paths, plans, pictures, loaded.annotators)
             return
-        loaded = load(
-            session, data, group=paths.asked.group, **columns
-        )  # amounts have one source: the ids have to be distinct
+        # Amounts have one source, so that the ids have to be distinct.
+        loaded = load(session, data, group=paths.asked.group, **columns)
     images = pictures(loaded)
     found = warn_of_leaks(loaded, given.labels)
     verdicts = None if paths.checked is None else read_verdicts(paths.checked, given, loaded)
