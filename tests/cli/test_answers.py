@@ -195,7 +195,7 @@ def test_a_column_that_says_who_gave_the_labels_is_found_by_its_name(folder, cal
     found = result_of(call, *ours)
     named = result_of(call, *ours, "--annotator", "labelled_by")
     assert found["sources"] == named["sources"]
-    assert "The column 'labelled_by' says who gave each label" in found["notes"][0]
+    assert "the column 'labelled_by' says who gave each label" in found["notes"][0]
     as_feature = result_of(call, *ours, "--kind", "labelled_by=categorical")
     assert "sources" not in as_feature
     assert "labelled_by" in {one["column"] for one in as_feature["data"]["columns"]}
@@ -523,3 +523,32 @@ def test_annotators_who_gave_different_labels_are_refused_with_the_remedy(folder
         call("audit", "labels", "parts.csv", "--label", "kind", "-q"),
         "leave the column of sources out: --ignore 'annotator'",
     )
+
+
+def test_page_terminal_and_json_have_the_same_figures(mails, folder, call):
+    arguments = ("audit", "labels", "mails.csv", *COLUMNS)
+    found = result_of(call, *arguments, "--report", "page.html")
+    _, out, _ = call(*arguments)
+    text = (folder / "page.html").read_text(encoding="utf-8")
+    page = json.loads(text.split('id="report-data">')[1].split("</script>")[0])
+    shown = page["sources"]
+    assert shown["names"] == [one["source"] for one in found["sources"]]
+    assert (shown["n_answers"], len(found["sources"])) == (found["n_answers"], 3)
+    for key in ("agreement", "alpha"):
+        assert shown[key] == pytest.approx(found[key], abs=1e-4)
+    for on_page, one in zip(shown["table"], found["sources"], strict=True):
+        assert on_page["n"] == one["answers"]
+        assert on_page["errs"] == one["errs"][:2]
+        assert [on_page["accuracy"], *on_page["interval"]] == pytest.approx(
+            [one["accuracy"], *one["interval"]], abs=1e-4
+        )
+        line = next(line for line in out.splitlines() if line.startswith(one["source"]))
+        assert line.split()[1:3] == [str(one["answers"]), f"{one['accuracy']:.0%}"]
+        assert "{:.0%} to {:.0%}".format(*one["interval"]) in line
+    low, high = found["noise_interval"]
+    assert f"({low:.1%} to {high:.1%})" in out
+    fewest, most = page["summary"]["between"]
+    assert f"between {fewest} and {most} of 150" in out or f"about {round(found['noise_rate'] * 150)} of 150" in out
+    first = page["suspects"]["row"][0]
+    assert found["suspects"][0]["row"] == first
+    assert page["suspects"]["quality"][0] == pytest.approx(found["suspects"][0]["quality"], abs=1e-4)

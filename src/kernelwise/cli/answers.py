@@ -98,8 +98,8 @@ def read_answers(session: Session, paths: AuditFiles) -> GivenAnswers:
     long = _one_row_per_answer(table, asked, row_id)
     if asked.found:
         hints.append(
-            f"The column {asked.annotator!r} says who gave each label, so it is the source and not learned from. If it "
-            f"is a feature: --kind {asked.annotator!r}=categorical."
+            f"By its name, the column {asked.annotator!r} says who gave each label, so it is the source and not "
+            f"learned from. If it is a feature: --kind {asked.annotator!r}=categorical."
         )
     rows = table if long is None else table.take(long[0])
     if long is not None and (varying := _varying(table, *long, [*named, *ignore])):
