@@ -552,3 +552,14 @@ def test_page_terminal_and_json_have_the_same_figures(mails, folder, call):
     first = page["suspects"]["row"][0]
     assert found["suspects"][0]["row"] == first
     assert page["suspects"]["quality"][0] == pytest.approx(found["suspects"][0]["quality"], abs=1e-4)
+
+
+def test_a_column_of_annotators_beside_columns_of_labels_is_no_feature(mails, folder, call):
+    lines = (folder / "mails.csv").read_text().splitlines()
+    text = "\n".join([f"{lines[0]},worker", *(f"{line},w{k % 5}" for k, line in enumerate(lines[1:]))])
+    (folder / "who.csv").write_text(text + "\n")
+    found = result_of(call, "audit", "labels", "who.csv", *COLUMNS)
+    assert any("the column 'worker' says who gave labels too" in note for note in found["notes"])
+    assert list(found["columns"]) == ["x"]
+    as_feature = result_of(call, "audit", "labels", "who.csv", *COLUMNS, "--kind", "worker=categorical")
+    assert "worker" in as_feature["columns"]

@@ -78,6 +78,11 @@ def test_ids_that_pandas_does_not_know_are_refused_with_the_remedy():
         Answers([0, -1], ["Ann", "Bob"], [0, 1], n_rows=2)
 
 
+def test_columns_of_a_table_have_one_length():
+    with pytest.raises(ValueError, match="'Ann' has 2, 'Bob' 1"):
+        Answers.from_table({"Ann": ["a", "b"], "Bob": ["a"]})
+
+
 def test_classes_that_differ_in_capitals_or_blanks_alone_are_warned_of():
     with pytest.warns(UserWarning, match="'Yes' and 'yes ', which differ in capitals or blanks alone"):
         Answers([0, 1], ["Ann", "Bob"], ["Yes", "yes "], n_rows=2)

@@ -75,6 +75,8 @@ class _Said:
 def read_answers(session: Session, paths: AuditFiles) -> GivenAnswers:
     """Read a table and the answers to its rows; the columns of labels and of sources are no features."""
     data, asked, row_id, kinds, ignore = paths.data, paths.asked, paths.row_id, paths.kinds, paths.ignore
+    from ..labels.annotators import find_annotator_columns
+
     listed = None if asked.table is None else _answer_table(session, asked.table)
     named = [name for name in (*asked.labels, asked.annotator, asked.group) if name is not None]
     _check_distinct(named, row_id, ignore)
@@ -112,6 +114,13 @@ def read_answers(session: Session, paths: AuditFiles) -> GivenAnswers:
         said.append(_said_in_table(listed, rows, id_name, ids))
     answers, notes, empty = _answers_of(said, asked, rows.n_rows, str(asked.table or data))
     left_out = [*named, *([row_id] if row_id else []), *ignore]
+    others = find_annotator_columns(rows.without([*left_out, *parse_kinds(kinds)]), answers.labels)
+    hints += [
+        f"By its name, the column {name!r} says who gave labels too, so it is not learned from. If it is a feature: --kind "
+        f"{name!r}=categorical."
+        for name in others
+    ]
+    left_out += others
     single = len(asked.labels) == 1 and long is None and listed is None
     wanted = files.TableFeatures(leave_out=left_out, scaled=False)
     features, matrix = features_of(session, rows, wanted, needed=single)

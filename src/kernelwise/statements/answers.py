@@ -168,6 +168,11 @@ class Answers:
         if not columns:
             raise ValueError("the table has no column, so there is no source")
         n_rows = len(columns[0])
+        for name, column in zip(names, columns, strict=True):
+            if len(column) != n_rows:
+                raise ValueError(
+                    f"table must have one answer or gap per row: {names[0]!r} has {n_rows}, {name!r} {len(column)}"
+                )
         source = np.empty(len(names), dtype=object)
         source[:] = names
         rows, labels = np.tile(np.arange(n_rows), len(names)), np.concatenate(columns)
