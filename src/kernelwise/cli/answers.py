@@ -116,8 +116,8 @@ def read_answers(session: Session, paths: AuditFiles) -> GivenAnswers:
     left_out = [*named, *([row_id] if row_id else []), *ignore]
     others = find_annotator_columns(rows.without([*left_out, *parse_kinds(kinds)]), answers.labels)
     hints += [
-        f"By its name, the column {name!r} says who gave labels too, so it is not learned from. If it is a feature: --kind "
-        f"{name!r}=categorical."
+        f"By its name, the column {name!r} says who gave labels too, so it is not learned from. If it is a feature: "
+        f"--kind {name!r}=categorical."
         for name in others
     ]
     left_out += others

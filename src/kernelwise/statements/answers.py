@@ -170,9 +170,8 @@ class Answers:
         n_rows = len(columns[0])
         for name, column in zip(names, columns, strict=True):
             if len(column) != n_rows:
-                raise ValueError(
-                    f"table must have one answer or gap per row: {names[0]!r} has {n_rows}, {name!r} {len(column)}"
-                )
+                counts = f"{names[0]!r} has {n_rows}, {name!r} {len(column)}"
+                raise ValueError(f"table must have a cell per row in every column, but {counts}; fill up with None")
         source = np.empty(len(names), dtype=object)
         source[:] = names
         rows, labels = np.tile(np.arange(n_rows), len(names)), np.concatenate(columns)
