@@ -46,8 +46,9 @@ function chips(index) {
 
 /** How good a source is, in words; few answers tell nothing. */
 function howGood(source) {
-  const { n, accuracy } = sources.table[source] ?? { n: 0 };
-  return `${shorten(sources.names[source], 60)} ${n < enough ? "gave too few answers to judge" : `is right in about ${percent(accuracy)} of its answers`}`;
+  const [name, known] = [shorten(sources.names[source], 60), sources.table[source]];
+  if (!known) return name; // of very many sources the page has the figures of the first
+  return `${name} ${known.n < enough ? "gave too few answers to judge" : `is right in about ${percent(known.accuracy)} of its answers`}`;
 }
 
 /** The filter by a source: rows where it disagrees with the consensus, or whose label it gave. */
