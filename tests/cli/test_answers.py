@@ -563,3 +563,14 @@ def test_a_column_of_annotators_beside_columns_of_labels_is_no_feature(mails, fo
     assert list(found["columns"]) == ["x"]
     as_feature = result_of(call, "audit", "labels", "who.csv", *COLUMNS, "--kind", "worker=categorical")
     assert "worker" in as_feature["columns"]
+
+
+@pytest.mark.parametrize(("name", "options"), [("rule", ["--annotator", "rule"]), ("annotator", [])])
+def test_sources_of_one_label_each_are_refused_with_the_remedy(folder, call, name, options):
+    truth, _ = crowd()
+    x = np.random.default_rng(1).normal(size=150) + 2 * (truth == "spam")
+    rows = [(f"{x[k]:.3f}", truth[k], f"{truth[k]}-{k % 2}") for k in range(150)]
+    lines_of(folder, "rules.csv", ("x", "kind", name), rows)
+    ours = ("audit", "labels", "rules.csv", "--label", "kind", "-q")
+    refused(call(*ours, *options), f"audit the labels without them: --ignore '{name}'")
+    assert result_of(call, *ours[:-1], "--ignore", name)["classes"] == ["ham", "spam"]
