@@ -11,6 +11,7 @@ from kernelwise import (
     NoisyLabelClassifier,
     Verdicts,
     audit_answers,
+    audit_labels,
     flip_labels,
     guaranteed_share,
     plan_answers,
@@ -238,3 +239,11 @@ def test_one_column_of_several_sources_is_audited_as_given():
     assert (audit.labels == given).all()
     assert roc_auc_score(given == y, audit.quality) > 0.95
     assert audit.noise_interval[0] <= (given != y).mean() <= audit.noise_interval[1]
+
+
+def test_answers_in_the_place_of_labels_are_refused_with_the_remedy():
+    table = np.array([[0, 1], [1, 1], [0, 0]])
+    with pytest.raises(TypeError, match="audit_answers"):
+        audit_labels(np.arange(3.0)[:, None], Answers.from_table(table))
+    with pytest.raises(ValueError, match=r"Answers\.from_table"):
+        audit_labels(np.arange(3.0)[:, None], table)
