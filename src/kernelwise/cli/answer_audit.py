@@ -1,5 +1,6 @@
 """Several answers per row on the command line: the consensus and how good it is, the sources, and whom to ask next."""
 
+import warnings
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..report.sources import ENOUGH
 from .answer_show import SURE, print_answer_audit
 from .answers import GivenAnswers, read_answers
 from .label_options import CONSENSUS, AuditFiles, AuditPlans, costs_of
@@ -21,10 +23,10 @@ from .show import (
     planned_rows,
     suspect_rows,
 )
-from .slices import slices_of
+from .slices import sentences_of, slices_of
 
 if TYPE_CHECKING:
-    from .. import AnswerAudit, AnswerPlan, LabelAudit, Verdicts
+    from .. import AnswerAudit, AnswerPlan, Answers, LabelAudit, Verdicts
 
 #: So many questions are planned, if nobody says how many.
 QUESTIONS = 100
@@ -87,6 +89,13 @@ class _Found:
         return ", ".join(f"{label}: {count}" for label, count in counts.most_common())
 
     @cached_property
+    def slices(self) -> list[dict[str, Any]]:
+        """Parts with far more suspects than chance explains."""
+        left_out = {*self.loaded.features.leave_out, self.loaded.id_name} - {*self.loaded.ignored}
+        found = slices_of(self.doubtful, self.audit.answers, self.loaded.table.without(list(left_out)))
+        return [one.as_data(gave=not self.given.several) for one in found]
+
+    @cached_property
     def n_answers(self) -> NDArray[np.intp]:
         """The number of answers to every row."""
         return np.bincount(self.audit.answers.rows, minlength=self.loaded.table.n_rows)
@@ -95,6 +104,7 @@ class _Found:
 def audit_answers_in_files(session: Session, paths: AuditFiles, plans: AuditPlans, pictures: Any) -> None:
     """Audit several answers per row, and print and write what was found; ``pictures`` makes links to pictures."""
     from .. import plan_answers, plan_checks
+    from .labels import warn_of_leaks
 
     asked = paths.asked
     outputs = [paths.output, paths.report, paths.consensus, paths.ask]
@@ -102,6 +112,7 @@ def audit_answers_in_files(session: Session, paths: AuditFiles, plans: AuditPlan
     given = read_answers(session, paths)
     costs = costs_of(asked, given.answers.source_names.tolist())
     images = pictures(given.loaded)
+    leaks = warn_of_leaks(given.loaded, _majority(given.answers))
     verdicts = None if paths.checked is None else _read_verdicts(paths.checked, given)
     audit, model = _fit(session, given, verdicts, plans.sample_size)
     found = _Found(audit, audit, given, CONSENSUS)
@@ -120,8 +131,17 @@ def audit_answers_in_files(session: Session, paths: AuditFiles, plans: AuditPlan
             paths.ask: partial(_questions, found, questions),
         }
     )
-    result = _result(found, questions, plan) | matters | {"written": written}
+    giveaways = [{"column": one.column, "how": one.how} for one in leaks]
+    result = _result(found, questions, plan) | matters | {"giveaways": giveaways, "written": written}
     session.show(result, partial(print_answer_audit, result=result, paths=paths))
+
+
+def _majority(answers: "Answers") -> NDArray[Any]:
+    """The most frequent answer to every row, None where there is none or where two are as frequent."""
+    counts = np.zeros((answers.n_rows, len(answers.classes)))
+    np.add.at(counts, (answers.rows, answers.label_index), 1)
+    clear = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    return np.where(clear, answers.classes[counts.argmax(axis=1)].astype(object), np.array(None))
 
 
 def _read_verdicts(path: Path, given: GivenAnswers) -> "Verdicts":
@@ -143,12 +163,14 @@ def _fit(session: Session, given: GivenAnswers, verdicts: "Verdicts | None", sam
     from .. import NoisyLabelClassifier, audit_answers
 
     answers = given.answers
-    with session.step(f"learning from {len(answers)} answers") as tell:
+    with session.step(f"learning from {len(answers)} answers") as tell, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "column '.*' gives the label away")  # said of the columns of the table
+        warnings.filterwarnings("ignore", ".* near copies of another row|.* equal another row")  # each has its answers
         if given.loaded.matrix is None:
             return audit_answers(None, answers, checked=verdicts, random_state=session.seed), None
         options = {} if sample_size is None else {"sample_size": sample_size}
         model = NoisyLabelClassifier(random_state=session.seed, **options)
-        model.fit(given.loaded.matrix, answers, checked=verdicts, progress=tell)
+        model.fit(given.loaded.matrix, answers, groups=given.groups, checked=verdicts, progress=tell)
         return model.answer_audit_, model
 
 
@@ -216,7 +238,7 @@ def _page(session: Session, found: _Found, matters: dict[str, dict[str, float]],
             answers=found.audit,
             settings=PageSettings(title=title, id_name=loaded.id_name, label_name=found.label),
         )
-        return render(page)
+        return render(page | {"slices": sentences_of(found.slices)})
 
 
 def _result(found: _Found, questions: "AnswerPlan", plan: Any) -> dict[str, Any]:
@@ -226,7 +248,6 @@ def _result(found: _Found, questions: "AnswerPlan", plan: Any) -> dict[str, Any]
     unchecked = labels.order[~found.checked[labels.order] & ~np.isnan(labels.quality[labels.order])]
     worth = int(np.count_nonzero(labels.quality[unchecked] < 0.5))
     left_out = {*loaded.features.leave_out} - {*loaded.ignored}
-    slices = slices_of(found.doubtful, audit.answers, loaded.table.without([*left_out, loaded.id_name]))
     hidden = loaded.table.without(left_out).missing()
     return {
         "data": loaded.report() | {"missing": hidden},
@@ -261,11 +282,7 @@ def _result(found: _Found, questions: "AnswerPlan", plan: Any) -> dict[str, Any]
                 questions.rows.tolist(), questions.sources.tolist(), questions.information.tolist(), strict=True
             )
         ],
-        "slices": [
-            {"column": one.column, "value": one.value, "suspects": one.inside, "share_of_rows": one.share}
-            | {"sentence": one.sentence(gave=not found.given.several)}
-            for one in slices
-        ],
+        "slices": found.slices,
         "guarantee": guarantee_of_audit(labels),
         "checked": 0 if audit.checked is None else len(audit.checked.found()),
         "plan": planned_rows(plan, loaded.ids),
@@ -282,7 +299,7 @@ def _sources(audit: "AnswerAudit") -> list[dict[str, Any]]:
             "answers": int(one["n_answers"]),
             "accuracy": float(one["accuracy"]),
             "interval": [float(one["low"]), float(one["high"])],
-            "errs": audit.errors_of(one["source"]),
+            "errs": audit.errors_of(one["source"]) if one["n_answers"] >= ENOUGH else [],
         }
         for one in audit.sources[np.argsort(audit.sources["accuracy"], kind="stable")]
     ]

@@ -1,5 +1,6 @@
 """An audit of several answers per row, printed on about a screen."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from ..report.sources import ENOUGH
 from .label_options import CONSENSUS, AuditFiles
 from .show import CHANCE, print_checks, print_columns, print_next, print_written, table, wrong_chance
 from .slices import SHOWN as SLICES_SHOWN
+from .slices import sentences_of
 
 #: A row is worth another answer if the most probable class, by the answers, has a smaller chance than this.
 SURE = 0.8
@@ -29,10 +31,10 @@ def print_answer_audit(console: Console, *, result: dict[str, Any], paths: Audit
         console.print(result["diagnostic"]["reason"], markup=False)
     print_checks(console, result, "rows")
     console.print()
-    _print_sources(console, result)
+    print_sources(console, result["sources"], result["copies"])
     _print_questions(console, result, several)
-    for one in result["slices"][:SLICES_SHOWN]:
-        console.print(f"Where the {'doubt is' if several else 'suspects are'}: {one['sentence']}", markup=False)
+    for sentence in sentences_of(result["slices"]):
+        console.print(f"Where the {'doubt is' if several else 'suspects are'}: {sentence}", markup=False)
     if not several:
         noun = "row" if result["worth_checking"] == 1 else "rows"
         console.print(f"Worth checking: {result['worth_checking']} {noun} whose label is more likely wrong than right.")
@@ -77,10 +79,12 @@ def _counts(rows: int, result: dict[str, Any]) -> str:
     return f"{said}. Two answers to the same row agree in {result['agreement']:.0%}{alpha}."
 
 
-def _print_sources(console: Console, result: dict[str, Any]) -> None:
+def print_sources(console: Console, given: Sequence[dict[str, Any]], copies: Sequence[dict[str, Any]] = ()) -> None:
     """Print the sources with their accuracy, the least accurate first, and those that copy each other."""
-    known = [one for one in result["sources"] if one["answers"] >= ENOUGH]
-    sources = known or result["sources"]
+    sources = [one for one in given if one["answers"] >= ENOUGH]
+    if not sources:
+        console.print(f"Sources: {len(given)}, each with fewer than {ENOUGH} answers, too few to judge any of them.")
+    header = ["source", "answers", "right", "90 % range", *(["errs"] if any(one["errs"] for one in sources) else [])]
     lines = [
         [
             str(one["source"]),
@@ -88,24 +92,25 @@ def _print_sources(console: Console, result: dict[str, Any]) -> None:
             f"{one['accuracy']:.0%}",
             f"{one['interval'][0]:.0%} to {one['interval'][1]:.0%}",
             one["errs"][0] if one["errs"] else "",
-        ]
+        ][: len(header)]
         for one in sources[:FEW]
     ]
-    few = len(result["sources"]) - len(sources)
+    few = len(given) - len(sources) if sources else 0
     order = ", the least accurate first" if len(sources) > 1 else ""
-    console.print(table(f"Sources{order}", ["source", "answers", "right", "90 % range", "errs"], lines))
+    if sources:
+        console.print(table(f"Sources{order}", header, lines))
     if len(sources) > FEW:
         best = ", ".join(f"{one['source']} {one['accuracy']:.0%}" for one in sources[:-4:-1])
         console.print(f"... and {len(sources) - FEW} more (--json has all); the best: {best}", markup=False)
     if few:
         console.print(f"... and {few} with fewer than {ENOUGH} answers, too few to judge")
-    for one in result["copies"][:SLICES_SHOWN]:
+    for one in copies[:SLICES_SHOWN]:
         console.print(
             f"{one['source']} and {one['other']} agree as if one copied the other in {one['share']:.0%} of the rows, "
             "errors included; together they count for less than two.",
             markup=False,
         )
-    if (more := len(result["copies"]) - SLICES_SHOWN) > 0:
+    if (more := len(copies) - SLICES_SHOWN) > 0:
         console.print(f"... and {more} more pairs of sources that copy each other")
 
 

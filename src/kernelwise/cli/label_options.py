@@ -121,9 +121,9 @@ class AskedAnswers:
                     f"--annotator {self.annotator} says who gave one column of labels, and there are {other}; leave "
                     "--annotator out, or name one --label"
                 )
-        if self.group is not None and (self.several or self.group in self.labels):
-            reason = "is for labels of one source" if self.several else "is also the column of labels"
-            raise FileError(f"--group {self.group} {reason}; leave it out, or name another column")
+        if self.group is not None and self.group in (*self.labels, self.annotator):
+            what = "a column of labels" if self.group in self.labels else "the column of those who gave them"
+            raise FileError(f"--group {self.group} is also {what}; leave it out, or name another column")
         for name in self.costs:
             _pair("--cost", name, "Ann=2.5")
         for name in self.kinds:

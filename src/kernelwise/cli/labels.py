@@ -67,6 +67,7 @@ from .show import (
     table,
     wrong_chance,
 )
+from .slices import sentences_of, slices_of
 
 LabelOption = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
 
@@ -157,13 +158,15 @@ def _audit_one_column(session: Session, paths: AuditFiles, plans: AuditPlans, pi
 
     data, label, output, report = paths.data, paths.asked.labels[0], paths.output, paths.report
     check_files(session, read=[data, *([paths.checked] if paths.checked else [])], write=[output, report])
-    loaded = load(
-        session, data, label=label, row_id=paths.row_id, kinds=paths.kinds, ignore=paths.ignore, group=paths.asked.group
-    )
+    columns: dict[str, Any] = {"label": label, "row_id": paths.row_id, "kinds": paths.kinds, "ignore": paths.ignore}
+    loaded = load(session, data, group=paths.asked.group, lines_of_answers=True, **columns)
     given = read_given(loaded, label, paths.kinds)
-    if loaded.annotators and given.groups is None and paths.asked.group is None:
-        _audit_of_annotators(session, paths, plans, pictures, loaded.annotators)
-        return
+    if loaded.annotators:
+        if given.groups is None:
+            _audit_of_annotators(session, paths, plans, pictures, loaded.annotators)
+            return
+        # Amounts have one source, so that the ids have to be distinct.
+        loaded = load(session, data, group=paths.asked.group, **columns)
     images = pictures(loaded)
     found = warn_of_leaks(loaded, given.labels)
     verdicts = None if paths.checked is None else read_verdicts(paths.checked, given, loaded)
@@ -174,8 +177,12 @@ def _audit_one_column(session: Session, paths: AuditFiles, plans: AuditPlans, pi
     plan = None
     if plans.checks is not None:
         plan = plan_checks(audit, plans.checks, suspects=plans.suspects, random_state=session.seed)
+    unchecked = np.ones(len(audit.quality), dtype=bool)
+    unchecked[list({} if verdicts is None else verdicts.found())] = False
+    own = loaded.table.without([label, loaded.id_name])
+    slices = [one.as_data(gave=True) for one in slices_of((audit.quality < 0.5) & unchecked, None, own)]
     review = partial(label_review, audit, loaded.ids, label, plan, given=given)
-    page = partial(_page, session, loaded, label, audit, matters, plan, images)
+    page = partial(_page, session, loaded, label, audit, matters, plan, images, slices)
     written = session.write({output: review, report: page})
     suspects_listed, worth = listed_suspects(audit)
     result = {
@@ -192,6 +199,7 @@ def _audit_one_column(session: Session, paths: AuditFiles, plans: AuditPlans, pi
         "suspects": suspect_rows(
             audit, suspects_listed, audit.labels.astype(str), audit.alternative.astype(str), id=loaded.ids
         ),
+        "slices": slices,
         "without_label": _without_label(audit, loaded),
         "guarantee": guarantee_of_audit(audit),
         "checked": 0 if verdicts is None else len(verdicts.found()),
@@ -312,6 +320,7 @@ def _page(
     matters: dict[str, dict[str, float]],
     plan: Any,
     pictures: list[str | None] | None,
+    slices: Sequence[dict[str, Any]],
 ) -> str:
     from ..report import PageSettings, label_report, render
 
@@ -327,7 +336,7 @@ def _page(
             plan=plan,
             settings=PageSettings(title=Path(loaded.table.source).name, id_name=loaded.id_name, label_name=label),
         )
-        return render(page)
+        return render(page | {"slices": sentences_of(slices)})
 
 
 def print_label_audit(console: Console, result: dict[str, Any], loaded: Data | None = None) -> None:
@@ -355,6 +364,8 @@ def print_label_audit(console: Console, result: dict[str, Any], loaded: Data | N
         console.print(f"Worth checking: {worth} {noun} whose label is more likely wrong than right{likely}.\n")
     else:
         console.print("No label is more likely wrong than right.\n")
+    if said := sentences_of(result.get("slices", ())):
+        console.print("\n".join(f"Where the suspects are: {sentence}" for sentence in said) + "\n", markup=False)
     suspects = [[one["id"], one["given"], one["suggested"], wrong_chance(one["quality"])] for one in result["suspects"]]
     console.print(table("Most suspect", [data["id"], "given", "if wrong", CHANCE], suspects[:SHOWN]))
     if without_label:

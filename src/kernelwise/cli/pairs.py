@@ -14,6 +14,8 @@ from rich.console import Console
 from .. import files
 from ..files.corrected import link_words
 from ..files.errors import FileError
+from .answer_show import print_sources
+from .label_options import AnnotatorOption
 from .record_pairs import audit_two_records
 from .session import (
     Data,
@@ -96,6 +98,7 @@ def audit_pairs(
     suspects: SuspectsOption = None,
     ignore: IgnoreOption = None,
     second: SecondOption = None,
+    annotator: AnnotatorOption = None,
 ) -> None:
     """Which links, or which "same" and "different" pairs, are probably wrong: their share, the most suspect first.
 
@@ -103,11 +106,15 @@ def audit_pairs(
     and an answer: are the two the same? --second is for records in two tables: the first id of each pair is then of the
     first table, and the second id is of the second table.
 
+    Where several people, programs or language models answered, --annotator names the column that says who gave each
+    answer: the fourth of a file of pairs. The result then says how good each of them is.
+
     --checks plans which pairs to check first; their results give a guaranteed bound. --checked takes what was found,
     and continues.
     """
     from .. import plan_checks
     from ..report.pairs import wrong_shares
+    from ..report.sources import sources_of_pairs
 
     check_files(session, read=[nodes, links, checked, second], write=[output, report])
     if links is None and second is not None:
@@ -118,6 +125,7 @@ def audit_pairs(
             "same": same,
             "kinds": parse_kinds(kind or []),
             "ignore": ignore or (),
+            "annotator": annotator,
         }
         checking: dict[str, Any] = {"checked": checked, "checks": checks, "suspects": suspects}
         audit_two_records(session, nodes, output=output, report=report, **checking, **reading)
@@ -127,7 +135,8 @@ def audit_pairs(
     else:
         loaded = load_two(session, (nodes, second), row_id=row_id, kinds=kind, ignore=ignore)
         about = About.records if about is About.auto else about
-    pairs = files.read_links(links, loaded.rows, nodes=str(nodes), same=same)
+    pairs = files.read_links(links, loaded.rows, nodes=str(nodes), same=same, annotator=annotator)
+    found = pairs.sources is not None and annotator is None
     meaning = link_words(links, same)
     words = {1: "1", -1: "-1"} | {sign: word for word, sign in reversed(meaning.items())}  # the most frequent ones
     verdicts = None if checked is None else _verdicts(checked, pairs, loaded, meaning)
@@ -142,9 +151,10 @@ def audit_pairs(
     listed, worth = listed_suspects(audit)
     result = {
         "nodes": loaded.report(),
-        "notes": list(loaded.notes),
+        "notes": [*loaded.notes, *([f"The fourth column of {links} says who gave each answer."] if found else [])],
         "links": str(links),
         "pairs": len(pairs),
+        "sources": sources_of_pairs(audit),
         "wrong": {name: {"rate": rate, "interval": interval} for name, (_, rate, interval) in wrong.items()},
         "worth_checking": worth,
         "suspects": suspect_rows(audit, listed, pairs.labels.tolist(), audit.suggested.tolist(), **ends),
@@ -257,7 +267,7 @@ def _page(session: Session, loaded: Data, links: Path, audit: Any, plan: Any, wo
 
 def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None:
     console.print(f"{result['links']}: {result['pairs']} pairs of {loaded.table.n_rows} rows", markup=False)
-    for note in loaded.notes:
+    for note in result["notes"]:
         console.print(note, markup=False)
     reliable = result["diagnostic"]["reliable"]
     for name, wrong in result["wrong"].items():
@@ -267,6 +277,9 @@ def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None
     if not result["guarantee"] and not reliable:
         console.print(result["diagnostic"]["reason"])
     print_checks(console, result, "pairs")
+    if result["sources"]:
+        console.print()
+        print_sources(console, result["sources"])
     words = {1: "same", -1: "different"}
     suspects = [
         [one["id"], one["other_id"], words[one["given"]], wrong_chance(one["quality"])] for one in result["suspects"]

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from .. import files
 from ..files.errors import FileError
+from .answer_show import print_sources
 from .session import Session
 from .show import (
     CHANCE,
@@ -46,6 +47,7 @@ def audit_two_records(
 ) -> None:
     """Audit the answers of a file with two records in every row; ``reading`` as in :func:`files.read_two_records`."""
     from .. import audit_record_pairs, plan_checks
+    from ..report.sources import sources_of_pairs
 
     with session.step(f"reading {data}"):
         given = files.read_two_records(data, **reading)
@@ -58,13 +60,15 @@ def audit_two_records(
     audit = _as_labels(pairs, given.answers, verdicts)
     plan = None if checks is None else plan_checks(audit, checks, suspects=suspects, random_state=session.seed)
     review = partial(label_review, audit, ids, given.answer, plan)
-    written = session.write({output: review, report: partial(_page, session, given, ids, audit, plan)})
+    written = session.write({output: review, report: partial(_page, session, given, ids, audit, plan, pairs)})
     listed, worth = listed_suspects(audit)
     result: dict[str, Any] = {
         "file": str(data),
         "pairs": len(given.pairs),
         "answer": given.answer,
         "compared": [name for name, *_ in given.columns],
+        "annotator": given.annotator,
+        "sources": sources_of_pairs(pairs),
         "noise_rate": audit.noise_rate,
         "noise_interval": audit.noise_interval,
         "diagnostic": pairs.diagnostic,
@@ -85,6 +89,9 @@ def audit_two_records(
         console.print(f"Answers that look wrong: {about or f'{low:.1%} to {high:.1%}'}.")
         console.print(pairs.diagnostic["reason"])
         print_checks(console, result, "lines")
+        if result["sources"]:
+            console.print(f"The column {given.annotator!r} says who gave each answer.\n", markup=False)
+            print_sources(console, result["sources"])
         header = ["line", "first record", "second record", given.answer, CHANCE]
         widest = max(len(word) for word in [given.answer, *given.answers.tolist()])
         room = max((console.width - len(CHANCE) - widest - BESIDE) // 2, FEWEST)
@@ -158,9 +165,10 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _page(session: Session, given: files.TwoRecords, ids: list[str], audit: Any, plan: Any) -> str:
+def _page(session: Session, given: files.TwoRecords, ids: list[str], audit: Any, plan: Any, pairs: Any) -> str:
     from ..report import PageSettings, record_report, render
 
     with session.step("making the review page"):
         settings = PageSettings(title=Path(given.table.source).name, id_name="line", label_name=given.answer)
-        return render(record_report(audit, given.records, given.pairs, ids=ids, plan=plan, settings=settings))
+        page = record_report(audit, given.records, given.pairs, ids=ids, plan=plan, answers=pairs, settings=settings)
+        return render(page)

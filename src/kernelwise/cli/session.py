@@ -194,8 +194,12 @@ def load(
     kinds: Sequence[str] | None,
     ignore: Sequence[str] | None = None,
     group: str | None = None,
+    lines_of_answers: bool = False,
 ) -> Data:
-    """Read a table, find the names of its rows, and make features of the columns that are no label, id or group."""
+    """Read a table, find the names of its rows, and make features of the columns that are no label, id or group.
+
+    Ids have to be distinct, unless a column says who gave each label and rows may be ``lines_of_answers``.
+    """
     given = [name for name in (label, row_id, group) if name is not None]
     table = read(session, path, given, kinds, label or ())
     for name in ignore or ():
@@ -213,7 +217,8 @@ def load(
             table = replace(table, columns=table.columns | {label: replace(table[label], values=values)})
         chosen = parse_kinds(kinds or [])
         annotators = find_annotator_columns(table.without([*given, *(ignore or ()), *chosen]), values)
-    id_name, ids = named_rows(table, row_id, counted=label is not None)
+    rows_named = row_id if not (annotators and lines_of_answers) else None
+    id_name, ids = named_rows(table, rows_named, counted=label is not None)
     # The classifier of labels scales numbers itself, other estimators do not.
     left_out = [*given, *(ignore or ()), *annotators]
     features, matrix = features_of(session, table, files.TableFeatures(leave_out=left_out, scaled=label is None))

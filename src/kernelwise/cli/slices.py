@@ -14,7 +14,7 @@ answered, the values of categories, the years of dates, and numbers of which a c
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,12 +59,20 @@ class Slice:
             return f"{count} have {said}, as {share} have."
         return f"{self.value} {'gave' if gave else 'answered'} {count}, and {share}."
 
+    def as_data(self, *, gave: bool) -> dict[str, Any]:
+        """The part as plain data, for the result of a command."""
+        named = {"column": self.column, "value": self.value, "suspects": self.inside, "share_of_rows": self.share}
+        return named | {"sentence": self.sentence(gave=gave)}
 
-def slices_of(suspects: NDArray[np.bool_], answers: "Answers", table: "Table") -> list[Slice]:
-    """The parts with far more suspects than chance explains, the clearest first."""
+
+def slices_of(suspects: NDArray[np.bool_], answers: "Answers | None", table: "Table") -> list[Slice]:
+    """The parts with far more suspects than chance explains, the clearest first; ``answers`` name sources."""
+    if np.count_nonzero(suspects) < LEAST:
+        return []
+    sources = () if answers is None else _of_sources(answers)
     parts = [
         (column, value, members)
-        for column, value, members in (*_of_sources(answers), *_of_columns(table.columns.values()))
+        for column, value, members in (*sources, *_of_columns(table.columns.values()))
         if 0 < np.count_nonzero(members) < len(members)
     ]
     n_suspects, n_rows = int(np.count_nonzero(suspects)), len(suspects)
@@ -82,6 +90,11 @@ def slices_of(suspects: NDArray[np.bool_], answers: "Answers", table: "Table") -
             named.append(one)
             seen.append(own)
     return named
+
+
+def sentences_of(found: Iterable[dict[str, Any]]) -> list[str]:
+    """The sentences about the first parts, as many as are shown."""
+    return [one["sentence"] for one in found][:SHOWN]
 
 
 def _chance_of_more(inside: int, n_rows: int, size: int, drawn: int) -> float:
@@ -105,15 +118,16 @@ def _of_sources(answers: "Answers") -> Iterator[tuple[None, str, NDArray[np.bool
 
 def _of_columns(columns: "Iterable[Column]") -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
     for column in columns:
-        cells = np.array(column.labels(), dtype=object)
-        if column.kind == "date":
-            cells = np.array([_year(cell) for cell in cells.tolist()], dtype=object)
-        elif column.kind not in ("categorical", "numeric"):
+        numeric = column.kind == "numeric"
+        if not (numeric or column.kind in ("categorical", "date")):
             continue
-        values = sorted(set(cells.tolist()))
-        if column.kind != "numeric" or len(values) <= MOST_NUMBERS:
-            for value in values:
-                yield column.name, value, cells == value
+        if numeric and column.values.dtype.kind == "f" and len(np.unique(column.values)) > MOST_NUMBERS:
+            continue
+        cells = np.array([_year(cell) if column.kind == "date" else cell for cell in column.labels()])
+        values, place, sizes = np.unique(cells, return_inverse=True, return_counts=True)
+        if not numeric or len(values) <= MOST_NUMBERS:
+            for at in np.flatnonzero(sizes >= LEAST).tolist():
+                yield column.name, str(values[at]), place == at
 
 
 def _year(cell: str) -> str:

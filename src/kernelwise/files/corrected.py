@@ -100,11 +100,11 @@ def corrected_links(path: str | Path, corrections: Mapping[frozenset[str], bool]
     for first, _, cells in rows:
         found.add(_pair(cells))
         same = corrections.get(_pair(cells))
-        if same is not None and len(cells) == 3:
+        if same is not None and len(cells) >= 3:
             given = cells[2].strip()
             answer = _answer(same, given, words)
             if answer != given:
-                replaced[first] = [*cells[:2], answer]
+                replaced[first] = [*cells[:2], answer, *cells[3:]]
         elif same is False:
             replaced[first] = None
     if other := [pair for pair in corrections if pair not in found]:
@@ -139,7 +139,7 @@ def link_answers(path: str | Path) -> dict[frozenset[str], set[bool | None]]:
     meaning = meanings(words, str(path)) if words & (SAME | DIFFERENT) else {}
     answers: dict[frozenset[str], set[bool | None]] = {}
     for cells in rows:
-        sign = meaning.get(cells[2].casefold()) if len(cells) == 3 else 1
+        sign = meaning.get(cells[2].casefold()) if len(cells) >= 3 else 1
         answers.setdefault(_pair(cells), set()).add(None if sign is None else sign > 0)
     return answers
 
@@ -160,8 +160,8 @@ def _pair(cells: list[str]) -> frozenset[str]:
 
 def _answer_words(rows: list[list[str]]) -> Counter[str]:
     """How often each answer occurs; a first row of names, none of which occurs below it, has no answer."""
-    words = Counter(cells[2].strip() for cells in rows if len(cells) == 3)
-    if words and len(rows[0]) == 3 and is_header(rows):
+    words = Counter(cells[2].strip() for cells in rows if len(cells) >= 3)
+    if words and len(rows[0]) >= 3 and is_header(rows):
         named = _pair(rows[0])
         if words[rows[0][2].strip()] == 1 and not any(named & _pair(cells) for cells in rows[1:]):
             del words[rows[0][2].strip()]

@@ -72,8 +72,9 @@ def _behaves(column: Column, classes: set[str]) -> bool:
 def said_of_annotators(names: list[str]) -> str:
     """What is said of columns that are left out of the features."""
     shown = " and ".join(repr(name) for name in names)
+    by_name, says = ("By its name,", "says") if len(names) == 1 else ("By their names,", "say")
     return (
-        f"{shown} {'says' if len(names) == 1 else 'say'} who gave the label, so no feature is made of it: it would "
-        "hide who labels badly. To learn how good everybody is, give Answers.from_column(labels, who), or --annotator "
-        "on the command line; if it is a feature, give it another name"
+        f"{by_name} {shown} {says} who gave the label, so no feature is made of it: it would "
+        "hide who labels badly. To learn how good everybody is, give Answers.from_column(labels, who), or on the "
+        "command line kernelwise audit labels --annotator; if it is a feature, give it another name"
     )

@@ -73,9 +73,9 @@ COMMON_ROWS, COPIED_SHARE, COPIED_ERRORS = 20, 0.5, 4.0
 #: Priors of ``shared``: mean and standard deviation for people and programs. For language models the mean falls with
 #: the reliability of their joint answer, from ``MODELS_SHARED[0]`` by ``MODELS_SHARED[1]``, within limits.
 PEOPLE_SHARED, MODELS_SHARED, MODELS_LIMITS, MODELS_SPREAD = (0.09, 0.06), (0.91, 0.8), (0.1, 0.71), 0.15
-#: Sources of unknown kind are taken for language models by degrees if the reliability of their joint answer is below
-#: ``UNRELIABLE[0]``, or ``UNRELIABLE[0] + UNRELIABLE[1]`` where every source answered every row, as models do.
-UNRELIABLE, UNRELIABLE_STEP = (0.25, 0.3), 0.05
+#: Sources of unknown kind are taken for language models, with a chance of at most one half, if the reliability of their
+#: joint answer is below ``UNRELIABLE[0]``, or ``UNRELIABLE[0] + UNRELIABLE[1]`` where every source answered every row.
+UNRELIABLE, UNRELIABLE_STEP, MODELS_AT_MOST = (0.25, 0.3), 0.05, 0.5
 
 
 @dataclass(frozen=True)
@@ -441,7 +441,7 @@ def shared_prior(answers: Statements, models: float, unknown: float) -> tuple[fl
     each = np.bincount(answers.rows).astype(np.float64)
     highest = min(alpha + 2 / np.sqrt(max(float(each @ (each - 1)) / 2, 1.0)), 1.0)  # few pairs of answers say little
     highest = per_row * highest / (1 + (per_row - 1) * highest)
-    by_models = models + unknown * float(expit((bar - highest) / UNRELIABLE_STEP))
+    by_models = models + unknown * MODELS_AT_MOST * float(expit((bar - highest) / UNRELIABLE_STEP))
     mean = (1 - by_models) * PEOPLE_SHARED[0] + by_models * misled
     spread = (1 - by_models) * PEOPLE_SHARED[1] ** 2 + by_models * MODELS_SPREAD**2
     spread += by_models * (1 - by_models) * (misled - PEOPLE_SHARED[0]) ** 2
@@ -486,5 +486,9 @@ def with_shared_errors(fit: SourceFit, shared: float) -> Array:
 
     The shares of the classes are known no better than the rows.
     """
-    frequency = (1 - shared) * fit.frequency + shared / len(fit.frequency)
-    return (1 - shared) * fit.chances + shared * frequency
+    return (1 - shared) * fit.chances + shared * class_shares(fit, shared)
+
+
+def class_shares(fit: SourceFit, shared: float) -> Array:
+    """The shares of the classes, where all sources are misled together with the chance ``shared``."""
+    return (1 - shared) * fit.frequency + shared / len(fit.frequency)

@@ -14,6 +14,7 @@ from ..statements.verdicts import strata_of
 from .labels import label_report
 from .plain_data import ShownRows, fingerprint, number, numbers, read_ids, shown_rows
 from .review import MAX_WORDS, PageSettings, detailed, placed, review
+from .sources import pair_source_data
 
 #: The drawing of a link has room for so many neighbours that both ends share, and that one end has alone.
 MAX_COMMON, MAX_OWN = 8, 7
@@ -94,6 +95,8 @@ def pair_report(
         "other": [right[at] for at in listed],
         "features": [],
     }
+    if pairs.sources is not None:
+        page["sources"] = pair_source_data(audit, listed, given)
     links = pairs.positive.to_sparse()
     return page | {
         "key": fingerprint(["pairs"], left, right, pairs.labels.astype(str).tolist()),
@@ -198,6 +201,7 @@ def record_report(
     *,
     ids: ArrayLike | None = None,
     plan: CheckPlan | None = None,
+    answers: PairAudit | None = None,
     settings: PageSettings | None = None,
 ) -> dict[str, Any]:
     """The data of the review page of answers, with the two records of each answer side by side.
@@ -211,6 +215,8 @@ def record_report(
         The two records of each answer, as positions in ``records``.
     ids, plan, settings
         As in :func:`label_report`: names of the answers, such as the lines of a file.
+    answers : PairAudit, default=None
+        The audit of the pairs. If they have sources, the page says who gave each answer, and how good every source is.
 
     Returns
     -------
@@ -242,6 +248,9 @@ def record_report(
         {"ends": [table.values(int(end[answer]), settings.max_columns) for end in (pairs.rows, pairs.cols)]}
         for answer in listed[shown]
     ]
+    if answers is not None and answers.pairs.sources is not None:
+        given = np.searchsorted(audit.classes, audit.labels)
+        page["sources"] = pair_source_data(answers, listed, given)
     details = [page["details"][place] | both for place, both in zip(shown, ends, strict=True)]
     return page | {
         "columns": [{"name": name} for name in table.names[: settings.max_columns]],

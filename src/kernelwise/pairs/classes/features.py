@@ -65,8 +65,8 @@ class StandardColumns:
         sizes = power_of_two(np.abs(X).max(axis=0))
         return cls(sizes, StandardScaler().fit(X / sizes))
 
-    def __call__(self, X: Array) -> Array:
-        return np.clip(self.scaler.transform(X / self.sizes), -LARGEST_DEVIATION, LARGEST_DEVIATION)
+    def __call__(self, X: Any) -> Array:
+        return np.clip(self.scaler.transform(as_they_are(X) / self.sizes), -LARGEST_DEVIATION, LARGEST_DEVIATION)
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def fit_columns(X: Any, metric: str, rng: np.random.RandomState) -> Columns:
         return SimilarityColumns.fit(X, rng)
     if mostly_zero(X) and not ((X.data if sp.issparse(X) else X) < 0).any():
         return WordColumns.fit(X, rng)
-    return StandardColumns.fit(X.toarray() if sp.issparse(X) else X)
+    return StandardColumns.fit(as_they_are(X))
 
 
 #: Ridge penalties for features of unit mean squared length per kernel, and slopes of the scores.
