@@ -24,7 +24,7 @@ from ..figures import line_panels, mean_lines
 from ..records import Record
 from ..spec import Cell, Experiment
 from ..tables import Table, distinct, grouped, mean_std
-from .table2 import LOADERS, TITLES, papers_learner
+from .citations import LOADERS, TITLES, papers_learner
 
 #: Numbers of pairs, rate of flips, draws of the pairs.
 SIZES, FLIPS, DRAWS = (100, 300, 1000, 3000, 10_000), 0.2, 10

@@ -20,12 +20,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from ... import datasets
 from ...checks import IntArray
 from ...links.clustering import LinkedClustering
 from ...metrics import normalized_mutual_info
 from ...pairs.clustering import PairKernelClustering
-from ...pairs.learner import PairKernelLearner
 from ...pairs.statistics import implied_prior
 from ...statements import PairNoise, Pairs
 from ...statements.graph import pair_keys
@@ -33,6 +31,7 @@ from ..figures import blank_figure, style_axes
 from ..records import Record
 from ..spec import Cell, Experiment
 from ..tables import Table, distinct, grouped, mean_std
+from .citations import LOADERS, TITLES, papers_learner
 from .itml import ITML
 from .mmc import MMC
 from .mpckmeans import MPCKMeans
@@ -40,8 +39,6 @@ from .nonparametric_kernel import NonparametricKernelLearner
 from .spectral_kernel import SpectralKernelLearner
 from .uniform_kernel import UniformKernel
 
-LOADERS: dict[str, Callable[..., Any]] = {"cora": datasets.load_cora, "citeseer": datasets.load_citeseer}
-TITLES = {"cora": "Cora", "citeseer": "Citeseer"}
 TRIALS, LABELLED = 5, 0.01
 #: Passes of ITML, which does not reach its tolerance in the time of the other methods.
 PASSES = 20
@@ -56,11 +53,6 @@ PUBLISHED = {
     "MPCK": (0.0352, 0.0563),
     "LKCnpc": (0.3107, 0.2902),
 }
-
-
-def papers_learner(**options: Any) -> PairKernelLearner:
-    """Return LKCnpc as the paper has it: no bias, and attributes as they are."""
-    return PairKernelLearner(fit_intercept=False, standardize=False, **options)
 
 
 @dataclass(frozen=True)
