@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..checks import Array
 from ..optim import Certificate
 from ..whole_files import write_whole
 from .column_generation import Round
-
-Array = NDArray[np.float64]
 
 #: Two fits are of the same data where their first prices agree to this; a cluster may add numbers in another order.
 SAME = 1e-8
@@ -42,15 +40,6 @@ class Checkpoint:
                 "remove the file"
             )
         return dict(outputs)
-
-    def of_output(self, output: int) -> "OutputRounds":
-        """Return the rounds of one binary problem."""
-        return OutputRounds(self, str(output))
-
-    def save(self) -> None:
-        """Write the file."""
-        content = {"owner": self.owner, "outputs": self.outputs}
-        write_whole(self.path, json.dumps(content, default=np.ndarray.tolist).encode())
 
     def remove(self) -> None:
         """Remove the file of a fit that is finished."""
@@ -88,8 +77,10 @@ class OutputRounds:
 
     def save(self, state: Round) -> None:
         """Keep a round."""
-        self.checkpoint.outputs[self.output] = asdict(state)
-        self.checkpoint.save()
+        checkpoint = self.checkpoint
+        checkpoint.outputs[self.output] = asdict(state)
+        content = {"owner": checkpoint.owner, "outputs": checkpoint.outputs}
+        write_whole(checkpoint.path, json.dumps(content, default=np.ndarray.tolist).encode())
 
 
 def _round(stored: dict[str, Any]) -> Round:

@@ -25,13 +25,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 from scipy.special import log_softmax, softmax
 from sklearn.cluster import KMeans
 from sklearn.neighbors import kneighbors_graph
 from sklearn.preprocessing import StandardScaler
 
+from ...checks import Array, Index
 from ...kernels import FactorBank, Gaussian, Kernel, Linear
 from ...kernels.specs import squared_distances
 from ...links.smoothing import LinkSmoother
@@ -40,8 +40,6 @@ from ...scoring.kernel_scores import RidgeSystem
 from ...spectral import spectral_basis, top_eigenpairs
 from ...ties import differ, first_best, repeatable_eigsh, stirred
 from .evidence import PairEvidence
-
-Array = NDArray[np.float64]
 
 Columns = Callable[[Any], Array]
 
@@ -217,7 +215,7 @@ def default_kernels(X: Array) -> list[Kernel]:
     return [Linear(), *(Gaussian(width=factor * median) for factor in WIDTHS)]
 
 
-Clusters = NDArray[np.intp]
+Clusters = Index
 
 #: Weights of the pairs beside the features in the eigenvectors of both together.
 PAIR_WEIGHTS = {"features and pairs": 1.0, "pairs, some features": 3.0}

@@ -20,9 +20,12 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 
+from ... import datasets
+from ...checks import IntArray
 from ...links.clustering import LinkedClustering
 from ...metrics import normalized_mutual_info
 from ...pairs.clustering import PairKernelClustering
+from ...pairs.learner import PairKernelLearner
 from ...pairs.statistics import implied_prior
 from ...statements import PairNoise, Pairs
 from ...statements.graph import pair_keys
@@ -30,7 +33,6 @@ from ..figures import blank_figure, style_axes
 from ..records import Record
 from ..spec import Cell, Experiment
 from ..tables import Table, distinct, grouped, mean_std
-from .citations import LOADERS, TITLES, papers_learner
 from .itml import ITML
 from .mmc import MMC
 from .mpckmeans import MPCKMeans
@@ -38,6 +40,8 @@ from .nonparametric_kernel import NonparametricKernelLearner
 from .spectral_kernel import SpectralKernelLearner
 from .uniform_kernel import UniformKernel
 
+LOADERS: dict[str, Callable[..., Any]] = {"cora": datasets.load_cora, "citeseer": datasets.load_citeseer}
+TITLES = {"cora": "Cora", "citeseer": "Citeseer"}
 TRIALS, LABELLED = 5, 0.01
 #: Passes of ITML, which does not reach its tolerance in the time of the other methods.
 PASSES = 20
@@ -54,6 +58,11 @@ PUBLISHED = {
 }
 
 
+def papers_learner(**options: Any) -> PairKernelLearner:
+    """Return LKCnpc as the paper has it: no bias, and attributes as they are."""
+    return PairKernelLearner(fit_intercept=False, standardize=False, **options)
+
+
 @dataclass(frozen=True)
 class LinkedTrial:
     """Documents with noisy pairs, of which a few have been checked against the classes."""
@@ -61,13 +70,8 @@ class LinkedTrial:
     X: Any
     y: NDArray[Any]
     pairs: Pairs
-    checked: NDArray[np.int64]
+    checked: IntArray
     seed: int
-
-    @property
-    def n_clusters(self) -> int:
-        """The number of classes."""
-        return len(np.unique(self.y))
 
     def noise(self) -> PairNoise:
         """Return the estimates of p and d from the checked pairs."""
@@ -121,7 +125,7 @@ class Method:
         estimator = self.make(trial)
         if not hasattr(estimator, "n_clusters"):
             estimator = PairKernelClustering(estimator)
-        estimator.set_params(n_clusters=trial.n_clusters, random_state=trial.seed)
+        estimator.set_params(n_clusters=len(np.unique(trial.y)), random_state=trial.seed)
         X = TfidfTransformer().fit_transform(trial.X) if self.tfidf else trial.X
         pairs = {"noisy": lambda: trial.pairs, "corrected": trial.corrected, "extended": trial.extended}[self.given]()
         return estimator.fit(X, pairs=pairs)
