@@ -123,13 +123,13 @@ def read_answers(session: Session, paths: AuditFiles) -> GivenAnswers:
     left_out += others
     single = len(asked.labels) == 1 and long is None and listed is None
     wanted = files.TableFeatures(leave_out=left_out, scaled=False)
-    if single and len({*zip(answers.sources.tolist(), answers.labels.tolist(), strict=True)}) == len(
-        answers.source_names
-    ):
+    n_sources = len(answers.source_names)
+    classes_of_sources = {*zip(answers.sources.tolist(), answers.labels.tolist(), strict=True)}
+    if single and len(classes_of_sources) == n_sources <= len(answers) / 2:
         raise FileError(
-            f"{data}: every source in column {asked.annotator!r} gives one label only, and every row has one answer, so "
-            f"that nothing tells how good the sources are; audit the labels without them: --ignore {asked.annotator!r}"
-            f"{'' if asked.found else ' in place of --annotator'}"
+            f"{data}: every source in column {asked.annotator!r} gives one label only, and every row has one answer, "
+            "so that nothing tells how good the sources are; audit the labels without them: --ignore "
+            f"{asked.annotator!r}{'' if asked.found else ' in place of --annotator'}"
         )
     features, matrix = features_of(session, rows, wanted, needed=single)
     if asked.group is not None and matrix is None:
