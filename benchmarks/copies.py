@@ -4,7 +4,8 @@
 deviations. *Twins*: thirty rows are repeated once with another label. *Groups of five*: 120 groups of rows that are
 near each other and share their label, of which one in five is wrong; the peers are tuned and scored in grouped folds.
 *Equal by chance*: tables of categories, audited as usual and with ``groups=numpy.arange(n)``. *Leaks*: a copy of the
-label of which 3 % of the cells are drawn anew or 30 % are blank, a score, and a text that holds the label.
+label of which 3 % of the cells are drawn anew or 30 % are blank, a score, a text that holds the label, a code that
+begins with any letter, and a date; each beside the columns of a clean table, with 15 % of the labels wrong.
 """
 
 import warnings
@@ -27,11 +28,11 @@ from kernelwise import NoisyLabelClassifier, audit_labels, datasets, flip_labels
 from kernelwise.labels.leaks import find_leaks
 from kernelwise.tables.frames import as_table
 
+from .clean_tables import BUNDLED, SEVERAL, clean_tables
 from .measure import record
 
 TITLE = "Audits of labels with copies, groups and leaks"
 N_SEEDS, N_GROUP_SEEDS, MOST_ROWS = 3, 8, 300
-BUNDLED = ("heart", "ionosphere", "sonar", "australian", "breast_cancer", "splice")
 CATEGORIES = ("breast_cancer", "splice")
 PEERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "logistic regression": (LogisticRegression(max_iter=2000), {"C": [0.01, 0.1, 1.0, 10.0]}),
@@ -153,35 +154,56 @@ def equal_by_chance() -> list[dict[str, Any]]:
     return measured
 
 
+def leaking(given: NDArray[Any], draw: np.random.RandomState) -> dict[str, Any]:
+    """Columns that were made from the labels, and lost something."""
+    n, code = len(given), np.unique(given, return_inverse=True)[1]
+    anew = np.where(draw.rand(n) < 0.03, draw.choice(given, n), given)
+    towns = draw.choice(["Ulm", "Bern", "Graz", "Linz"], (n, 3))
+    late = pd.to_datetime("2024-01-01") + pd.to_timedelta(400 * code + draw.randint(300, size=n), unit="D")
+    return {
+        "3 % drawn anew": anew,
+        "30 % blank": np.where(draw.rand(n) < 0.3, None, given),
+        "a score": code + 0.2 * draw.randn(n),
+        "a text": [f"{' and '.join(names)} a {label} case" for names, label in zip(towns, given, strict=True)],
+        "a code of many values": [f"{k}{one}" for k, one in zip(draw.choice(list("abc"), n), anew, strict=True)],
+        "a date": pd.Series(late),
+    }
+
+
 def leaks() -> list[dict[str, Any]]:
-    """Leaks that are found, and clean tables of which a column is named."""
+    """Leaks that are found in clean tables, and clean tables of which a column is named."""
     found: dict[str, list[bool]] = {}
-    alarms, draw = [], np.random.RandomState(0)
-    clean = [(name, *bundled(name, 1000)) for name in BUNDLED]
-    for name in ("iris", "wine", "breast_cancer", "digits"):
-        data = getattr(others, f"load_{name}")()
-        clean.append((f"scikit-learn's {name}", *some_rows(data.data, data.target, 1000)))
-    for _, X, y in clean:
-        frame, n = pd.DataFrame(X).add_prefix("x"), len(y)
-        for rate in (0.0, 0.15):
+    alarms: dict[float, list[bool]] = {0.0: [], 0.15: []}
+    several: list[bool] = []
+    for seed, (name, frame, y) in enumerate(clean_tables()):
+        for rate, named in alarms.items():
             given = np.char.add("class ", flip_labels(y, rate, random_state=0).astype(str)).astype(object)
-            alarms.append(bool(find_leaks(as_table(frame), given)))
-        anew = np.where(draw.rand(n) < 0.03, draw.choice(given, n), given)
-        towns = draw.choice(["Ulm", "Bern", "Graz", "Linz"], (n, 3))
-        made = {
-            "3 % drawn anew": anew,
-            "30 % blank": np.where(draw.rand(n) < 0.3, None, given),
-            "a score": np.unique(given, return_inverse=True)[1] + 0.2 * draw.randn(n),
-            "a text": [f"{' and '.join(names)} a {label} case" for names, label in zip(towns, given, strict=True)],
-        }
-        for kind, column in made.items():
-            named = [one.column for one in find_leaks(as_table(frame.assign(late=column)), given)]
-            found.setdefault(kind, []).append(named == ["late"])
+            (several if name in SEVERAL else named).append(bool(find_leaks(as_table(frame), given)))
+        for kind, column in leaking(given, np.random.RandomState(seed)).items():
+            own = [one.column for one in find_leaks(as_table(frame.assign(late=column)), given)]
+            found.setdefault(kind, []).append(own == ["late"])
     measured = [
         record(f"leak, {kind}: named", float(np.mean(values)), "share of tables", at_least=0.8)
         for kind, values in found.items()
     ]
-    return [*measured, record("no leak: a column is named", float(np.mean(alarms)), "share of tables", at_most=0.0)]
+    for rate, named in alarms.items():
+        what = f"no leak, {rate:.0%} of the labels wrong, {len(named)} tables: a column is named"
+        measured.append(record(what, float(np.mean(named)), "share of tables", at_most=0.0))
+    what = "no leak, several columns each tell nearly all: named"
+    measured.append(record(what, float(np.mean(several)), "share of tables"))
+    for right in (0.94, 0.95, 0.97):
+        honest = [bool(find_leaks(*one_strong_category(right, np.random.RandomState(seed)))) for seed in range(10)]
+        what = f"no leak, one category tells {right:.0%} of 1,000 labels: named"
+        measured.append(record(what, float(np.mean(honest)), "share of tables"))
+    return measured
+
+
+def one_strong_category(right: float, draw: np.random.RandomState) -> tuple[Any, NDArray[Any]]:
+    """A table in which a category tells this share of the labels, all of them right, and the other columns little."""
+    y = draw.randint(2, size=1000)
+    told = np.where(draw.rand(1000) < right, y, 1 - y)
+    frame = pd.DataFrame(draw.randn(1000, 3) + 0.4 * y[:, None]).add_prefix("x")
+    return as_table(frame.assign(strong=np.array(["oak", "fir"])[told])), np.array(["no", "yes"], dtype=object)[y]
 
 
 def run() -> list[dict[str, Any]]:

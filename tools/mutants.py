@@ -131,7 +131,7 @@ EQUIVALENT = {
     ): "directions of the size of rounding are kept, and any penalty shrinks them to nothing",
     (
         "completion/completer.py",
-        "eigen_tol: float = 0.01,",
+        "eigen_tol: float = 0.01",
         "0.01 -> 0.015",
     ): "the accuracy of the eigenvectors of large similarities; those of small ones are exact",
     (

@@ -31,6 +31,10 @@ def whole_inputs(folder: Path) -> dict[str, Path]:
         "people.csv": "\n".join(["id,x,kind,note,label", *people]).encode() + b"\n",
         "said.csv": "\n".join(["id,who,label", *said]).encode() + b"\n",
         "links.csv": "\n".join(["from,to", *links]).encode() + b"\n",
+        "judged.csv": "\n".join(
+            ["one,two,answer,worker", *(f"p{i},p{(i + 1) % N_ROWS},{s},w{i % 3}" for i, s in enumerate(same))]
+        ).encode()
+        + b"\n",
         "pairs.tsv": "\n".join(f"p{i}\tp{(i + 1) % N_ROWS}\t{s}" for i, s in enumerate(same)).encode() + b"\n",
         "edges.edges": "\n".join(link.replace(",", " ") for link in links).encode(),
         "similarity.npy": samples.npy(np.exp(-((x[:, None] - x) ** 2))),

@@ -18,6 +18,7 @@ COMMANDS = (
     "audit labels {people.parquet} --label flag --kind n=categorical",
     "audit pairs {people.csv} {links.csv} --id id --output [suspects.csv] --report [page.html]",
     "audit pairs {people.csv} {pairs.tsv} --id id --kind label=id",
+    "audit pairs {people.csv} {judged.csv} --id id --annotator worker --report [page.html] --json",
     "audit pairs {people.mtx} {edges.edges}",
     "apply {people.csv} {corrections.csv} --output [fixed.csv]",
     "apply {people.csv} {corrections.csv} --label label",

@@ -14,6 +14,12 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+#: The arrays of annotations: real numbers, whole numbers, positions, and truth values.
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
 #: Allocations of up to 64 megabytes are not checked.
 SMALL = 64 * 10**6
 #: The root of the files in which Linux describes memory; tests use another folder.
@@ -101,8 +107,6 @@ def _text_of_system(path: Path) -> str:
     except OSError:
         return ""
 
-
-IntArray = NDArray[np.int64]
 
 #: ``sample_size="auto"``: see ``benchmarks/label_scale.py`` for what fewer rows cost.
 AUTO_SAMPLE = 50_000

@@ -12,17 +12,19 @@ memory.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 Array = NDArray[np.float64]
-F = TypeVar("F", bound=Callable[..., Any])
 
 
+#: This many entries of a product are computed at a time, so that the rows of both factors stay in the cache.
+ENTRIES_AT_ONCE = 2**13
 #: Sums of squares of entries between these limits neither overflow nor vanish.
 LEAST, LARGEST = 1e-152, 1e152
 #: Features that differ by less than this share of the largest feature are equal but for rounding.
@@ -56,6 +58,14 @@ def row_index(*containers: Any) -> Any:
         if hasattr(rows, "iloc") and not is_dask(rows):
             return rows.index
     return None
+
+
+def tagged(tags: Tags, *, sparse: bool, pairwise: bool = False, required: bool | None = None) -> Tags:
+    """Return the tags of scikit-learn: may the data be sparse, are they similarities, and are labels required?"""
+    tags.input_tags.sparse, tags.input_tags.pairwise = sparse, pairwise
+    if required is not None:
+        tags.target_tags.required = required
+    return tags
 
 
 def check_index(X: Any, **others: Any) -> None:
@@ -100,6 +110,20 @@ def tidy(X: Any) -> Any:
     own.eliminate_zeros()
     own.indices, own.indptr = own.indices.astype(index_type), own.indptr.astype(index_type)
     return own
+
+
+def dense(values: Any) -> NDArray[Any]:
+    """Return the values in a dense array."""
+    return values.toarray() if sp.issparse(values) else np.asarray(values)
+
+
+def sample_product(left: Array, right: Array, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
+    """Return ``(left @ right.T)[rows, cols]``; the time per entry is proportional to the rank."""
+    entries = np.empty(len(rows))
+    for start in range(0, len(rows), ENTRIES_AT_ONCE):
+        piece = slice(start, start + ENTRIES_AT_ONCE)
+        np.einsum("ij,ij->i", left.take(rows[piece], axis=0), right.take(cols[piece], axis=0), out=entries[piece])
+    return entries
 
 
 def check_magnitude(values: Any, name: str, *, least: float = LEAST) -> None:
@@ -322,12 +346,6 @@ def put_rows(array: Any, index: NDArray[np.intp], rows: Array) -> Any:
 def for_users(array: Any) -> Any:
     """Return the array as users get it: a NumPy array, or a Dask array whose blocks stay where they are."""
     return array.to_dask() if hasattr(array, "to_dask") else array
-
-
-def by_rows(function: F) -> F:
-    """Mark a function that may get some rows of a block at a time: it returns one result per row, or sums over rows."""
-    function.works_by_rows = True  # type: ignore[attr-defined]  # mypy does not know that functions take attributes
-    return function
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,7 @@ def test_a_column_that_says_who_gave_the_labels_is_found_by_its_name(folder, cal
     found = result_of(call, *ours)
     named = result_of(call, *ours, "--annotator", "labelled_by")
     assert found["sources"] == named["sources"]
-    assert "The column 'labelled_by' says who gave each label" in found["notes"][0]
+    assert "the column 'labelled_by' says who gave each label" in found["notes"][0]
     as_feature = result_of(call, *ours, "--kind", "labelled_by=categorical")
     assert "sources" not in as_feature
     assert "labelled_by" in {one["column"] for one in as_feature["data"]["columns"]}
@@ -238,8 +238,13 @@ def test_a_file_with_a_line_for_every_answer(only_answers, folder, call):
     found = result_of(call, *ours, "--id", "item", "--consensus", "labels.csv")
     assert found["noise_rate"] == pytest.approx(expected["noise_rate"])
     assert len(rows_of(folder / "labels.csv")) == 150
+    without = result_of(call, *ours)
+    assert without["noise_rate"] == pytest.approx(expected["noise_rate"])
+    assert any("The column 'item' has the same value" in note for note in without["notes"])
+    text = (folder / "said.csv").read_text()
+    (folder / "said.csv").write_text(text.replace("item", "thing", 1))  # the name does not say what it is
     _, out, _ = call(*ours, "-q")
-    assert "add --id 'item'" in out
+    assert "add --id 'thing'" in out
 
 
 def test_what_stands_for_no_answer_and_spellings(folder, call):
@@ -310,7 +315,9 @@ BAD = [
     ([*COLUMNS, "--id", "Ann"], "--id Ann is also named"),
     ([*COLUMNS, "--ignore", "Ann"], "--ignore Ann is also named"),
     ([*COLUMNS, "--ignore", "xx"], "has no column 'xx'"),
-    ([*COLUMNS, "--group", "Ann"], "--group Ann is for labels of one source"),
+    ([*COLUMNS, "--group", "Ann"], "--group Ann is also a column of labels"),
+    ([*COLUMNS, "--group", "grp"], "has no column 'grp'"),
+    ([*COLUMNS, "--group", "site", *(part for name in "xz" for part in ("--ignore", name))], "no feature is left"),
     ([*COLUMNS[:4], "--label", "site"], "'site' says 'north', 'south', and no other source does"),
     (["--label", "Ann", "--label", "void"], "column 'void' holds no answer; leave --label void out"),
     (["--label", "x", "--label", "z"], "which look like amounts"),
@@ -382,3 +389,188 @@ def test_two_parts_with_the_same_suspects_are_named_once():
     twin = Column("twin", "categorical", np.array([f"y{year:.0f}" for year in table["year"].values], dtype=object))
     both = Table.of("a.csv", [*table.columns.values(), twin])
     assert len(slices_of((table["year"].values == 2008) & (rng.random(1000) < 0.5), answers, both)) == 1
+
+
+def lines_of(folder, name, header, rows):
+    (folder / name).write_text("".join(",".join(map(str, row)) + "\n" for row in (header, *rows)), encoding="utf-8")
+
+
+@pytest.mark.parametrize("options", [["--id", "id"], []], ids=["named", "found"])
+def test_lines_of_answers_with_a_column_of_annotators_that_is_found(folder, call, options):
+    truth, table = crowd()
+    x = np.random.default_rng(1).normal(size=len(truth)) + 2 * (truth == "spam")
+    rows = [
+        (f"m{i}", f"{x[i]:.3f}", 2000 + k, cells[i], who)
+        for i in range(len(truth))
+        for k, (who, cells) in enumerate(table.items())
+        if cells[i]
+    ]
+    lines_of(folder, "lines.csv", ("id", "x", "when", "kind", "annotator"), rows)
+    found = result_of(call, "audit", "labels", "lines.csv", "--label", "kind", *options)
+    assert (found["data"]["rows"], found["n_answers"], len(found["sources"])) == (150, 400, 3)
+    assert found["data"]["id"] == "id"
+    assert any("The first line of every row counts" in note and note.endswith(": when.") for note in found["notes"])
+    assert any("says who gave each label" in note for note in found["notes"])
+
+
+def test_amounts_with_annotators_need_distinct_ids(folder, call):
+    lines_of(
+        folder, "n.csv", ("id", "x", "price", "annotator"), [(k // 2, k % 9, 1.37 * k, "AB"[k % 2]) for k in range(90)]
+    )
+    refused(call("audit", "labels", "n.csv", "--label", "price", "--id", "id"), "ids must be distinct")
+
+
+def test_what_is_odd_in_a_table_of_answers_is_said(only_answers, folder, call):
+    said = [tuple(one.values()) for one in rows_of(folder / "said.csv")]
+    other = {"ham": "spam", "spam": "ham"}
+    cases = {
+        "20 answers are given more than once": said[:20],
+        "7 times a source gives one row different labels ('Ann' does)": [(a, b, other[c]) for a, b, c in said[:7]],
+        "'n/a' (1 cells) is taken for no answer": [("i0", "Dan", "n/a")],
+        "The label 'not sure' (2 answers) is taken for a class": [("i0", "Dan", "not sure"), ("i1", "Dan", "not sure")],
+        "The label 'eggs' stands in one answer of 401": [("i0", "Dan", "eggs")],
+        "looks like 'spam' (": [("i0", "Dan", "spamm")],
+    }
+    for sentence, more in cases.items():
+        lines_of(folder, "odd.csv", ("item", "worker", "answer"), [*said, *more])
+        found = result_of(call, "audit", "labels", "items.csv", "--id", "item", "--answers", "odd.csv")
+        assert any(sentence in note for note in found["notes"]), sentence
+    assert found["classes"] == ["ham", "spam"]  # a typing error is no class
+
+
+def test_sources_with_few_answers_are_not_judged(folder, call):
+    truth, _ = crowd()
+    lines_of(folder, "items.csv", ("item",), [(f"i{row}",) for row in range(150)])
+    said = [(f"i{row}", f"w{row if k == 0 else row // 3}", truth[row]) for row in range(150) for k in range(2)]
+    lines_of(folder, "said.csv", ("item", "worker", "answer"), said)
+    arguments = ["audit", "labels", "items.csv", "--id", "item", "--answers", "said.csv"]
+    _, out, _ = call(*arguments)
+    assert "Sources: 150, each with fewer than 10 answers, too few to judge any of them." in out
+    assert "right" not in out
+    found = result_of(call, *arguments)
+    assert not any(one["errs"] for one in found["sources"])
+    lines_of(folder, "one.csv", ("x", "kind", "who"), [(k % 7, truth[k], f"w{k}") for k in range(150)])
+    found = result_of(call, "audit", "labels", "one.csv", "--label", "kind", "--annotator", "who")
+    assert any("If the column 'who' does not say who gave the labels" in note for note in found["notes"])
+
+
+def test_a_column_that_gives_the_consensus_away_is_named(mails, folder, call):
+    lines = (folder / "mails.csv").read_text().splitlines()
+    codes = [3 if line.count("ham") > line.count("spam") else 8 for line in lines[1:]]
+    text = "\n".join([f"{lines[0]},late", *(f"{line},{code}" for line, code in zip(lines[1:], codes, strict=True))])
+    (folder / "late.csv").write_text(text + "\n")
+    status, out, err = call("audit", "labels", "late.csv", *COLUMNS, "--json", "-q")
+    assert status == 0
+    assert [one["column"] for one in json.loads(out)["giveaways"]] == ["late"]
+    assert err.count("gives the label away") == 1
+    assert "--ignore 'late'" in err
+
+
+def test_copies_of_texts_are_no_matter_of_several_answers(folder, call):
+    truth, table = crowd()
+    cells = list(table.values())
+    rows = [(f"m{i}", f"a {truth[i]} mail number {i % 50}", *(one[i] for one in cells)) for i in range(150)]
+    lines_of(folder, "texts.csv", ("id", "text", "Ann", "Bob", "Cy"), rows)
+    status, _, err = call("audit", "labels", "texts.csv", *COLUMNS, "-q")
+    assert status == 0
+    assert "groups=" not in err
+    assert "another row" not in err
+
+
+def test_the_suspects_of_one_column_are_described_too(folder, call):
+    rng = np.random.default_rng(0)
+    truth, year = rng.integers(2, size=600), rng.integers(2001, 2011, size=600)
+    x = truth[:, None] * 2 + rng.normal(size=(600, 3))
+    wrong = (rng.random(600) < 0.02) | ((year == 2008) & (rng.random(600) < 0.6))
+    label = np.array(["keep", "drop"])[np.where(wrong, 1 - truth, truth)]
+    rows = [(f"r{i}", *x[i].round(3).tolist(), year[i], label[i]) for i in range(600)]
+    lines_of(folder, "years.csv", ("id", "a", "b", "c", "year", "label"), rows)
+    arguments = ["audit", "labels", "years.csv", "--label", "label", "--ignore", "year"]
+    found = result_of(call, *arguments, "--report", "page.html")
+    (part,) = found["slices"]
+    assert (part["column"], part["value"]) == ("year", "2008")
+    n_suspects = found["worth_checking"]
+    assert part["sentence"].startswith(f"{part['suspects']} of {n_suspects} suspects have year = 2008, as ")
+    assert part["sentence"] in (folder / "page.html").read_text(encoding="utf-8")
+    _, out, _ = call(*arguments)
+    assert f"Where the suspects are: {part['sentence']}" in out
+
+
+def test_rows_of_a_group_share_their_errors_in_several_answers_too(folder, call):
+    """Each mail stands four times in the file, nearly the same, and everybody gives all copies one answer."""
+    truth, table = crowd(80)
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(80, 2)) + 1.5 * (truth == "spam")[:, None]
+    rows = [
+        (*(x[i] + 0.02 * rng.normal(size=2)).round(4).tolist(), f"g{i}", *(cells[i] for cells in table.values()))
+        for i in range(80)
+        for _ in range(4)
+    ]
+    lines_of(folder, "copies.csv", ("x", "z", "mail", "Ann", "Bob", "Cy"), rows)
+    found = result_of(call, "audit", "labels", "copies.csv", *COLUMNS, "--group", "mail", "--ignore", "z")
+    X = np.array([row[:1] for row in rows])
+    given = {name: np.where(cells == "", None, cells).repeat(4) for name, cells in table.items()}
+    audit = audit_answers(X, Answers.from_table(given), groups=np.arange(80).repeat(4), random_state=0)
+    assert found["noise_rate"] == pytest.approx(audit.noise_rate)
+    without = result_of(call, "audit", "labels", "copies.csv", *COLUMNS, "--ignore", "mail", "--ignore", "z")
+    assert without["noise_rate"] != pytest.approx(audit.noise_rate)
+
+
+def test_annotators_who_gave_different_labels_are_refused_with_the_remedy(folder, call):
+    rows = [(k % 7, "ab"[k % 2] if k < 60 else "cd"[k % 2], "Ann" if k < 60 else "Bob") for k in range(120)]
+    lines_of(folder, "parts.csv", ("x", "kind", "annotator"), rows)
+    refused(
+        call("audit", "labels", "parts.csv", "--label", "kind", "-q"),
+        "leave the column of sources out: --ignore 'annotator'",
+    )
+
+
+def test_page_terminal_and_json_have_the_same_figures(mails, folder, call):
+    arguments = ("audit", "labels", "mails.csv", *COLUMNS)
+    found = result_of(call, *arguments, "--report", "page.html")
+    _, out, _ = call(*arguments)
+    text = (folder / "page.html").read_text(encoding="utf-8")
+    page = json.loads(text.split('id="report-data">')[1].split("</script>")[0])
+    shown = page["sources"]
+    assert shown["names"] == [one["source"] for one in found["sources"]]
+    assert (shown["n_answers"], len(found["sources"])) == (found["n_answers"], 3)
+    for key in ("agreement", "alpha"):
+        assert shown[key] == pytest.approx(found[key], abs=1e-4)
+    for on_page, one in zip(shown["table"], found["sources"], strict=True):
+        assert on_page["n"] == one["answers"]
+        assert on_page["errs"] == one["errs"][:2]
+        assert [on_page["accuracy"], *on_page["interval"]] == pytest.approx(
+            [one["accuracy"], *one["interval"]], abs=1e-4
+        )
+        line = next(line for line in out.splitlines() if line.startswith(one["source"]))
+        assert line.split()[1:3] == [str(one["answers"]), f"{one['accuracy']:.0%}"]
+        assert "{:.0%} to {:.0%}".format(*one["interval"]) in line
+    low, high = found["noise_interval"]
+    assert f"({low:.1%} to {high:.1%})" in out
+    fewest, most = page["summary"]["between"]
+    assert f"between {fewest} and {most} of 150" in out or f"about {round(found['noise_rate'] * 150)} of 150" in out
+    first = page["suspects"]["row"][0]
+    assert found["suspects"][0]["row"] == first
+    assert page["suspects"]["quality"][0] == pytest.approx(found["suspects"][0]["quality"], abs=1e-4)
+
+
+def test_a_column_of_annotators_beside_columns_of_labels_is_no_feature(mails, folder, call):
+    lines = (folder / "mails.csv").read_text().splitlines()
+    text = "\n".join([f"{lines[0]},worker", *(f"{line},w{k % 5}" for k, line in enumerate(lines[1:]))])
+    (folder / "who.csv").write_text(text + "\n")
+    found = result_of(call, "audit", "labels", "who.csv", *COLUMNS)
+    assert any("the column 'worker' says who gave labels too" in note for note in found["notes"])
+    assert list(found["columns"]) == ["x"]
+    as_feature = result_of(call, "audit", "labels", "who.csv", *COLUMNS, "--kind", "worker=categorical")
+    assert "worker" in as_feature["columns"]
+
+
+@pytest.mark.parametrize(("name", "options"), [("rule", ["--annotator", "rule"]), ("annotator", [])])
+def test_sources_of_one_label_each_are_refused_with_the_remedy(folder, call, name, options):
+    truth, _ = crowd()
+    x = np.random.default_rng(1).normal(size=150) + 2 * (truth == "spam")
+    rows = [(f"{x[k]:.3f}", truth[k], f"{truth[k]}-{k % 2}") for k in range(150)]
+    lines_of(folder, "rules.csv", ("x", "kind", name), rows)
+    ours = ("audit", "labels", "rules.csv", "--label", "kind", "-q")
+    refused(call(*ours, *options), f"audit the labels without them: --ignore '{name}'")
+    assert result_of(call, *ours[:-1], "--ignore", name)["classes"] == ["ham", "spam"]

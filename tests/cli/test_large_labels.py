@@ -89,3 +89,20 @@ def test_lines_are_those_of_a_spreadsheet(tmp_path):
     only = list(read_chunks(FilePart(path), 2, columns=["label"], only="label"))
     assert [chunk.names for chunk in only] == [["label"], ["label"]]
     assert data_files(tmp_path) == [path]
+
+
+def test_a_column_that_says_who_gave_the_labels_is_no_feature(frame, call):
+    who = np.where(frame["label"] == "yes", "Ann", "Bob")
+    who[::7] = "Cy"
+    frame.assign(labeled_by=who).to_csv("who.csv", index=False)
+    status, out, err = call("audit", "labels", "who.csv", *AUDIT, "--chunk-rows", 1000)
+    assert status == 0, err
+    assert "'labeled_by' says who gave the label" in err
+    found = json.loads(out)
+    assert "labeled_by" not in found["columns"]
+    became = {one["column"]: one["becomes"] for one in found["data"]["columns"]}
+    assert became["labeled_by"] == "not used: it says who gave the label"
+    status, out, err = call(
+        "audit", "labels", "who.csv", *AUDIT, "--chunk-rows", 1000, "--kind", "labeled_by=categorical"
+    )
+    assert "labeled_by" in json.loads(out)["columns"]

@@ -167,27 +167,6 @@ def test_what_blocks_cannot_do_is_said(call, message, vectors):
         call(in_blocks(np.stack(vectors, axis=1), LENGTHS))
 
 
-def test_large_blocks_are_worked_on_in_pieces(rng, monkeypatch):
-    """Values and sums do not depend on how many rows are worked on together."""
-    from kernelwise.dask_rows import expressions
-
-    n = 50
-    x, F = rng.uniform(0.5, 2.0, n), rng.normal(size=(n, 3))
-    lengths = (30, 20)
-
-    def results():
-        a, B = in_blocks(x, lengths), in_blocks(np.asfortranarray(F), lengths)
-        scaled, root = persist(B * a[:, None]), persist(np.sqrt(a))
-        sums = compute(B.T @ a, (a * a).sum(), a.min(), weighted_gram(B.T, a), (scaled.T @ root))
-        return [whole(scaled), whole(root), *map(np.asarray, sums)]
-
-    expected = results()
-    monkeypatch.setattr(expressions, "PIECE_BYTES", 1)
-    monkeypatch.setattr(expressions, "MIN_ROWS", 7)
-    for found, wanted in zip(results(), expected, strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=1e-13)
-
-
 def test_what_was_evaluated_is_let_go_at_once():
     """Blocks on a worker must not stay until the garbage collector comes by."""
     column = np.ones(sum(LENGTHS))

@@ -11,6 +11,7 @@ from kernelwise import (
     NoisyLabelClassifier,
     Verdicts,
     audit_answers,
+    audit_labels,
     flip_labels,
     guaranteed_share,
     plan_answers,
@@ -88,6 +89,34 @@ def test_checks_by_people_count_and_give_a_guarantee():
     low, high = after.noise_interval
     assert low <= np.mean(after.labels != truth) <= high
     assert guaranteed_share(after.labels, checked).high == pytest.approx(high, abs=1e-9)
+
+
+def test_chances_that_contradict_the_checks_follow_them():
+    draw = np.random.RandomState(0)
+    truth = draw.randint(2, size=400)
+    # Rules that know one class each contradict each other often, and are right nearly always where they are alone.
+    rules = np.stack([np.where(draw.rand(400) < 0.5, k % 2, -1) for k in range(6)], axis=1)
+    rules[(rules != truth[:, None]) & (draw.rand(400, 6) < 0.55)] = -1
+    answers = Answers.from_table(rules)
+    before = audit_answers(None, answers)
+    known = np.array([label is not None for label in before.labels.tolist()])
+    right = np.mean(before.labels[known].astype(int) == truth[known])
+    plan = plan_checks(before, 150, random_state=0)
+    checked = plan.verdicts(truth[plan.rows])
+    after, bound = audit_answers(None, answers, checked=checked), guaranteed_share(before.labels, checked)
+    assert bound.low - 1e-9 <= after.noise_rate <= bound.high + 1e-9
+    assert after.noise_interval == pytest.approx((bound.low, bound.high), abs=1e-9)
+    assert abs(1 - after.noise_rate - right) < max(abs(1 - before.noise_rate - right), 0.05)
+
+
+def test_checks_that_cannot_be_of_these_data_are_refused():
+    truth, table = crowd()
+    audit = audit_answers(None, Answers.from_table(table))
+    plan = plan_checks(audit, 20, random_state=0)
+    with pytest.raises(TypeError, match=r"labels must be a list .* got a mapping"):
+        plan.verdicts(dict(zip(plan.rows.tolist(), truth[plan.rows].tolist(), strict=True)))
+    with pytest.raises(ValueError, match=r"checked says .* no row has one of these labels"):
+        audit_answers(None, Answers.from_table(table), checked=Verdicts([0, 1, 2], [17, 18, 17]))
 
 
 def test_rows_without_answers():
@@ -210,3 +239,11 @@ def test_one_column_of_several_sources_is_audited_as_given():
     assert (audit.labels == given).all()
     assert roc_auc_score(given == y, audit.quality) > 0.95
     assert audit.noise_interval[0] <= (given != y).mean() <= audit.noise_interval[1]
+
+
+def test_answers_in_the_place_of_labels_are_refused_with_the_remedy():
+    table = np.array([[0, 1], [1, 1], [0, 0]])
+    with pytest.raises(TypeError, match="audit_answers"):
+        audit_labels(np.arange(3.0)[:, None], Answers.from_table(table))
+    with pytest.raises(ValueError, match=r"Answers\.from_table"):
+        audit_labels(np.arange(3.0)[:, None], table)

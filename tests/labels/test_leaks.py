@@ -27,13 +27,15 @@ def leaking(kind, given):
         return np.where(draw.rand(n) < 0.3, None, drawn)
     if kind == "a score":
         return (given == "ill") + 0.2 * draw.randn(n)
+    if kind == "a code":
+        return np.char.add(draw.choice(["a", "b", "c"], n), drawn)
     towns = draw.choice(["Ulm", "Bern", "Graz", "Linz"], (n, 3))
     return np.array(
         [f"from {a} via {b} to {c} a case {label} again" for (a, b, c), label in zip(towns, given, strict=True)]
     )
 
 
-@pytest.mark.parametrize("kind", ["some cells drawn anew", "many cells blank", "a score", "a text"])
+@pytest.mark.parametrize("kind", ["some cells drawn anew", "many cells blank", "a score", "a text", "a code"])
 def test_an_inexact_copy_is_named_with_figures(heart, kind):
     X, given = heart
     found = find_leaks(as_table(X.assign(late=leaking(kind, given))), given.astype(object))
@@ -52,7 +54,29 @@ def test_an_inexact_copy_in_an_array_is_named(heart):
 def test_two_copies_do_not_hide_each_other(heart):
     X, given = heart
     both = X.assign(one=leaking("many cells blank", given), two=leaking("a score", given))
-    assert {one.column for one in find_leaks(as_table(both), given.astype(object))} == {"one", "two"}
+    found = find_leaks(as_table(both), given.astype(object))
+    assert {one.column for one in found} == {"one", "two"}
+    (how,) = (one.how for one in found if one.column == "one")
+    assert "everything else together without 'two', which may be a copy too, " in how
+
+
+def test_dates_are_named_where_every_class_is_a_time_of_its_own(heart):
+    X, given = heart
+    days = pd.to_timedelta(400 * (given == "ill") + np.arange(len(given)) % 300, unit="D")
+    late = pd.Series(pd.Timestamp("2024-01-01") + days)
+    (found,) = find_leaks(as_table(X.assign(closed=late)), given.astype(object))
+    assert found.column == "closed"
+    assert "its dates up to 2024-09-24 go with the label 'well', and later ones with another label" in found.how
+
+
+def test_a_score_of_ten_classes_is_named():
+    draw = np.random.RandomState(0)
+    code = draw.randint(10, size=1000)
+    X = pd.DataFrame(draw.randn(1000, 3) + 0.2 * code[:, None]).add_prefix("x")
+    found = find_leaks(
+        as_table(X.assign(late=code + 0.2 * draw.randn(1000))), np.char.add("c", code.astype(str)).astype(object)
+    )
+    assert [one.column for one in found] == ["late"]
 
 
 @pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "digits"])

@@ -129,13 +129,14 @@ def test_groups_are_for_labels_in_memory():
 
 def test_an_estimator_of_the_user_gets_whole_groups_in_a_fold():
     X, given, group, wrong = groups_of_five(1)
+    estimator = KNeighborsClassifier(1)
     found = [
-        roc_auc_score(wrong, -kw.audit_labels(X, given, estimator=KNeighborsClassifier(1), groups=one).quality)
+        roc_auc_score(wrong, -kw.audit_labels(X, given, estimator=estimator, groups=one, random_state=0).quality)
         for one in (group, np.arange(len(X)))
     ]
     # The nearest row is one of the same group: it repeats the error, unless it was left out.
-    assert found[0] > 0.7
-    assert found[1] < 0.5
+    assert found[0] > found[1] + 0.1
+    assert found[1] < 0.55
 
 
 def test_the_belief_of_answers_comes_from_models_that_saw_no_row_of_the_group():

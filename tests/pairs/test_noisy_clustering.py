@@ -334,6 +334,14 @@ def test_pairs_of_other_samples_are_refused(wine):
         NoisyPairClustering(3).fit(X, pairs=[(0, 1, 1)])
 
 
+def test_sparse_columns_with_negative_numbers_are_those_of_the_dense_table(wine):
+    X, y = wine
+    Z, pairs = StandardScaler().fit_transform(X), flipped(y, 2, 0.1)
+    dense, sparse = (NoisyPairClustering(3, random_state=0).fit(form, pairs=pairs) for form in (Z, sp.csr_array(Z)))
+    np.testing.assert_array_equal(sparse.labels_, dense.labels_)
+    np.testing.assert_array_equal(sparse.predict(sp.csr_array(Z[:9])), dense.predict(Z[:9]))
+
+
 def test_sparse_columns_are_words_unless_some_are_negative(rng):
     weights = sp.random_array((40, 30), density=0.2, rng=rng, format="csr")  # as of tf-idf: below one
     assert isinstance(fit_columns(weights, "features", np.random.RandomState(0)), WordColumns)

@@ -5,7 +5,7 @@ import pytest
 
 from kernelwise import Pairs
 from kernelwise.papers import Cell, Record, Table, distinct, grouped, mean_std, seed_of
-from kernelwise.papers.figures import Line, mean_line
+from kernelwise.papers.figures import Line, mean_lines
 from kernelwise.papers.lkcnpc.figure1 import mean_error
 from kernelwise.papers.lkcnpc.nonparametric_kernel import known_positions, linear_graph, neighbor_graph
 from kernelwise.papers.lkcnpc.spectral_kernel import align_spectrum
@@ -21,8 +21,8 @@ def test_seeds_are_the_same_on_every_machine():
 def test_means_of_trials():
     assert [mean_std([0.8, 0.9]), mean_std([0.8]), mean_std([])] == ["0.850 ± 0.071", "0.800", "—"]
     assert mean_error([0.3, 0.5], [0.2, 0.2]) == "0.200 ± 0.100"
-    line = mean_line({(0.2,): [0.75, 0.25], (0.0,): [0.875]})
-    assert line == Line(x=[0.0, 0.2], y=[0.875, 0.5], spread=[0.0, 0.25])
+    lines = mean_lines([("heart", "SVC", 0.2, 0.75), ("heart", "SVC", 0.0, 0.875), ("heart", "SVC", 0.2, 0.25)])
+    assert lines == {"heart": {"SVC": Line(x=[0.0, 0.2], y=[0.875, 0.5], spread=[0.0, 0.25])}}
 
 
 def test_records_by_the_parameters_of_their_cells():

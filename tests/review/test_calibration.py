@@ -15,7 +15,8 @@ from kernelwise import (
     plan_checks,
 )
 from kernelwise.labels.audit import audit_by
-from kernelwise.review.diagnosis import recalibrate
+from kernelwise.review.diagnosis import calibrated, recalibrate
+from kernelwise.review.guarantee import Guarantee
 
 
 def made(rows=200, flips=0.3, seed=0):
@@ -179,3 +180,19 @@ def test_checks_tell_how_far_the_model_can_be_trusted():
     moved = [np.ptp(how.posterior(posterior, posterior, given)[:, 1]) for how in (trusted, doubted)]
     assert kept[0] > 0.95
     assert moved[1] < 0.6 < 0.9 < moved[0]
+
+
+def test_chances_end_inside_the_guarantee_whatever_the_model_believes(rng):
+    belief = np.full((400, 2), 0.5)
+    given, wrong = rng.integers(2, size=400), rng.random(400) < 0.1
+    posterior = np.full((400, 2), 0.5)
+    posterior[np.arange(400), given] = 0.3 + 0.3 * rng.random(400)  # far too low, and in an order that says nothing
+    posterior[np.arange(400), 1 - given] = 1 - posterior[np.arange(400), given]
+    truth = np.where(np.arange(400) < 60, np.where(wrong, 1 - given, given), -1)
+    for low, high in ((0.05, 0.06), (0.28, 0.3)):
+        bound = Guarantee(low, high, (low + high) / 2, 400, 60, 6, 0, 0.95)
+        found, _ = calibrated(belief, posterior, given, truth, np.ones(400), bound)
+        share = np.mean(1 - found[np.arange(400), given])
+        assert low - 1e-9 <= share <= high + 1e-9
+        np.testing.assert_allclose(found.sum(axis=1), 1)
+        assert set(found[:60].ravel()) == {0.0, 1.0}

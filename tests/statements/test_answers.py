@@ -69,3 +69,21 @@ def test_kinds_that_are_unknown_are_refused():
         Answers([0], ["a"], ["x"], n_rows=1, kinds={"a": "robot"})
     with pytest.raises(ValueError, match="'b'"):
         Answers([0], ["a"], ["x"], n_rows=1, kinds={"b": "person"})
+
+
+def test_ids_that_pandas_does_not_know_are_refused_with_the_remedy():
+    with pytest.raises(TypeError, match="get_indexer"):
+        Answers(["a", "b"], ["Ann", "Bob"], [0, 1], n_rows=2)
+    with pytest.raises(ValueError, match="-1, which pandas gives for an unknown id; leave such answers out"):
+        Answers([0, -1], ["Ann", "Bob"], [0, 1], n_rows=2)
+
+
+def test_columns_of_a_table_have_one_length():
+    with pytest.raises(ValueError, match="'Ann' has 2, 'Bob' 1"):
+        Answers.from_table({"Ann": ["a", "b"], "Bob": ["a"]})
+
+
+def test_classes_that_differ_in_capitals_or_blanks_alone_are_warned_of():
+    with pytest.warns(UserWarning, match="'Yes' and 'yes ', which differ in capitals or blanks alone"):
+        Answers([0, 1], ["Ann", "Bob"], ["Yes", "yes "], n_rows=2)
+    Answers([0, 1], ["Ann", "Bob"], ["a", "A"], n_rows=2)  # single letters differ

@@ -1,5 +1,6 @@
 """Several answers per row on the command line: the consensus and how good it is, the sources, and whom to ask next."""
 
+import warnings
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -13,13 +14,12 @@ from rich.console import Console
 from ..report.labels import ENOUGH
 from . import show
 from .answers import GivenAnswers, read_answers
-from .labels import CONSENSUS, LabelOptions, label_model, label_page, what_matters
+from .labels import CONSENSUS, LabelOptions, label_model, label_page, warn_of_leaks, what_matters
 from .session import Data, GivenLabels, Session, check_files, links_of_pictures
-from .slices import SHOWN as SLICES_SHOWN
-from .slices import slices_of
+from .slices import sentences_of, slices_of
 
 if TYPE_CHECKING:
-    from .. import AnswerAudit, LabelAudit, Verdicts
+    from .. import AnswerAudit, Answers, LabelAudit, Verdicts
 
 #: So many questions are planned, if nobody says how many.
 QUESTIONS = 100
@@ -27,8 +27,6 @@ QUESTIONS = 100
 MOST_CLASSES = 30
 #: A row is worth another answer if the most probable class, by the answers, has a smaller chance than this.
 SURE = 0.8
-#: So many sources and suspects are shown, so that the result fits on a screen.
-FEW = 8
 
 
 @dataclass(frozen=True)
@@ -86,6 +84,13 @@ class _Found:
         return ", ".join(f"{label}: {count}" for label, count in counts.most_common())
 
     @cached_property
+    def slices(self) -> list[dict[str, Any]]:
+        """Parts with far more suspects than chance explains."""
+        left_out = {*self.loaded.features.leave_out, self.loaded.id_name} - {*self.loaded.ignored}
+        found = slices_of(self.doubtful, self.audit.answers, self.loaded.table.without(list(left_out)))
+        return [one.as_data(gave=not self.given.several) for one in found]
+
+    @cached_property
     def n_answers(self) -> NDArray[np.intp]:
         """The number of answers to every row."""
         return np.bincount(self.audit.answers.rows, minlength=self.loaded.table.n_rows)
@@ -104,6 +109,7 @@ def audit_answers_in_files(session: Session, asked: LabelOptions, *, found: bool
     given = read_answers(session, asked, found=found)
     costs = asked.costs(given.answers.source_names.tolist())
     images = links_of_pictures(given.loaded, asked.image, page=reviewing.report, embed=asked.embed)
+    leaks = warn_of_leaks(given.loaded, _majority(given.answers))
     verdicts = None if reviewing.checked is None else _read_verdicts(reviewing.checked, given)
     audit, model = _fit(session, given, verdicts, asked.sample)
     result = _Found(audit, audit, given, CONSENSUS)
@@ -119,7 +125,7 @@ def audit_answers_in_files(session: Session, asked: LabelOptions, *, found: bool
         {"row": row, "id": given.loaded.ids[row], "source": source, "information": gain} for row, source, gain in each
     ]
     lines = [[one["id"], str(one["source"]), f"{one['information']:.4f}"] for one in next_answers]
-    shown: dict[str, Any] = {"plan": plan, "images": images, "answers": audit}
+    shown: dict[str, Any] = {"slices": result.slices, "plan": plan, "images": images, "answers": audit}
     cells: dict[str, Any] = {"given": GivenLabels(result.labels.labels, given.written)}
     if given.several:
         cells = {"more": {"answers": list(map(str, result.n_answers.tolist())), "disagree": result.others}}
@@ -131,8 +137,17 @@ def audit_answers_in_files(session: Session, asked: LabelOptions, *, found: bool
             asked.ask: partial(show.csv_text, [given.loaded.id_name, "source", "information"], lines),
         }
     )
-    facts = _result(result, plan) | matters | {"ask": next_answers, "written": written}
+    giveaways = [{"column": one.column, "how": one.how} for one in leaks]
+    facts = _result(result, plan) | matters | {"ask": next_answers, "giveaways": giveaways, "written": written}
     session.show(facts, partial(print_answer_audit, result=facts, asked=asked))
+
+
+def _majority(answers: "Answers") -> NDArray[Any]:
+    """The most frequent answer to every row, None where there is none or where two are as frequent."""
+    counts = np.zeros((answers.n_rows, len(answers.classes)))
+    np.add.at(counts, (answers.rows, answers.label_index), 1)
+    clear = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    return np.where(clear, answers.classes[counts.argmax(axis=1)].astype(object), np.array(None))
 
 
 def _read_verdicts(path: Path, given: GivenAnswers) -> "Verdicts":
@@ -153,11 +168,13 @@ def _fit(session: Session, given: GivenAnswers, verdicts: "Verdicts | None", sam
     from .. import audit_answers
 
     answers = given.answers
-    with session.step(f"learning from {len(answers)} answers") as tell:
+    with session.step(f"learning from {len(answers)} answers") as tell, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "column '.*' gives the label away")  # said of the columns of the table
+        warnings.filterwarnings("ignore", ".* near copies of another row|.* equal another row")  # each has its answers
         if given.loaded.matrix is None:
             return audit_answers(None, answers, checked=verdicts, random_state=session.seed), None
         model = label_model(session, sample)
-        model.fit(given.loaded.matrix, answers, checked=verdicts, progress=tell)
+        model.fit(given.loaded.matrix, answers, groups=given.groups, checked=verdicts, progress=tell)
         return model.answer_audit_, model
 
 
@@ -185,7 +202,6 @@ def _result(found: _Found, plan: Any) -> dict[str, Any]:
     rows = np.flatnonzero(found.doubtful)
     listed = show.audit_result(labels, plan, loaded.ids, id=loaded.ids)
     left_out = {*loaded.features.leave_out} - {*loaded.ignored}
-    slices = slices_of(found.doubtful, audit.answers, loaded.table.without([*left_out, loaded.id_name]))
     hidden = loaded.table.without(left_out).missing()
     return {
         "data": loaded.report() | {"missing": hidden},
@@ -204,7 +220,7 @@ def _result(found: _Found, plan: Any) -> dict[str, Any]:
                 "answers": int(one["n_answers"]),
                 "accuracy": float(one["accuracy"]),
                 "interval": [float(one["low"]), float(one["high"])],
-                "errs": audit.errors_of(one["source"]),
+                "errs": audit.errors_of(one["source"]) if one["n_answers"] >= ENOUGH else [],
             }
             for one in audit.sources[np.argsort(audit.sources["accuracy"], kind="stable")]
         ],
@@ -214,11 +230,7 @@ def _result(found: _Found, plan: Any) -> dict[str, Any]:
         ],
         "without_answer": int(np.count_nonzero(np.isnan(labels.quality))),
         "worth_another_answer": [{"row": row, "id": loaded.ids[row]} for row in rows.tolist()],
-        "slices": [
-            {"column": one.column, "value": one.value, "suspects": one.inside, "share_of_rows": one.share}
-            | {"sentence": one.sentence(gave=not found.given.several)}
-            for one in slices
-        ],
+        "slices": found.slices,
     }
 
 
@@ -235,17 +247,17 @@ def print_answer_audit(console: Console, result: dict[str, Any], asked: LabelOpt
         console.print(result["diagnostic"]["reason"])
     show.print_checks(console, result, "rows")
     console.print()
-    _print_sources(console, result)
+    show.print_sources(console, result["sources"], result["copies"])
     _print_questions(console, result, several)
-    for one in result["slices"][:SLICES_SHOWN]:
-        console.print(f"Where the {'doubt is' if several else 'suspects are'}: {one['sentence']}")
+    for sentence in sentences_of(result["slices"]):
+        console.print(f"Where the {'doubt is' if several else 'suspects are'}: {sentence}")
     if not several:
         worth = show.counted(result["worth_checking"], "row")
         console.print(f"Worth checking: {worth} whose label is more likely wrong than right.")
     console.print()
     suspects = [
         [one["id"], one["given"], one["suggested"], _short(one["answers"]), show.wrong_chance(one["quality"])]
-        for one in result["suspects"][:FEW]
+        for one in result["suspects"][: show.FEW]
     ]
     header = [
         data["id"],
@@ -259,7 +271,7 @@ def print_answer_audit(console: Console, result: dict[str, Any], asked: LabelOpt
         console.print()
         show.print_columns(console, data["columns"])
     if result["columns"]:
-        shown = ", ".join(f"{name} {share:.0%}" for name, share in list(result["columns"].items())[:FEW])
+        shown = ", ".join(f"{name} {share:.0%}" for name, share in list(result["columns"].items())[: show.FEW])
         console.print(f"Columns that matter: {shown}")
     show.print_written(console, result["written"])
     show.print_next(console, asked.data, asked.reviewing, planned=bool(result["plan"]), consensus=several)
@@ -288,37 +300,6 @@ def _counts(rows: int, result: dict[str, Any]) -> str:
     return f"{said}. Two answers to the same row agree in {result['agreement']:.0%}{alpha}."
 
 
-def _print_sources(console: Console, result: dict[str, Any]) -> None:
-    """Print the sources with their accuracy, the least accurate first, and those that copy each other."""
-    known = [one for one in result["sources"] if one["answers"] >= ENOUGH]
-    sources = known or result["sources"]
-    lines = [
-        [
-            str(one["source"]),
-            str(one["answers"]),
-            f"{one['accuracy']:.0%}",
-            f"{one['interval'][0]:.0%} to {one['interval'][1]:.0%}",
-            one["errs"][0] if one["errs"] else "",
-        ]
-        for one in sources[:FEW]
-    ]
-    few = len(result["sources"]) - len(sources)
-    order = ", the least accurate first" if len(sources) > 1 else ""
-    console.print(show.table(f"Sources{order}", ["source", "answers", "right", "90 % range", "errs"], lines))
-    if len(sources) > FEW:
-        best = ", ".join(f"{one['source']} {one['accuracy']:.0%}" for one in sources[:-4:-1])
-        console.print(f"... and {len(sources) - FEW} more (--json has all); the best: {best}")
-    if few:
-        console.print(f"... and {few} with fewer than {ENOUGH} answers, too few to judge")
-    for one in result["copies"][:SLICES_SHOWN]:
-        console.print(
-            f"{one['source']} and {one['other']} agree as if one copied the other in {one['share']:.0%} of the rows, "
-            "errors included; together they count for less than two."
-        )
-    if (more := len(result["copies"]) - SLICES_SHOWN) > 0:
-        console.print(f"... and {more} more pairs of sources that copy each other")
-
-
 def _print_questions(console: Console, result: dict[str, Any], several: bool) -> None:
     """Say how many rows are worth another answer, and whom to ask first."""
     worth, asked = result["worth_another_answer"], result["ask"]
@@ -327,12 +308,12 @@ def _print_questions(console: Console, result: dict[str, Any], several: bool) ->
         console.print(f"Worth another answer: {rows} whose answers leave more than {1 - SURE:.0%} of doubt.")
     if asked:
         first: dict[str, list[str]] = {}
-        for one in asked[:FEW]:
+        for one in asked[: show.FEW]:
             first.setdefault(str(one["source"]), []).append(str(one["id"]))
         said = "; ".join(f"{source} about {', '.join(names)}" for source, names in first.items())
         console.print(f"Ask first: {said}")
     elif worth and several:
-        first_rows = ", ".join(one["id"] for one in worth[:FEW])
+        first_rows = ", ".join(one["id"] for one in worth[: show.FEW])
         console.print(f"Every source has answered these rows; ask somebody new, first about {first_rows}")
 
 

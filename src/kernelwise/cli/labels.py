@@ -19,7 +19,8 @@ from ..tables.errors import choices
 from ..tables.kinds import is_number
 from . import session as shared
 from . import show
-from .session import Data, GivenLabels, Reading, Reviewing, Session, option
+from .session import AnnotatorOption, Data, GivenLabels, Reading, Reviewing, Session, option
+from .slices import sentences_of, slices_of
 
 #: The name of the consensus in the column "column" of a review, and in the export.
 CONSENSUS = "consensus"
@@ -47,7 +48,7 @@ class LabelOptions:
         str | None,
         option("ADDRESS", "Let the workers of a Dask cluster read the files: tcp://host:8786, or a scheduler file."),
     ] = None
-    annotator: Annotated[str | None, option("COLUMN", "The column that says who gave each label.")] = None
+    annotator: AnnotatorOption = None
     answers: Annotated[Path | None, option("FILE", "A table of answers: the id of the row, the source, the label.")] = (
         None
     )
@@ -92,9 +93,9 @@ class LabelOptions:
                 f"--annotator {self.annotator} says who gave one column of labels, and there are {other}; leave "
                 "--annotator out, or name one --label"
             )
-        if self.group is not None and (self.several or self.group in self.label):
-            reason = "is for labels of one source" if self.several else "is also the column of labels"
-            raise FileError(f"--group {self.group} {reason}; leave it out, or name another column")
+        if self.group is not None and self.group in (*self.label, self.annotator):
+            what = "a column of labels" if self.group in self.label else "the column of those who gave them"
+            raise FileError(f"--group {self.group} is also {what}; leave it out, or name another column")
         self.costs()
         self.kinds()
 
@@ -181,15 +182,18 @@ def _audit_one_column(session: Session, asked: LabelOptions) -> None:
 
     reading, reviewing, label = asked.reading, asked.reviewing, asked.label[0]
     shared.check_files(session, read=[asked.data, reviewing.checked], write=[reviewing.output, reviewing.report])
-    loaded = shared.load(session, asked.data, reading, label=label, group=asked.group)
+    loaded = shared.load(session, asked.data, reading, label=label, group=asked.group, lines_of_answers=True)
     given = shared.read_given(loaded, label, reading.kinds)
-    if loaded.annotators and given.groups is None and asked.group is None:  # found by the name of the column
-        from .answer_audit import audit_answers_in_files
+    if loaded.annotators:  # found by the name of the column
+        if given.groups is None:
+            from .answer_audit import audit_answers_in_files
 
-        reading = replace(reading, ignore=[*reading.ignore, *loaded.annotators[1:]])
-        answers_asked = replace(asked, annotator=loaded.annotators[0], reading=reading)
-        audit_answers_in_files(session, answers_asked, found=True)
-        return
+            reading = replace(reading, ignore=[*reading.ignore, *loaded.annotators[1:]])
+            answers_asked = replace(asked, annotator=loaded.annotators[0], reading=reading)
+            audit_answers_in_files(session, answers_asked, found=True)
+            return
+        # Amounts have one source, so that the ids have to be distinct.
+        loaded = shared.load(session, asked.data, reading, label=label, group=asked.group)
     images = shared.links_of_pictures(loaded, asked.image, page=reviewing.report, embed=asked.embed)
     found = warn_of_leaks(loaded, given.labels)
     verdicts = None if reviewing.checked is None else read_verdicts(reviewing.checked, given, loaded)
@@ -197,8 +201,12 @@ def _audit_one_column(session: Session, asked: LabelOptions) -> None:
     audit = audit_by(estimator, given.labels, verdicts)
     matters = what_matters(session, estimator, loaded.features.feature_columns)
     plan = reviewing.plan(audit, session.seed)
+    unchecked = np.ones(len(audit.quality), dtype=bool)
+    unchecked[list({} if verdicts is None else verdicts.found())] = False
+    own = loaded.table.without([label, loaded.id_name])
+    slices = [one.as_data(gave=True) for one in slices_of((audit.quality < 0.5) & unchecked, None, own)]
     review = partial(show.label_review, audit, loaded.ids, label, plan, given=given)
-    page = partial(label_page, session, loaded, label, audit, matters, plan=plan, images=images)
+    page = partial(label_page, session, loaded, label, audit, matters, slices, plan=plan, images=images)
     written = session.write({reviewing.output: review, reviewing.report: page})
     listed = show.audit_result(audit, plan, loaded.ids, id=loaded.ids)
     worth = listed["worth_checking"]
@@ -210,6 +218,7 @@ def _audit_one_column(session: Session, asked: LabelOptions) -> None:
         "giveaways": [{"column": one.column, "how": one.how} for one in found],
         **listed,
         "expected_wrong": sum(1 - audit.quality[one["row"]] for one in listed["suspects"][:worth]),
+        "slices": slices,
         "without_label": [
             {
                 "row": int(row),
@@ -294,7 +303,13 @@ def what_matters(session: Session, estimator: Any, feature_columns: Sequence[str
 
 
 def label_page(
-    session: Session, loaded: Data, label: str, audit: Any, matters: dict[str, dict[str, float]], **shown: Any
+    session: Session,
+    loaded: Data,
+    label: str,
+    audit: Any,
+    matters: dict[str, dict[str, float]],
+    slices: Sequence[dict[str, Any]],
+    **shown: Any,
 ) -> str:
     """The review page; ``shown`` are the plan, the pictures and the answers, as in :func:`label_report`."""
     from ..report import PageSettings, label_report, render
@@ -310,7 +325,7 @@ def label_page(
             settings=PageSettings(title=Path(loaded.table.source).name, id_name=loaded.id_name, label_name=label),
             **shown,
         )
-        return render(page)
+        return render(page | {"slices": sentences_of(slices)})
 
 
 def print_label_audit(console: Console, result: dict[str, Any], loaded: Data | None = None) -> None:
@@ -339,6 +354,8 @@ def print_label_audit(console: Console, result: dict[str, Any], loaded: Data | N
         )
     else:
         console.print("No label is more likely wrong than right.\n")
+    if said := sentences_of(result.get("slices", ())):
+        console.print("\n".join(f"Where the suspects are: {sentence}" for sentence in said) + "\n")
     suspects = [
         [one["id"], one["given"], one["suggested"], show.wrong_chance(one["quality"])] for one in result["suspects"]
     ]

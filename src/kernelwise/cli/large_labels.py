@@ -19,6 +19,7 @@ from ..files.errors import FileError, reading_a_table
 from ..labels.describe import figures_of
 from ..labels.given import find_leaks
 from ..labels.large import Fitted, Scored, fit_in_blocks, score_rows
+from ..labels.leaks import find_annotator_columns, said_of_annotators
 from ..labels.sample import Chunks, LabelCounts, drop_missing_words, join_counted
 from ..labels.spellings import label_notes
 from ..review.audit import suggested_classes
@@ -121,6 +122,7 @@ def audit_large(session: Session, options: LabelOptions, paths: list[Path]) -> N
         written = [str(files.write_file(folder / MOST_SUSPECT, listed, force=session.force)), str(folder)]
     prepared: Any = features.features
     described = [*prepared.describe(), *({"column": name, "becomes": LEFT_OUT} for name in reading.ignore)]
+    described += [{"column": name, "becomes": "not used: it says who gave the label"} for name in features.annotators]
     result: dict[str, Any] = {
         "data": {
             "file": asked.source,
@@ -193,11 +195,16 @@ def _whole_part(part: FilePart, columns: Sequence[str], only: str | None) -> Any
 
 @dataclass
 class _WatchedFeatures(ChunkFeatures):
-    """Features of chunks, with a warning of columns that give the label away."""
+    """Features of chunks, with a warning of columns that give the label away, or say who gave it."""
 
     label: str = ""
+    annotators: tuple[str, ...] = ()
 
     def learn(self, rows: Any) -> Any:
+        others = rows.without([*self.leave_out, *self.kinds])
+        if found := find_annotator_columns(others, rows[self.label].values):
+            warnings.warn(said_of_annotators(found), stacklevel=2)
+            self.annotators, self.leave_out = tuple(found), [*self.leave_out, *found]
         matrix = super().learn(rows)
         assert self.sample is not None
         self.found = find_leaks(self.sample.without(self.leave_out), self.sample[self.label].values)

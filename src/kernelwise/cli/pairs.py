@@ -16,7 +16,18 @@ from ..files.errors import FileError
 from ..files.links import link_words
 from . import show
 from .record_pairs import audit_two_records
-from .session import Data, OutputOption, Reading, Reviewing, Session, check_files, load, load_two, option
+from .session import (
+    AnnotatorOption,
+    Data,
+    OutputOption,
+    Reading,
+    Reviewing,
+    Session,
+    check_files,
+    load,
+    load_two,
+    option,
+)
 
 if TYPE_CHECKING:
     from ..report import Correction
@@ -52,6 +63,7 @@ def audit_pairs(
     second: Annotated[
         Path | None, option("FILE", "The second table, where the two records of a pair are in two tables.")
     ] = None,
+    annotator: AnnotatorOption = None,
 ) -> None:
     """Which links, or which "same" and "different" pairs, are probably wrong: their share, the most suspect first.
 
@@ -59,10 +71,14 @@ def audit_pairs(
     and an answer: are the two the same? --second is for records in two tables: the first id of each pair is then of the
     first table, and the second id is of the second table.
 
+    Where several people, programs or language models answered, --annotator names the column that says who gave each
+    answer: the fourth of a file of pairs. The result then says how good each of them is.
+
     --checks plans which pairs to check first; their results give a guaranteed bound. --checked takes what was found,
     and continues.
     """
     from ..report import read_corrections, verdicts_of
+    from ..report.labels import sources_of_pairs
     from ..report.pairs import wrong_shares
 
     read = [nodes, links, reviewing.checked, second]
@@ -70,14 +86,15 @@ def audit_pairs(
     if links is None and second is not None:
         raise FileError("--second needs a file of pairs: kernelwise audit pairs FIRST PAIRS --second SECOND")
     if links is None:
-        audit_two_records(session, nodes, reading, reviewing, answer=answer, same=same)
+        audit_two_records(session, nodes, reading, reviewing, answer=answer, same=same, annotator=annotator)
         return
     if second is None:
         loaded = load(session, nodes, reading)
     else:
         loaded = load_two(session, (nodes, second), reading)
         about = About.records if about is About.auto else about
-    pairs = files.read_links(links, loaded.rows, nodes=str(nodes), same=same)
+    pairs = files.read_links(links, loaded.rows, nodes=str(nodes), same=same, annotator=annotator)
+    found = pairs.sources is not None and annotator is None
     meaning = link_words(links, same)
     words = {1: "1", -1: "-1"} | {sign: word for word, sign in reversed(meaning.items())}  # the most frequent ones
     ends = {"id": [loaded.ids[row] for row in pairs.rows], "other_id": [loaded.ids[col] for col in pairs.cols]}
@@ -93,9 +110,10 @@ def audit_pairs(
     written, wrong = session.write({reviewing.output: review, reviewing.report: page}), wrong_shares(audit)
     result = {
         "nodes": loaded.report(),
-        "notes": list(loaded.notes),
+        "notes": [*loaded.notes, *([f"The fourth column of {links} says who gave each answer."] if found else [])],
         "links": str(links),
         "pairs": len(pairs),
+        "sources": sources_of_pairs(audit),
         "wrong": {name: {"rate": rate, "interval": interval} for name, (_, rate, interval) in wrong.items()},
         **show.audit_result(audit, plan, names, **ends),
         "written": written,
@@ -189,7 +207,7 @@ def _page(session: Session, loaded: Data, links: Path, audit: Any, plan: Any, wo
 
 def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None:
     console.print(f"{result['links']}: {result['pairs']} pairs of {loaded.table.n_rows} rows")
-    for note in loaded.notes:
+    for note in result["notes"]:
         console.print(note)
     reliable = result["diagnostic"]["reliable"]
     for name, wrong in result["wrong"].items():
@@ -199,6 +217,9 @@ def _print_audit(console: Console, result: dict[str, Any], loaded: Data) -> None
     if not result["guarantee"] and not reliable:
         console.print(result["diagnostic"]["reason"])
     show.print_checks(console, result, "pairs")
+    if result["sources"]:
+        console.print()
+        show.print_sources(console, result["sources"])
     words = {1: "same", -1: "different"}
     suspects = [
         [one["id"], one["other_id"], words[one["given"]], show.wrong_chance(one["quality"])]

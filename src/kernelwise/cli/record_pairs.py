@@ -20,15 +20,15 @@ ENDS = ("first", "second")
 
 
 def audit_two_records(
-    session: Session, data: Path, reading: Reading, reviewing: Reviewing, *, answer: str | None, same: str | None
+    session: Session, data: Path, reading: Reading, reviewing: Reviewing, **words: str | None
 ) -> None:
-    """Audit the answers of a file with two records in every row."""
+    """Audit the answers of a file with two records in every row; ``words`` as in :func:`files.read_two_records`."""
     from .. import audit_record_pairs
     from ..report import read_corrections, verdicts_of
+    from ..report.labels import sources_of_pairs
 
-    kinds = reading.kinds
     with session.step(f"reading {data}"):
-        given = files.read_two_records(data, answer=answer, same=same, kinds=kinds, ignore=reading.ignore)
+        given = files.read_two_records(data, kinds=reading.kinds, ignore=reading.ignore, **words)
     lines = given.table.lines if given.table.lines is not None else np.arange(1, given.table.n_rows + 1)
     ids = [str(line) for line in lines.tolist()]
     verdicts = None
@@ -40,13 +40,15 @@ def audit_two_records(
     audit = _as_labels(pairs, given.answers, verdicts)
     plan = reviewing.plan(audit, session.seed)
     review = partial(show.label_review, audit, ids, given.answer, plan)
-    page = partial(_page, session, given, ids, audit, plan)
+    page = partial(_page, session, given, ids, audit, plan, pairs)
     written = session.write({reviewing.output: review, reviewing.report: page})
     result: dict[str, Any] = {
         "file": str(data),
         "pairs": len(given.pairs),
         "answer": given.answer,
         "compared": [name for name, *_ in given.columns],
+        "annotator": given.annotator,
+        "sources": sources_of_pairs(pairs),
         **show.audit_result(audit, plan, ids, line=ids, **_records(given)),
         "written": written,
     }
@@ -59,6 +61,9 @@ def audit_two_records(
         console.print(f"Answers that look wrong: {about or f'{low:.1%} to {high:.1%}'}.")
         console.print(pairs.diagnostic["reason"])
         show.print_checks(console, result, "lines")
+        if result["sources"]:
+            console.print(f"The column {given.annotator!r} says who gave each answer.\n")
+            show.print_sources(console, result["sources"])
         header = ["line", "first record", "second record", given.answer, show.CHANCE]
         widest = max(len(word) for word in [given.answer, *given.answers.tolist()])
         room = max((console.width - len(show.CHANCE) - widest - BESIDE) // 2, FEWEST)
@@ -126,9 +131,10 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _page(session: Session, given: files.TwoRecords, ids: list[str], audit: Any, plan: Any) -> str:
+def _page(session: Session, given: files.TwoRecords, ids: list[str], audit: Any, plan: Any, pairs: Any) -> str:
     from ..report import PageSettings, record_report, render
 
     with session.step("making the review page"):
         settings = PageSettings(title=Path(given.table.source).name, id_name="line", label_name=given.answer)
-        return render(record_report(audit, given.records, given.pairs, ids=ids, plan=plan, settings=settings))
+        page = record_report(audit, given.records, given.pairs, ids=ids, plan=plan, answers=pairs, settings=settings)
+        return render(page)

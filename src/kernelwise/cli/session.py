@@ -40,6 +40,8 @@ def option(value: str | None, said: str, *names: str, **limits: Any) -> Any:
     return typer.Option(*names, metavar=value, help=said, **limits)
 
 
+#: Of labels, pairs and records alike.
+AnnotatorOption = Annotated[str | None, option("COLUMN", "The column that says who gave each label.", "--annotator")]
 IdOption = Annotated[str | None, option("COLUMN", "The column that names the rows.", "--id")]
 OutputOption = Annotated[Path | None, option("FILE", "Where to write the result.", "--output", "-o")]
 CheckedOption = Annotated[
@@ -244,8 +246,19 @@ class Data:
         }
 
 
-def load(session: Session, path: Path, reading: Reading, *, label: str | None = None, group: str | None = None) -> Data:
-    """Read a table, find the names of its rows, and make features of the columns that are no label, id or group."""
+def load(
+    session: Session,
+    path: Path,
+    reading: Reading,
+    *,
+    label: str | None = None,
+    group: str | None = None,
+    lines_of_answers: bool = False,
+) -> Data:
+    """Read a table, find the names of its rows, and make features of the columns that are no label, id or group.
+
+    Ids have to be distinct, unless a column says who gave each label and rows may be ``lines_of_answers``.
+    """
     given = [name for name in (label, reading.row_id, group) if name is not None]
     table = read(session, path, given, reading, label or ())
     for name in reading.ignore:
@@ -262,7 +275,8 @@ def load(session: Session, path: Path, reading: Reading, *, label: str | None = 
         if table[label].values.dtype == object:
             table = replace(table, columns=table.columns | {label: replace(table[label], values=values)})
         annotators = find_annotator_columns(table.without([*given, *reading.ignore, *reading.kinds]), values)
-    id_name, ids = named_rows(table, reading.row_id, counted=label is not None)
+    rows_named = None if annotators and lines_of_answers else reading.row_id
+    id_name, ids = named_rows(table, rows_named, counted=label is not None)
     # The classifier of labels scales numbers itself, other estimators do not.
     left_out = [*given, *reading.ignore, *annotators]
     features, matrix = features_of(session, table, files.TableFeatures(leave_out=left_out, scaled=label is None))
@@ -411,14 +425,14 @@ def read_given(loaded: Data, label: str, kinds: "Mapping[str, Kind]") -> GivenLa
     return GivenLabels(_plain(labels), written, notes)
 
 
-def check_classes(where: str, counts: Counter[str], n_spellings: int, rows: str = "rows") -> None:
-    """Refuse labels of fewer than two classes, or of so many that they are no classes."""
+def check_classes(where: str, counts: Counter[str], n_spellings: int, rows: str = "rows", most: str = "") -> None:
+    """Refuse labels of fewer than two classes, or of so many that they are no classes, ``most`` of them in a column."""
     if len(counts) < 2:
         said = f"has one label only, {next(iter(counts))!r}" if counts else "is empty"
         raise FileError(f"{where} {said}{', in several spellings' * (n_spellings > 1)}; two labels are needed")
     if len(counts) > max(2, counts.total() // 2):
         said = f"{len(counts)} different labels in {counts.total()} {rows}"
-        raise FileError(f"{where} has {said}; name the column of the classes")
+        raise FileError(f"{where} has {said}; {most}name the column of the classes")
 
 
 def _plain(labels: NDArray[Any]) -> NDArray[Any]:

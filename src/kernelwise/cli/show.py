@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: So many rows of a list are shown; files hold all rows.
 SHOWN = 10
+#: So many sources and suspects are shown where both are, so that the result fits on a screen; and so many copies.
+FEW, FEW_COPIES = 8, 3
 #: The heading of a column of chances. Files hold the chance that a label is right, as ``quality``.
 CHANCE = "chance it is wrong"
 #: A label is never said to be wrong with a larger chance than this leaves: no finite number of checks shows more.
@@ -194,6 +196,41 @@ def print_columns(console: Console, described: Sequence[dict[str, Any]]) -> None
         for becomes, names in groups.items()
     ]
     console.print(table("Columns", ["becomes", "columns"], lines))
+
+
+def print_sources(console: Console, given: Sequence[dict[str, Any]], copies: Sequence[dict[str, Any]] = ()) -> None:
+    """Print the sources with their accuracy, the least accurate first, and those that copy each other."""
+    from ..report.labels import ENOUGH
+
+    sources = [one for one in given if one["answers"] >= ENOUGH]
+    if sources:
+        header = ["source", "answers", "right", "90 % range", *["errs"] * any(one["errs"] for one in sources)]
+        lines = [
+            [
+                str(one["source"]),
+                str(one["answers"]),
+                f"{one['accuracy']:.0%}",
+                f"{one['interval'][0]:.0%} to {one['interval'][1]:.0%}",
+                one["errs"][0] if one["errs"] else "",
+            ][: len(header)]
+            for one in sources[:FEW]
+        ]
+        order = ", the least accurate first" if len(sources) > 1 else ""
+        console.print(table(f"Sources{order}", header, lines))
+        if len(sources) > FEW:
+            best = ", ".join(f"{one['source']} {one['accuracy']:.0%}" for one in sources[:-4:-1])
+            console.print(f"... and {len(sources) - FEW} more (--json has all); the best: {best}")
+        if few := len(given) - len(sources):
+            console.print(f"... and {few} with fewer than {ENOUGH} answers, too few to judge")
+    else:
+        console.print(f"Sources: {len(given)}, each with fewer than {ENOUGH} answers, too few to judge any of them.")
+    for one in copies[:FEW_COPIES]:
+        console.print(
+            f"{one['source']} and {one['other']} agree as if one copied the other in {one['share']:.0%} of the rows, "
+            "errors included; together they count for less than two."
+        )
+    if (more := len(copies) - FEW_COPIES) > 0:
+        console.print(f"... and {more} more pairs of sources that copy each other")
 
 
 def percent(rate: float, interval: Sequence[float]) -> str:

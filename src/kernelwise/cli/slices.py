@@ -14,7 +14,7 @@ answered, the values of categories, the years of dates, and numbers of which a c
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,11 +59,18 @@ class Slice:
             return f"{count} have {said}, as {share} have."
         return f"{self.value} {'gave' if gave else 'answered'} {count}, and {share}."
 
+    def as_data(self, *, gave: bool) -> dict[str, Any]:
+        """The part as plain data, for the result of a command."""
+        named = {"column": self.column, "value": self.value, "suspects": self.inside, "share_of_rows": self.share}
+        return named | {"sentence": self.sentence(gave=gave)}
 
-def slices_of(suspects: NDArray[np.bool_], answers: "Answers", table: "Table") -> list[Slice]:
-    """The parts with far more suspects than chance explains, the clearest first."""
+
+def slices_of(suspects: NDArray[np.bool_], answers: "Answers | None", table: "Table") -> list[Slice]:
+    """The parts with far more suspects than chance explains, the clearest first; ``answers`` name sources."""
     from scipy.stats import hypergeom
 
+    if np.count_nonzero(suspects) < LEAST:
+        return []
     parts = [
         (column, value, members)
         for column, value, members in _parts(answers, table.columns.values())
@@ -87,20 +94,29 @@ def slices_of(suspects: NDArray[np.bool_], answers: "Answers", table: "Table") -
     return named
 
 
-def _parts(answers: "Answers", columns: "Iterable[Column]") -> Iterator[tuple[str | None, str, NDArray[np.bool_]]]:
+def sentences_of(found: Iterable[dict[str, Any]]) -> list[str]:
+    """The sentences about the first parts, as many as are shown."""
+    return [one["sentence"] for one in found][:SHOWN]
+
+
+def _parts(
+    answers: "Answers | None", columns: "Iterable[Column]"
+) -> Iterator[tuple[str | None, str, NDArray[np.bool_]]]:
     """The column, the value and the rows of every part; the rows of a source have no column."""
-    for code, name in enumerate(answers.source_names.tolist()):
-        yield None, str(name), np.isin(np.arange(answers.n_rows), answers.rows[answers.source_index == code])
+    if answers is not None:
+        for code, name in enumerate(answers.source_names.tolist()):
+            yield None, str(name), np.isin(np.arange(answers.n_rows), answers.rows[answers.source_index == code])
     for column in columns:
-        cells = np.array(column.labels(), dtype=object)
-        if column.kind == "date":
-            cells = np.array([_year(cell) for cell in cells.tolist()], dtype=object)
-        elif column.kind not in ("categorical", "numeric"):
+        numeric = column.kind == "numeric"
+        if not (numeric or column.kind in ("categorical", "date")):
             continue
-        values = sorted(set(cells.tolist()))
-        if column.kind != "numeric" or len(values) <= MOST_NUMBERS:
-            for value in values:
-                yield column.name, value, cells == value
+        if numeric and column.values.dtype.kind == "f" and len(np.unique(column.values)) > MOST_NUMBERS:
+            continue
+        cells = np.array([_year(cell) if column.kind == "date" else cell for cell in column.labels()])
+        values, place, sizes = np.unique(cells, return_inverse=True, return_counts=True)
+        if not numeric or len(values) <= MOST_NUMBERS:
+            for at in np.flatnonzero(sizes >= LEAST).tolist():
+                yield column.name, str(values[at]), place == at
 
 
 def _year(cell: str) -> str:

@@ -5,26 +5,21 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import diags_array
-from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from scipy.sparse.linalg import LinearOperator
 from scipy.stats import mannwhitneyu
 from sklearn.utils import check_random_state
 
-from ..checks import require
+from ..checks import Array, Index, require
 from ..kernels import build_bank, resolve_kernels
 from ..kernels.combined import combined_features
 from ..kernels.specs import is_precomputed
 from ..samples import is_dask, map_rows, read_samples, take_rows
-from ..spectral import GramFactor, SpectralBasis, spectral_basis
-from ..spectral.embedding import checked_degrees, inverse_root, nystroem_rows, nystroem_weights
+from ..spectral import GramFactor, SpectralBasis, spectral_basis, top_eigenpairs
+from ..spectral.eigenpairs import ALIKE, check_finite_products, is_symmetric
+from ..spectral.embedding import nystroem_rows, nystroem_weights
 from ..spectral.filtered import filtered_eigenpairs
 from ..statements import Pairs
 
-Array = NDArray[np.float64]
-
-#: If products with S and with its transpose differ by less than this fraction of the largest product, S is symmetric.
-ALIKE = 1e-8
 #: Below these p-values the known pairs show that larger values mean "different".
 REVERSED, CLEARLY_REVERSED = 1e-3, 1e-6
 #: The triangle inequality is looked at for so many triples, of so many items at least. Values of similar size obey it
@@ -45,18 +40,16 @@ def n_samples_of(similarity: Any) -> int:
 def symmetric_part(similarity: Any) -> Any:
     r"""The similarity itself where it is symmetric; otherwise :math:`(S + S^\top) / 2`, with a warning."""
     if isinstance(similarity, GramFactor):
-        _check_finite(similarity.factor @ np.ones(similarity.factor.shape[1]))
+        check_finite_products(similarity.factor @ np.ones(similarity.factor.shape[1]))
         return similarity
     if similarity.ndim != 2 or similarity.shape[0] != similarity.shape[1]:
         raise ValueError(
             f"a similarity must be a square matrix, got shape {similarity.shape}; for features, set kernels, and wrap "
             "an (n, r) factor of the similarity in kernelwise.spectral.GramFactor"
         )
-    if _is_symmetric(similarity):
+    if is_symmetric(similarity):
         return similarity
-    warnings.warn(
-        "the similarity is not symmetric; its symmetric part (S + S^T) / 2 is used", UserWarning, stacklevel=3
-    )
+    warnings.warn("the similarity is not symmetric; its symmetric part (S + S^T) / 2 is used", stacklevel=3)
     if isinstance(similarity, LinearOperator):
         return 0.5 * (similarity + similarity.T)
     n_bytes = getattr(similarity, "nnz", np.prod(similarity.shape)) * 16
@@ -95,7 +88,6 @@ def refuse_distances(similarity: Any, pairs: Pairs | None = None) -> None:
         warnings.warn(
             "known pairs of different classes have larger similarities than known pairs of the same class; if X holds "
             f"distances, {remedy}",
-            UserWarning,
             stacklevel=3,
         )
 
@@ -125,23 +117,6 @@ def _is_metric(similarity: Any) -> bool:
     return bool(shortest > 0 and longest >= SPREAD * shortest and metric)
 
 
-def _is_symmetric(similarity: Any) -> bool:
-    """Compare the products of S and of its transpose with one vector; without a transpose, trust the user."""
-    probe = np.cos(np.arange(similarity.shape[0]))
-    right = similarity @ probe
-    _check_finite(right)
-    try:
-        left = similarity.T @ probe
-    except NotImplementedError:
-        return True
-    return bool(np.abs(right - left).max(initial=0.0) <= ALIKE * np.abs(right).max(initial=0.0))
-
-
-def _check_finite(product: NDArray[np.float64]) -> None:
-    if not np.isfinite(product).all():
-        raise ValueError("the similarity contains NaN or infinity; impute those values or remove the samples")
-
-
 #: Up to this many samples eigenvectors are computed to full accuracy.
 LARGE = 5000
 
@@ -165,7 +140,7 @@ class ExtendedBasis:
         rows = X if self.features is None else self.features(X)
         return nystroem_rows(rows, self.projection, self.degree_weights, self.least_degree)
 
-    def rows(self, index: NDArray[np.intp]) -> Array:
+    def rows(self, index: Index) -> Array:
         """The rows of the eigenvectors at some samples; ``index`` is distinct and in ascending order."""
         return take_rows(self.vectors, index)
 
@@ -178,16 +153,13 @@ class ExtendedBasis:
     def coherence(self) -> float:
         """How unevenly the samples share the basis, as :func:`kernelwise.metrics.coherence`."""
         n_samples, n_vectors = self.vectors.shape
-        return float(map_rows(self.vectors, _squared_lengths).max()) * n_samples / n_vectors
+        squares = map_rows(self.vectors, lambda rows: np.asarray((rows**2).sum(axis=1)))
+        return float(squares.max()) * n_samples / n_vectors
 
     def leading(self, count: int) -> "ExtendedBasis":
         """The basis of the first ``count`` eigenvectors."""
         values, vectors, projection = self.values[:count], self.vectors[:, :count], self.projection[:, :count]
         return type(self)(values, vectors, self.features, projection, self.degree_weights, self.least_degree)
-
-
-def _squared_lengths(rows: Array) -> Array:
-    return np.asarray((rows**2).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,9 +182,10 @@ class Similarity:
 
     def eigenvectors(self, count: int, normalize: Any, tol: float, random_state: Any) -> SpectralBasis:
         """Return leading eigenvectors; they have full accuracy if ``tol`` is zero."""
-        if tol > 0:
-            return _approximate_basis(self.matrix, count, normalize, tol, random_state)
-        return spectral_basis(self.matrix, count, normalize=normalize, random_state=random_state)
+        solver = filtered_eigenpairs if tol > 0 else top_eigenpairs
+        return spectral_basis(
+            self.matrix, count, normalize=normalize, random_state=random_state, tol=tol, solver=solver
+        )
 
 
 def read_similarity(estimator: Any, X: Any) -> Similarity:
@@ -267,18 +240,3 @@ def leading_basis(
         raise ValueError("the similarity has no positive eigenvalue, so it tells nothing about the classes")
     weights = nystroem_weights(basis, similarity.factor)
     return similarity.basis_class(basis.values, basis.vectors, similarity.features, *weights)
-
-
-def _approximate_basis(
-    matrix: Any, count: int, normalize: Any, tol: float, random_state: np.random.RandomState
-) -> SpectralBasis:
-    """As :func:`kernelwise.spectral.spectral_basis`, by filtered subspace iteration."""
-    operator = matrix.as_operator() if isinstance(matrix, GramFactor) else aslinearoperator(matrix)
-    if normalize == "none":
-        return SpectralBasis(*filtered_eigenpairs(operator, count, tol=tol, random_state=random_state), None)
-    degrees = checked_degrees(operator.matvec(np.ones(operator.shape[0])))
-    scale = aslinearoperator(diags_array(inverse_root(degrees, 0.0)))
-    normalized = scale @ operator @ scale
-    values, vectors = filtered_eigenpairs(normalized, count, tol=tol, random_state=random_state)
-    vectors[degrees == 0.0] = 0.0
-    return SpectralBasis(values, vectors, degrees)

@@ -1,16 +1,16 @@
 """Clusters from a similarity and a few known pairs: spectral clustering of the estimated label matrix."""
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import check_choice, check_count
+from ..checks import Array, Index, check_choice, check_count
 from ..samples import read_samples
 from ..spectral import GramFactor
 from ..spectral.embedding import possible_normalization, settled_clusters, unit_rows
@@ -28,11 +28,8 @@ from .basis import (
 )
 from .completer import PairCompleter
 
-__all__ = ["PairCompletionClustering"]
 
-Array = NDArray[np.float64]
-
-
+@dataclass(eq=False, repr=False)
 class PairCompletionClustering(ClusterMixin, BaseEstimator):
     r"""Estimate which pairs share a class, then cluster by the leading eigenvectors of the estimate.
 
@@ -84,20 +81,12 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
     1.0
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        completer: PairCompleter | None = None,
-        normalize: Literal["auto", "symmetric", "none"] = "auto",
-        n_init: int = 10,
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.completer = completer
-        self.normalize = normalize
-        self.n_init = n_init
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    completer: PairCompleter | None = None
+    normalize: Literal["auto", "symmetric", "none"] = "auto"
+    n_init: int = 10
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Complete and cluster.
@@ -145,7 +134,7 @@ class PairCompletionClustering(ClusterMixin, BaseEstimator):
         )
         return self
 
-    def predict(self, X: Any) -> NDArray[np.intp]:
+    def predict(self, X: Any) -> Index:
         """Clusters of new samples, by the nearest centre in the embedding.
 
         Parameters

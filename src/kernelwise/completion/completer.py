@@ -2,11 +2,11 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -15,11 +15,11 @@ from ..checks import check_choice, check_count, check_ends, is_number, require
 from ..kernels.specs import is_precomputed
 from ..pairs.noisy_clustering import NoisyPairClustering
 from ..progress import Progress, Tell, part, silent, teller
-from ..samples import for_users, in_memory, is_dask
+from ..samples import for_users, in_memory, is_dask, sample_product, tagged
 from ..statements import Pairs
 from ..statements.noise import resolve_pairs
 from .basis import ExtendedBasis, Similarity, is_in_blocks, leading_basis, read_new, read_similarity, refuse_distances
-from .core import KnownBlock, known_block, sample_product
+from .core import KnownBlock, known_block
 from .core_fit import METHODS, CoreFitter, FittedCore, is_contradictory, warn_of_doubtful_core
 from .held_out import (
     MOST_COORDINATES,
@@ -32,16 +32,13 @@ from .held_out import (
     fit_classes,
 )
 
-__all__ = ["PairCompleter"]
-
-Array = NDArray[np.float64]
-
 #: The largest noise rate that "auto" uses: at one half pairs carry no information, and the correction is infinite.
 MOST_NOISE = 0.45
 #: For the progress: eigenvectors, choice of their number, core; the choice takes two of the four steps.
 N_STEPS = 4
 
 
+@dataclass(eq=False, repr=False)
 class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Estimate for every pair whether it shares a class, from a similarity and a few known pairs (TPCMC).
 
@@ -178,36 +175,20 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     1.0
     """
 
-    def __init__(
-        self,
-        n_components: int | Sequence[int] | Literal["auto"] = 50,
-        *,
-        method: Literal["direct", "completion", "unit-diagonal"] = "direct",
-        kernels: Any = "precomputed",
-        normalize: Literal["none", "symmetric"] = "none",
-        noise_rate: float | Literal["auto"] | None = None,
-        penalty: float | None = None,
-        refine: bool = True,
-        calibrate: bool = True,
-        eigen_tol: float = 0.01,
-        rank: int | float | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        random_state: Any = None,
-    ):
-        self.n_components = n_components
-        self.method = method
-        self.kernels = kernels
-        self.normalize = normalize
-        self.noise_rate = noise_rate
-        self.penalty = penalty
-        self.refine = refine
-        self.calibrate = calibrate
-        self.eigen_tol = eigen_tol
-        self.rank = rank
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_components: int | Sequence[int] | Literal["auto"] = 50
+    _: KW_ONLY
+    method: Literal["direct", "completion", "unit-diagonal"] = "direct"
+    kernels: Any = "precomputed"
+    normalize: Literal["none", "symmetric"] = "none"
+    noise_rate: float | Literal["auto"] | None = None
+    penalty: float | None = None
+    refine: bool = True
+    calibrate: bool = True
+    eigen_tol: float = 0.01
+    rank: int | float | None = None
+    tol: float = 1e-4
+    max_iter: int = 1000
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None, progress: Progress = None) -> Self:
         """Estimate the label matrix.
@@ -259,10 +240,15 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         basis = leading_basis(similarity, max(counts), normalize=self.normalize, tol=self.eigen_tol, random_state=rng)
         tell(1, N_STEPS)
         labelled = basis.rows(block.index)
-        classes = self._fit_classes(basis, labelled, known, rng) if self.noise_rate == "auto" else None
-        if classes is None:
+        classes: NoisyPairClustering | None = None
+        if self.noise_rate != "auto":
             self.noise_rate_ = 0.0 if self.noise_rate is None else float(self.noise_rate)
         else:
+            # The model of classes in the coordinates of the basis; on a cluster, of the labelled samples alone: samples
+            # without known pairs change nothing but the number of samples.
+            here = in_memory(basis.vectors)
+            rows, judged = (basis.vectors, known) if here else (labelled, known.restrict(block.index))
+            classes = fit_classes((rows * basis.scales)[:, :MOST_COORDINATES], judged, rng)
             self.audit_ = audit_by_classes(classes)
             wrong = np.average(1.0 - self.audit_.quality, weights=self.audit_.pairs.weights)
             self.noise_rate_ = min(float(wrong), MOST_NOISE)
@@ -271,7 +257,6 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             warnings.warn(
                 "known pairs contradict each other, so some are wrong, but all are taken at their word; set "
                 'noise_rate, or use method="direct"',
-                UserWarning,
                 stacklevel=3,
             )
         fitter = CoreFitter(self.method, self.noise_rate_, self.penalty, self.tol, self.max_iter, self.refine)
@@ -366,15 +351,6 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             return self.class_model_.predict_proba(self._class_basis.extend(new) * self._class_basis.scales)
         return self._extended.extend(new) @ self._root
 
-    def _fit_classes(
-        self, basis: ExtendedBasis, labelled: Array, known: Pairs, rng: np.random.RandomState
-    ) -> NoisyPairClustering:
-        """The model of classes in the coordinates of the basis; on a cluster, of the labelled samples alone."""
-        rows = basis.vectors
-        if not in_memory(rows):  # samples without known pairs change nothing but the number of samples
-            rows, known = labelled, known.restrict(np.unique(np.concatenate([known.rows, known.cols])))
-        return fit_classes((rows * basis.scales)[:, :MOST_COORDINATES], known, rng)
-
     def _keep(self, basis: ExtendedBasis, block: KnownBlock, completion: Any, core: FittedCore) -> None:
         self.core_, self.factor_ = core.root @ core.root.T, core.factor(basis.vectors, block.index)
         self.n_components_, self._n_features_out = basis.vectors.shape[1], core.root.shape[1]
@@ -403,8 +379,4 @@ class PairCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_count("max_iter", self.max_iter)
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True  # unless pairs are given, of which scikit-learn knows nothing
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self.kernels)
-        return tags
+        return tagged(super().__sklearn_tags__(), sparse=True, pairwise=is_precomputed(self.kernels), required=True)

@@ -46,17 +46,12 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..checks import Array, Index, Mask
 from ..optim import Certificate, HistoryRow, SolverResult, Status
+from ..samples import sample_product
 from ..spectral.eigenpairs import with_signs
 from ..statements import Pairs
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.intp]
-
-#: This many entries are computed at a time, so that the rows of both factors stay in the cache of the processor.
-ENTRIES_AT_ONCE = 2**13
 
 #: Singular values of the labelled rows below this fraction of the largest count as zero.
 RANK_TOLERANCE = 1e-8
@@ -85,9 +80,9 @@ class KnownBlock:
     0 for different classes, a number in between where pairs contradict each other, and ``weights`` have a mean of one.
     """
 
-    index: IntArray
-    rows: IntArray
-    cols: IntArray
+    index: Index
+    rows: Index
+    cols: Index
     values: Array
     weights: Array
 
@@ -98,7 +93,7 @@ class KnownBlock:
         return 2.0 * len(self.rows) / (m * (m - 1))
 
     @cached_property
-    def row_starts(self) -> IntArray:
+    def row_starts(self) -> Index:
         """Where the entries of each row begin, and the number of entries at the end."""
         return np.searchsorted(self.rows, np.arange(len(self.index) + 1))
 
@@ -112,7 +107,7 @@ class KnownBlock:
         values = (self.values - noise_rate) / (1.0 - 2.0 * noise_rate)
         return replace(self, values=values)
 
-    def among(self, kept: NDArray[np.bool_]) -> "KnownBlock":
+    def among(self, kept: Mask) -> "KnownBlock":
         """The block of some entries; samples that occur in none of these entries are left out."""
         present = np.zeros(len(self.index), dtype=bool)
         present[self.rows[kept]] = present[self.cols[kept]] = True
@@ -137,15 +132,6 @@ def known_block(pairs: Pairs) -> KnownBlock:
 def flip_variance(noise_rate: float) -> float:
     r"""The variance that flips add to a corrected value: :math:`e (1 - e) / (1 - 2 e)^2`."""
     return noise_rate * (1.0 - noise_rate) / (1.0 - 2.0 * noise_rate) ** 2
-
-
-def sample_product(left: Array, right: Array, rows: IntArray, cols: IntArray) -> Array:
-    """Return ``(left @ right.T)[rows, cols]``; the time per entry is proportional to the rank."""
-    entries = np.empty(len(rows))
-    for start in range(0, len(rows), ENTRIES_AT_ONCE):
-        piece = slice(start, start + ENTRIES_AT_ONCE)
-        np.einsum("ij,ij->i", left.take(rows[piece], axis=0), right.take(cols[piece], axis=0), out=entries[piece])
-    return entries
 
 
 class LabelledBasis(NamedTuple):
@@ -234,18 +220,14 @@ class CoreProblem:
             vars(other)["curvature"] = self.curvature
         return other
 
-    def adjoint(self, multipliers: Array) -> Array:
-        """``A*(y)``."""
-        moved: Array = self.left.T @ np.asarray(self.block.matrix(multipliers) @ self.left)
-        return 0.5 * (moved + moved.T)
-
     def value(self, core: Array, residual: Array) -> float:
         """P(C), given the residual ``v_i^T C v_j - z``."""
         return float(self.block.weights @ residual**2) + self.penalty * float(np.trace(core))
 
     def gradient(self, residual: Array) -> Array:
-        """The gradient of the loss alone."""
-        return self.adjoint(2.0 * self.block.weights * residual)
+        """The gradient of the loss alone, ``A*(2 w (v_i^T C v_j - z))``."""
+        moved: Array = self.left.T @ np.asarray(self.block.matrix(2.0 * self.block.weights * residual) @ self.left)
+        return 0.5 * (moved + moved.T)
 
     def dual_value(self, residual: Array, gradient: Array) -> float:
         """The dual value of the best feasible multiple of the residual."""

@@ -46,12 +46,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
+from ..checks import Array, Index, Mask
 from ..optim import Certificate
-from ..samples import put_rows, take_rows
+from ..samples import put_rows, sample_product, take_rows
 from ..statements import Pairs
 from ..ties import NEARLY, first_best, repeatable_eigsh
 from .core import (
@@ -66,12 +66,9 @@ from .core import (
     labelled_for_recovery,
     reconstruct_core,
     refit_core,
-    sample_product,
     symmetric_root,
 )
 from .matrix.complete import Completion, complete_matrix
-
-Array = NDArray[np.float64]
 
 
 def noise_penalty(block: KnownBlock, noise_rate: float) -> float:
@@ -153,7 +150,7 @@ def refined_rows(rows: Array, block: KnownBlock, random_state: np.random.RandomS
     return _grown(rows, block, best) if gain.mean() > gain.std() / np.sqrt(len(gain)) + NEARLY else rows
 
 
-def _entries(block: KnownBlock, kept: NDArray[np.bool_]) -> KnownBlock:
+def _entries(block: KnownBlock, kept: Mask) -> KnownBlock:
     """The block with some of the entries and all samples."""
     fields = ("rows", "cols", "values", "weights")
     return replace(block, **{name: getattr(block, name)[kept] for name in fields})
@@ -232,7 +229,7 @@ class FittedCore:
     n_iter: int
     converged: bool
 
-    def factor(self, basis: Any, index: NDArray[np.intp]) -> Any:
+    def factor(self, basis: Any, index: Index) -> Any:
         """The factor of all samples: ``labelled_rows`` at the labelled samples, rows by the basis elsewhere."""
         return put_rows(basis @ self.root, index, self.labelled_rows)
 
@@ -313,14 +310,12 @@ def warn_of_doubtful_core(core: FittedCore, coherence: float) -> None:
             f"others are left out. With a coherence of {coherence:.3g}, label about "
             f"{max(least - m, n_components - core.rank)} more samples (Theorem 2 asks for "
             f"{labelled_for_recovery(coherence, n_components)} in all), or lower n_components",
-            UserWarning,
             stacklevel=4,
         )
     elif not core.root.any():
         warnings.warn(
             "the estimated label matrix is zero: what the known pairs say of the basis is not more than noise. "
             "Give more of them, a lower noise_rate or another similarity",
-            UserWarning,
             stacklevel=4,
         )
     if not core.converged:

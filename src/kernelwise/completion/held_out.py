@@ -24,20 +24,18 @@ from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
-from ..checks import is_count
+from ..checks import Array, is_count
 from ..pairs.noisy_clustering import NoisyPairClustering
 from ..progress import Tell, silent
 from ..review import PairAudit
+from ..samples import sample_product
 from ..statements import Pairs
 from ..statements.graph import pair_keys
 from ..ties import first_best
-from .core import KnownBlock, sample_product
+from .core import KnownBlock
 from .core_fit import CoreFitter
-
-Array = NDArray[np.float64]
 
 #: Numbers of eigenvectors that n_components="auto" tries.
 GRID = (5, 10, 20, 50, 100, 200)

@@ -5,16 +5,18 @@ products of rows of a factor that is a Dask array. Every piece of the pairs gets
 blocks: no worker holds all rows of the factor, and the memory of a worker grows with the number of pairs in a piece.
 """
 
+import operator
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_random_state
 
+from ..checks import Array, Index, IntArray
 from ..dask_rows.block_array import BlockArray
 from ..dask_rows.collections import check_numbers, read_rows, working_engine
 from ..dask_rows.engine import Engine
@@ -22,7 +24,7 @@ from ..dask_rows.graph import BlockGraph, read_graph
 from ..dask_rows.labelled_pairs import pairs_in_memory
 from ..dask_rows.lazy import array_of, call, opaque, parts_of
 from ..kernels.specs import is_precomputed
-from ..samples import is_dask, persist
+from ..samples import is_dask, persist, sample_product
 from ..spectral import GramFactor, SpectralBasis
 from ..spectral.block_lanczos import block_lanczos, triangle
 from ..spectral.eigenpairs import with_signs
@@ -30,13 +32,10 @@ from ..spectral.embedding import checked_degrees, inverse_root
 from ..spectral.filtered import filtered_eigenpairs
 from ..statements.noise import resolve_pairs
 from .basis import ExtendedBasis, Similarity, n_samples_of
-from .core import known_block, sample_product
+from .core import known_block
 from .held_out import candidates
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-IntArray = NDArray[np.intp]
-Check = Callable[[Any, Any], tuple[IntArray, IntArray]]
+Check = Callable[[Any, Any], tuple[Index, Index]]
 
 #: For a factor F with at most this many columns, ``F^T F`` is decomposed as a whole.
 FEW_COLUMNS = 2000
@@ -103,11 +102,10 @@ class BasisOnWorkers(ExtendedBasis):
 
     def extend(self, X: Any) -> Any:
         """Rows of the basis for new samples, computed block by block."""
-        weights, finish = self.projection, _itself
-        if self.degree_weights is not None:
-            weights = np.concatenate([weights, self.degree_weights[:, None]], axis=1)
-            finish = partial(_scaled_by_last, least=self.least_degree)
-        return rows_times(X, weights, finish=finish, n_columns=len(self.values))
+        if self.degree_weights is None:
+            return rows_times(X, self.projection, n_columns=len(self.values))
+        weights = np.concatenate([self.projection, self.degree_weights[:, None]], axis=1)
+        return rows_times(X, weights, n_columns=len(self.values), least_degree=self.least_degree)
 
 
 class BlockSimilarity(Similarity):
@@ -124,30 +122,16 @@ class BlockSimilarity(Similarity):
         return spectral_blocks(self.matrix, count, normalize=normalize, tol=tol, random_state=own)
 
 
-def _itself(rows: Array) -> Array:
-    return rows
-
-
-def _scaled_by_last(rows: Array, *, least: float) -> Array:
-    """Return rows divided by the roots of their degrees; the last column has the degrees."""
-    return rows[:, :-1] * inverse_root(rows[:, -1], least)[:, None]
-
-
 def read_factor(engine: Engine, factor: Any) -> GramFactor:
     """Return the factor F of a similarity ``F F^T``, in row blocks of finite floating-point numbers."""
     if factor.ndim != 2 or not factor.shape[1] >= 1:
         raise ValueError(f"the factor of a similarity must have rows and columns, got shape {factor.shape}")
     check_numbers("the factor", factor.dtype)
     (rows,) = read_rows(engine, factor=factor)
-    assert rows is not None  # they were given
-    floats = rows.map_rows(_as_floats).persist()
+    floats = rows.map_rows(lambda block: block.astype(np.float64, copy=False)).persist()
     if np.asarray(floats.sum_of(_n_not_finite)) > 0:
         raise ValueError("the similarity contains NaN or infinity; impute those values or remove the samples")
     return GramFactor(floats)
-
-
-def _as_floats(block: Any) -> Any:
-    return block.astype(np.float64, copy=False)
 
 
 def _n_not_finite(block: Any) -> int:
@@ -176,12 +160,8 @@ def row_sums(matrix: Any) -> BlockArray:
     """Return the degrees of the samples, in row blocks."""
     if isinstance(matrix, GramFactor):
         factor = matrix.factor
-        return (factor @ np.asarray(factor.sum_of(_column_sums))).persist()
+        return (factor @ np.asarray(factor.sum_of(lambda block: np.asarray(block.sum(axis=0)).ravel()))).persist()
     return matrix.row_sums()
-
-
-def _column_sums(block: Any) -> Array:
-    return np.asarray(block.sum(axis=0)).ravel()
 
 
 def _scaled(matrix: Any, weights: BlockArray) -> Any:
@@ -193,7 +173,7 @@ def _scaled(matrix: Any, weights: BlockArray) -> Any:
     return BlockGraph(matrix.engine, matrix.lengths, parts)
 
 
-def _scaled_part(part: tuple[Any, Index], weights: Array, *pieces: Any) -> tuple[Any, Index]:
+def _scaled_part(part: tuple[Any, IntArray], weights: Array, *pieces: Any) -> tuple[Any, IntArray]:
     matrix, touched = part
     others = np.concatenate([np.zeros(0), *(piece for piece in pieces if piece is not None)])
     rows = _scaled_rows(matrix, weights)
@@ -202,16 +182,6 @@ def _scaled_part(part: tuple[Any, Index], weights: Array, *pieces: Any) -> tuple
 
 def _scaled_rows(block: Any, weights: Array) -> Any:
     return sp.csr_array(sp.diags_array(weights) @ block) if sp.issparse(block) else weights[:, None] * block
-
-
-class _ColumnProducts:
-    """The operator ``F^T F``; every product is one pass over the rows of F."""
-
-    def __init__(self, factor: BlockArray) -> None:
-        self.factor, self.shape = factor, (factor.shape[1], factor.shape[1])
-
-    def __matmul__(self, columns: Array) -> Array:
-        return np.asarray(self.factor.T @ (self.factor @ columns))
 
 
 def _factor_eigenpairs(
@@ -225,7 +195,12 @@ def _factor_eigenpairs(
         values, turned = scipy.linalg.eigh(gram, subset_by_index=[n_columns - count, n_columns - 1])
         values, turned = values[::-1], turned[:, ::-1]
     else:
-        values, turned = block_lanczos(_ColumnProducts(factor), count, random_state, tol=tol)
+        # Every product is one pass over the rows of F.
+        def product(columns: Array) -> Array:
+            return np.asarray(factor.T @ (factor @ columns))
+
+        operator = LinearOperator((n_columns, n_columns), matvec=product, matmat=product, dtype=np.float64)
+        values, turned = block_lanczos(operator, count, random_state, tol=tol)
     known = values > NEGLIGIBLE * max(float(values[0]), 0.0)
     if not known.any():
         return values[:1], (factor @ np.zeros((n_columns, 1))).persist()
@@ -253,13 +228,16 @@ def pair_products(factor: Any, rows: Any, cols: Any, check: Check) -> Any:
     return array_of(scores, lengths, (), np.float64) if given else scores[0].compute()
 
 
-def rows_times(X: Any, factor: Any, *, finish: Callable[[Array], Array], n_columns: int) -> Any:
-    """Return ``finish(X @ factor)``, which has ``n_columns``, for a Dask array ``factor``; a Dask array if X is one."""
+def rows_times(X: Any, factor: Any, *, n_columns: int, least_degree: float | None = None) -> Any:
+    """Return ``X @ factor`` for a Dask array ``factor``, a Dask array if X is one.
+
+    With a least degree, the last column of the product has the degrees, by whose roots the other columns are divided.
+    """
     blocks, starts = _row_blocks(factor)
 
     def finished(pieces: Sequence[Any]) -> Any:
-        products = [call(_product, piece, block) for piece, block in zip(pieces, blocks, strict=True)]
-        return call(_finished, products, finish=finish)
+        products = [call(operator.matmul, piece, block) for piece, block in zip(pieces, blocks, strict=True)]
+        return call(_finished, products, least_degree)
 
     if not is_dask(X):
         cuts = zip(starts, [*starts[1:], factor.shape[0]], strict=True)
@@ -298,26 +276,23 @@ def _pieces(rows: Any, cols: Any) -> tuple[list[tuple[Any, Any]], Sequence[float
     return list(zip(left.to_delayed(), right.to_delayed(), strict=True)), left.chunks[0]
 
 
-def _distinct_ends(rows: Any, cols: Any, *, check: Check) -> tuple[IntArray, IntArray, IntArray]:
+def _distinct_ends(rows: Any, cols: Any, *, check: Check) -> tuple[Index, Index, Index]:
     """Return the samples that occur in pairs, in ascending order, and the positions of ``rows`` and ``cols`` there."""
     left, right = check(rows, cols)
     index, place = np.unique(np.concatenate([left, right]), return_inverse=True)
     return index, place[: len(left)], place[len(left) :]
 
 
-def _rows_between(block: Array, ends: tuple[IntArray, IntArray, IntArray], start: int) -> Array:
+def _rows_between(block: Array, ends: tuple[Index, Index, Index], start: int) -> Array:
     index = ends[0]
     return block[index[slice(*np.searchsorted(index, [start, start + len(block)]))] - start]
 
 
-def _products(ends: tuple[IntArray, IntArray, IntArray], found: list[Array]) -> Array:
+def _products(ends: tuple[Index, Index, Index], found: list[Array]) -> Array:
     rows = np.concatenate(found)
     return sample_product(rows, rows, ends[1], ends[2])
 
 
-def _product(rows: Any, block: Array) -> Array:
-    return np.asarray(rows @ block)
-
-
-def _finished(products: list[Array], *, finish: Callable[[Array], Array]) -> Array:
-    return finish(reduce(np.add, products))
+def _finished(products: list[Array], least_degree: float | None) -> Array:
+    rows = reduce(np.add, products)
+    return rows if least_degree is None else rows[:, :-1] * inverse_root(rows[:, -1], least_degree)[:, None]

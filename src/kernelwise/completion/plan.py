@@ -26,25 +26,21 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..checks import check_count
+from ..checks import Array, Index, check_count
 from ..metrics import coherence
 from ..progress import Progress, teller
+from ..samples import sample_product
 from ..spectral import assign_clusters
 from ..spectral.embedding import unit_rows
 from ..statements import Pairs
 from .basis import leading_basis, read_similarity, refuse_distances
 from .completer import PairCompleter
-from .core import labelled_for_recovery, sample_product
+from .core import labelled_for_recovery
 from .core_fit import CoreFitter
-
-__all__ = ["LabellingPlan", "plan_labelling"]
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 #: The numbers of labelled samples to try, as multiples of the number of eigenvectors.
 MULTIPLES = (1.5, 2, 4, 8, 16)
@@ -161,13 +157,17 @@ def plan_labelling(
     rng = check_random_state(random_state)
     settings.random_state = rng
     _check_questions(n_clusters, accuracy, shares, n_repeats)
+    if not isinstance(settings.n_components, Integral):
+        raise ValueError(f"completer must have an int for n_components to plan with, got {settings.n_components!r}")
     if settings.noise_rate == "auto":
         raise ValueError('completer has noise_rate="auto", but there are no pairs yet to find it from; give a number')
     read = read_similarity(settings, similarity)
     refuse_distances(read.matrix)
-    count = _component_count(settings, read.n_samples, given=completer is not None)
+    count = int(settings.n_components)
+    count = count if completer is not None else min(count, max(1, read.n_samples // 10))
     basis = leading_basis(read, count, normalize=settings.normalize, tol=settings.eigen_tol, random_state=rng).vectors
-    planted = _planted_classes(basis, n_clusters, rng)
+    leading = basis[:, : max(2, n_clusters)]
+    planted = assign_clusters(unit_rows(leading) if leading.shape[1] > 1 else leading, n_clusters, random_state=rng)
     sizes = _labelled_sizes(n_labelled, basis)
     noise_rate = 0.0 if settings.noise_rate is None else float(settings.noise_rate)
     limits = settings.penalty, settings.tol, settings.max_iter, settings.refine
@@ -192,7 +192,7 @@ def plan_labelling(
 class _Simulation:
     """Hide planted classes, and measure how well a few known pairs recover them."""
 
-    def __init__(self, basis: Array, planted: IntArray, fitter: CoreFitter, rng: np.random.RandomState):
+    def __init__(self, basis: Array, planted: Index, fitter: CoreFitter, rng: np.random.RandomState):
         self.basis, self.planted, self.fitter, self.rng = basis, planted, fitter, rng
         rows, cols = rng.randint(0, len(planted), (2, 4 * N_QUESTIONS))
         same = planted[rows] == planted[cols]
@@ -209,7 +209,7 @@ class _Simulation:
         return 0.5 * float(np.mean(same >= 0.5) + np.mean(different < 0.5))
 
 
-def entries_for_recovery(n_labelled: int, class_shares: NDArray[np.float64]) -> int:
+def entries_for_recovery(n_labelled: int, class_shares: Array) -> int:
     r"""Theorem 1: the number of known entries of the m x m block that makes the completion of the block exact.
 
     .. math:: |\Sigma| \ge \Big\lceil \frac{512}{\min_i p_i^2} \Big\rceil\, m \log^2 (2 m)
@@ -220,7 +220,7 @@ def entries_for_recovery(n_labelled: int, class_shares: NDArray[np.float64]) -> 
     return math.ceil(math.ceil(512 / rarest**2) * n_labelled * math.log(2 * n_labelled) ** 2)
 
 
-def recovery_probability(n_labelled: int, class_shares: NDArray[np.float64]) -> float:
+def recovery_probability(n_labelled: int, class_shares: Array) -> float:
     r"""The probability with which Theorem 2 holds if its conditions are met; 0 where the bound is negative.
 
     .. math:: 1 - \sum_i e^{-m p_i / 8} - 3 m^{-2}
@@ -252,7 +252,7 @@ def reconstruction_bound(uncovered: float, n_samples: int, n_labelled: int) -> f
 class _Theory:
     """The conditions of the theorems for the planted classes."""
 
-    def __init__(self, basis: Array, planted: IntArray):
+    def __init__(self, basis: Array, planted: Index):
         self.n_samples = len(planted)
         self.class_sizes = np.unique(planted, return_counts=True)[1]
         self.class_shares = self.class_sizes / self.n_samples
@@ -270,19 +270,6 @@ class _Theory:
             "probability": recovery_probability(n_labelled, self.class_shares),
             "theorem3_bound": reconstruction_bound(self.uncovered, self.n_samples, n_labelled) / norm,
         }
-
-
-def _planted_classes(basis: Array, n_clusters: int, rng: np.random.RandomState) -> IntArray:
-    """Clusters of the rows of the leading eigenvectors."""
-    leading = basis[:, : max(2, n_clusters)]
-    rows = unit_rows(leading) if leading.shape[1] > 1 else leading
-    return assign_clusters(rows, n_clusters, random_state=rng)
-
-
-def _component_count(settings: PairCompleter, n_samples: int, *, given: bool) -> int:
-    if not isinstance(settings.n_components, Integral):
-        raise ValueError(f"completer must have an int for n_components to plan with, got {settings.n_components!r}")
-    return int(settings.n_components) if given else min(int(settings.n_components), max(1, n_samples // 10))
 
 
 def _labelled_sizes(n_labelled: Sequence[int] | None, basis: Array) -> list[int]:

@@ -20,7 +20,7 @@ handle          a block as the client sees it: a Dask future, or the block itsel
 expression      a computation that a block array remembers and that is not done yet
 persist         evaluate an expression and keep its blocks on the workers
 delayed sum     a sum over all samples that is computed when its value is needed
-part, piece     a partition of pairs or of a graph; some rows of a block that fit into the cache
+part, piece     a partition of pairs or of a graph; some rows of a block, or of an array in memory
 ==============  ======================================================================================
 
 Decision 8 in the documentation says why this is not ``dask.array``.

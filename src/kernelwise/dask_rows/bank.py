@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..checks import Array, Index
 from ..kernels import LandmarkMap
 from ..kernels.bank import FactorLayout
-from ..samples import by_rows
 from .block_array import BlockArray, Transposed
 
-Array = NDArray[np.float64]
 Maps = list[LandmarkMap]
 
 #: The factors of all kernels are kept if they take at most this share of the room for factors. Otherwise only the
@@ -56,15 +55,17 @@ class BlockBank(FactorLayout):
         """The memory of all factors together, kept or not."""
         return 8 * self.n_samples * int(self.ranks.sum())
 
-    def _computed(self, kernels: NDArray[np.intp]) -> BlockArray:
+    def _computed(self, kernels: Index) -> BlockArray:
         return self.X.map_rows(features, self.shared_maps, kernels=kernels)
 
     def factors(self, kernels: ArrayLike) -> BlockArray:
         """Return the factors of some kernels side by side, one row per sample."""
         chosen = np.asarray(kernels, dtype=np.intp)
-        return self._computed(chosen) if self.kept is None else self.kept.map_rows(_columns, self.coordinates(chosen))
+        if self.kept is None:
+            return self._computed(chosen)
+        return self.kept.map_rows(lambda block, index: block.T[index].T, self.coordinates(chosen))
 
-    def stacked_rows(self, kernels: ArrayLike) -> tuple[Transposed, NDArray[np.intp]]:
+    def stacked_rows(self, kernels: ArrayLike) -> tuple[Transposed, Index]:
         """Return the ``F_j^T`` of some kernels, one below the other, and their ranks."""
         ranks = self.ranks[np.asarray(kernels, dtype=np.intp)]
         self._check_room(8 * self.n_samples * int(ranks.sum()), len(ranks))
@@ -116,8 +117,7 @@ def pieces(X: Any) -> list[slice]:
     return [slice(start, start + PIECE) for start in range(0, X.shape[0], PIECE)]
 
 
-@by_rows
-def features(X: Any, maps: Maps, *, kernels: NDArray[np.intp]) -> Array:
+def features(X: Any, maps: Maps, *, kernels: Index) -> Array:
     """Return the features of some kernels side by side; stored by columns, as a kernel's columns are used together."""
     rows = np.empty((sum(maps[j].rank for j in kernels), X.shape[0]))
     for part in pieces(X):
@@ -137,13 +137,9 @@ def projection(X: Any, maps: Maps, v: Array) -> Array:
     return np.concatenate(parts)
 
 
-def _largest_norm(block: Array, *, ends: NDArray[np.intp]) -> float:
+def _largest_norm(block: Array, *, ends: Index) -> float:
     squares = [np.einsum("ij,ij->i", part, part) for part in np.split(block, ends[1:-1], axis=1)]
     return max(float(norms.max(initial=0.0)) for norms in squares)
-
-
-def _columns(block: Array, index: NDArray[np.intp]) -> Array:
-    return block.T[index].T
 
 
 def room_for_factors(X: BlockArray) -> float:
@@ -174,5 +170,4 @@ def _cut(array: BlockArray, parts: int) -> BlockArray:
 
 
 def _part(block: Any, place: int, *, parts: int) -> Any:
-    index = np.array_split(np.arange(block.shape[0]), parts)[place]
-    return block[index]  # a copy: a view would keep the whole block
+    return block[np.array_split(np.arange(block.shape[0]), parts)[place]]  # a copy: a view would keep the whole block

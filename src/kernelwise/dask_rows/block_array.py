@@ -16,12 +16,10 @@ import scipy.sparse as sp
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
-from ..samples import by_rows
+from ..checks import Array, Index, Mask
 from .engine import Engine, Handle
-from .expressions import BY_ROWS, Expression, Leaf, Node, Portable, Whole, evaluate, values
+from .expressions import BY_ROWS, Expression, Leaf, Node, evaluate, evaluate_one, portable, values
 from .lazy import array_of
-
-Array = NDArray[np.float64]
 
 #: Rows that are put into blocks travel in messages of about this many bytes.
 PUT_BYTES = 4_000_000
@@ -64,9 +62,9 @@ def find(pending: Sequence[DelayedSum]) -> None:
     """Compute several sums in one pass over the blocks."""
     if not pending:
         return
-    work = Portable([one.expression for one in pending])
+    roots, handles = portable([one.expression for one in pending])
     merge = partial(_merged, rules=[one.rule for one in pending])
-    found = pending[0].engine.total(evaluate, work.leaves, merge, roots=work.roots, merging=merge)
+    found = pending[0].engine.total(evaluate, handles, merge, roots=roots)
     for one, value in zip(pending, found, strict=True):
         one._value = value
 
@@ -79,17 +77,6 @@ def _merged(parts: Sequence[Sequence[Any]], *, rules: Sequence[Callable[[Any, An
     return merged
 
 
-@by_rows
-def _reduced(array: Any, *, operation: Any, axis: int | None) -> Any:
-    return operation.reduce(array, axis=axis)
-
-
-@by_rows
-def _product(left: Any, right: Any) -> Any:
-    return left @ right  # not numpy.matmul, which knows nothing of sparse blocks
-
-
-@by_rows
 def _dot(left: Any, right: Any) -> Any:
     return left.T @ right
 
@@ -158,8 +145,8 @@ class BlockArray(NDArrayOperatorsMixin):
         """Evaluate the expression and keep the blocks on the workers."""
         if isinstance(self.expression, Leaf):
             return self
-        work = Portable([self.expression])
-        handles = self.engine.map(evaluate, work.leaves, roots=work.roots)
+        (root,), needed = portable([self.expression])
+        handles = self.engine.map(evaluate_one, needed, root=root)
         return BlockArray.of(self.engine, self.lengths, handles, self.empty)
 
     def select_rows(self) -> "BlockSelection":
@@ -168,16 +155,16 @@ class BlockArray(NDArrayOperatorsMixin):
 
     def share(self, value: Any) -> "BlockArray":
         """Return a value that every block needs, as an array that takes part in expressions with this one."""
-        return BlockArray(self.engine, self.lengths, Leaf([self.engine.share(Whole(value))] * len(self.lengths), value))
+        return BlockArray(self.engine, self.lengths, Leaf([self.engine.share(value)] * len(self.lengths), value))
 
-    def take_rows(self, index: NDArray[np.intp]) -> Any:
+    def take_rows(self, index: Index) -> Any:
         """Return a few rows in memory; ``index`` is distinct and in ascending order."""
         if not len(index):
             return np.asarray(self.empty)
         some = [pair for pair in zip(self.handles, self._by_block(index), strict=True) if len(pair[1])]
         return stacked(self.engine.fetch(self.engine.map(operator.getitem, list(zip(*some, strict=True)))))
 
-    def put_rows(self, index: NDArray[np.intp], rows: Array) -> "BlockArray":
+    def put_rows(self, index: Index, rows: Array) -> "BlockArray":
         """Return the array with other rows at ``index``, which is distinct and in ascending order."""
         handles = list(self.handles)
         at_once = max(1, PUT_BYTES // max(rows[:1].nbytes, 1))
@@ -190,7 +177,7 @@ class BlockArray(NDArrayOperatorsMixin):
                 handles[k] = handle
         return BlockArray.of(self.engine, self.lengths, handles, self.empty)
 
-    def _by_block(self, index: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    def _by_block(self, index: Index) -> list[Index]:
         """Return the positions ``index`` of rows as a list of positions within each block."""
         bounds = np.concatenate([[0], np.cumsum(self.lengths)])
         cuts = np.searchsorted(index, bounds)
@@ -220,7 +207,7 @@ class BlockArray(NDArrayOperatorsMixin):
     def _reduce(self, operation: Any, axis: Any) -> DelayedSum:
         if axis not in (0, None):
             raise ValueError(f"block arrays are summed over samples, axis 0 or None, got axis={axis!r}")
-        return self.reduce_rows(_reduced, operation, operation=operation, axis=axis)
+        return self.reduce_rows(lambda block: operation.reduce(block, axis=axis), operation)
 
     def sum(self, axis: int | None = None) -> DelayedSum:
         """Return the sum over the samples (``axis=0``), or over everything."""
@@ -236,7 +223,9 @@ class BlockArray(NDArrayOperatorsMixin):
 
     def _matmul(self, left: Any, right: Any) -> Any:
         if isinstance(left, BlockArray) and not isinstance(right, BlockArray):
-            return left.map_rows(_product, np.asarray(right))
+            return left.map_rows(
+                lambda rows, other: rows @ other, np.asarray(right)
+            )  # numpy.matmul knows no sparse rows
         if isinstance(left, BlockArray) and left.ndim == 1:
             return left.sum_of(_dot, right)
         raise ValueError("a product with a block array has the samples in the middle, or one row per sample")
@@ -244,7 +233,7 @@ class BlockArray(NDArrayOperatorsMixin):
     def __getitem__(self, index: Any) -> "BlockArray":
         if not (isinstance(index, tuple) and index and isinstance(index[0], slice) and index[0] == slice(None)):
             raise IndexError("only columns of a block array can be taken: x[:, j], x[:, None]")
-        return self.map_rows(_item, index=index)
+        return self.map_rows(lambda block: block[index])
 
     @property
     def T(self) -> "Transposed":
@@ -279,11 +268,6 @@ class Transposed:
         if not isinstance(other, BlockArray):
             raise TypeError(f"the other factor must be a block array over the same samples, got {type(other).__name__}")
         return self.T.sum_of(_dot, other)
-
-
-@by_rows
-def _item(block: Any, *, index: Any) -> Any:
-    return block[index]
 
 
 def _node(function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any]) -> Node:
@@ -333,13 +317,13 @@ class BlockSelection:
         return array if self.whole else self.mask.map_rows(_expand, array)
 
 
-def _expand(mask: NDArray[np.bool_], block: Array) -> Array:
+def _expand(mask: Mask, block: Array) -> Array:
     spread = np.zeros(len(mask))
     spread[mask] = block
     return spread
 
 
-def _replaced(block: Array, index: NDArray[np.intp], rows: Array) -> Array:
+def _replaced(block: Array, index: Index, rows: Array) -> Array:
     changed = block.copy()
     changed[index] = rows
     return changed

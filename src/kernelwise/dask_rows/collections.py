@@ -53,8 +53,8 @@ def current_engine() -> Engine:
     return ClusterEngine(client)
 
 
-def read_rows(engine: Engine, **collections: Any) -> list[BlockArray | None]:
-    """Return block arrays over the same samples, with the blocks of the first collection.
+def read_rows(engine: Engine, **collections: Any) -> list[Any]:
+    """Return block arrays over the same samples, or None, with the blocks of the first collection.
 
     Collections are Dask arrays or frames, NumPy arrays, or None, by the names that messages use. The first collection
     is the features. Frames may have blocks of unknown length.
@@ -190,7 +190,6 @@ def read_samples_in_blocks(engine: Engine, estimator: Any, X: Any) -> BlockArray
     names = list(X.columns) if hasattr(X, "columns") else None
     if is_dask(X):
         (given,) = read_rows(engine, X=X)
-        assert given is not None
         samples = given.map_rows(checked_samples).persist()
         _lengths(engine, samples.handles)  # waits for the blocks, so that errors are raised before long work
     else:

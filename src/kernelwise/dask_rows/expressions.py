@@ -12,13 +12,11 @@ import numpy as np
 
 from .engine import Handle
 
-#: An expression is evaluated on pieces of its blocks of about this many bytes, and of at least this many rows.
-PIECE_BYTES, MIN_ROWS, MAX_ROWS = 2**21, 2048, 8192
 #: A worker keeps this many freed bytes. Arrays that are larger than ``LARGE_BYTES`` are given back at once.
 FREED_BYTES, LARGE_BYTES = 2**25, 2**22
 #: The numbers of these two settings in the header ``malloc.h`` of the GNU C library.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-#: The functions of NumPy, beside its ufuncs, that give the same result on some rows of a block at a time.
+#: The functions of NumPy, beside its ufuncs, that work row by row.
 BY_ROWS: set[Callable[..., Any]] = {np.where, np.clip, np.full_like, np.zeros_like, np.ones_like, np.stack, np.isin}
 
 
@@ -37,13 +35,6 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Whole:
-    """A value that is passed to a function as a whole, even where the blocks beside the value are cut into pieces."""
-
-    value: Any
-
-
-@dataclass(frozen=True)
 class Slot:
     """The place of a leaf in an expression that is sent to a worker: ``position`` says which block is put there."""
 
@@ -53,49 +44,38 @@ class Slot:
 Expression = Leaf | Node
 
 
-class Portable:
-    """Expressions with slots in the place of leaves, as they are sent to workers; ``leaves`` has the leaves in order.
+def portable(roots: Sequence[Any]) -> tuple[list[Any], list[tuple[Handle, ...]]]:
+    """Return expressions with slots in the place of leaves, as they are sent to workers, and the handles of the slots.
 
-    Neither this class nor the evaluation below is a closure: a closure that calls itself is a reference cycle, and
+    Neither this function nor the evaluation below is a closure: a closure that calls itself is a reference cycle, and
     would keep blocks and handles alive until the garbage collector runs.
     """
-
-    def __init__(self, roots: Sequence[Any]) -> None:
-        self.leaves: list[tuple[Handle, ...]] = []
-        self._converted: dict[int, Any] = {}
-        self.roots = [self._convert(root) for root in roots]
-
-    def _convert(self, part: Any) -> Any:
-        if isinstance(part, list | tuple):
-            return [self._convert(item) for item in part]
-        if not isinstance(part, Leaf | Node):
-            return part
-        if id(part) not in self._converted:
-            if isinstance(part, Node):
-                new: Any = Node(part.function, self._convert(part.arguments), part.options)
-            else:
-                new = Slot(len(self.leaves))
-                self.leaves.append(part.handles)
-            self._converted[id(part)] = new
-        return self._converted[id(part)]
+    handles: list[tuple[Handle, ...]] = []
+    known: dict[int, Any] = {}
+    return [_portable(root, handles, known) for root in roots], handles
 
 
-def evaluate(*blocks: Any, roots: Sequence[Any], merging: Callable[[Sequence[Any]], Any] | None = None) -> Any:
-    """Evaluate expressions on blocks, as a task: several sums over rows, or without ``merging`` one array of rows."""
+def _portable(part: Any, handles: list[tuple[Handle, ...]], known: dict[int, Any]) -> Any:
+    if isinstance(part, list | tuple):
+        return [_portable(item, handles, known) for item in part]
+    if isinstance(part, Leaf) and id(part) not in known:
+        known[id(part)] = Slot(len(handles))
+        handles.append(part.handles)
+    elif isinstance(part, Node) and id(part) not in known:
+        known[id(part)] = Node(part.function, _portable(part.arguments, handles, known), part.options)
+    return known.get(id(part), part)
+
+
+def evaluate(*blocks: Any, roots: Sequence[Any]) -> list[Any]:
+    """Evaluate expressions on blocks, as a task."""
     keep_freed_memory()
-    found: Any = None
     with np.errstate(all="ignore"):  # the solver looks at the results
-        pieces = _pieces(roots, blocks)
-        for piece in pieces:
-            part = values(roots, blocks if len(pieces) == 1 else [_some_rows(block, piece) for block in blocks])
-            if merging is not None:
-                found = part if found is None else merging([found, part])
-            elif len(pieces) == 1:
-                return part[0]
-            else:
-                found = _longer(part[0], pieces[-1].stop) if found is None else found
-                found[piece] = part[0]
-    return found
+        return values(roots, blocks)
+
+
+def evaluate_one(*blocks: Any, root: Any) -> Any:
+    """Evaluate one expression on blocks, as a task."""
+    return evaluate(*blocks, roots=[root])[0]
 
 
 def values(roots: Sequence[Any], blocks: Sequence[Any]) -> list[Any]:
@@ -106,8 +86,7 @@ def values(roots: Sequence[Any], blocks: Sequence[Any]) -> list[Any]:
 
 def _value(part: Any, blocks: Sequence[Any], known: dict[int, Any]) -> Any:
     if isinstance(part, Slot):
-        block = blocks[part.position]
-        return block.value if isinstance(block, Whole) else block
+        return blocks[part.position]
     if isinstance(part, Leaf):
         return part.empty
     if isinstance(part, list):
@@ -132,39 +111,3 @@ def keep_freed_memory() -> None:
         if hasattr(library, "gnu_get_libc_version"):
             library.mallopt(_TRIM_THRESHOLD, FREED_BYTES)
             library.mallopt(_MMAP_THRESHOLD, LARGE_BYTES)
-
-
-def _longer(rows: Any, length: int) -> Any:
-    """Return an empty array of the kind of ``rows`` with another length, stored by columns where ``rows`` is."""
-    by_columns = rows.ndim == 2 and rows.flags.f_contiguous and not rows.flags.c_contiguous
-    return np.empty((length, *rows.shape[1:]), dtype=rows.dtype, order="F" if by_columns else "C")
-
-
-def _pieces(roots: Sequence[Any], blocks: Sequence[Any]) -> list[slice]:
-    """Return the rows to evaluate together: pieces that stay in the cache, where every operation allows pieces.
-
-    An expression reads its arrays several times. Reading whole blocks from memory would take most of the time.
-    """
-    arrays = [block for block in blocks if not isinstance(block, Whole)]
-    plain = bool(arrays) and all(isinstance(array, np.ndarray) for array in arrays)
-    if not plain or len({len(array) for array in arrays}) != 1 or not all(map(_allows_pieces, roots)):
-        return [slice(None)]
-    n = len(arrays[0])
-    row_bytes = sum(array.nbytes for array in arrays) / max(n, 1)
-    rows = int(np.clip(PIECE_BYTES / max(row_bytes, 1.0), MIN_ROWS, MAX_ROWS))
-    if n <= 2 * rows:
-        return [slice(None)]
-    return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
-
-
-def _allows_pieces(part: Any) -> bool:
-    if isinstance(part, list):
-        return all(map(_allows_pieces, part))
-    if not isinstance(part, Node):
-        return True
-    allowed = isinstance(part.function, np.ufunc) or part.function in BY_ROWS or hasattr(part.function, "works_by_rows")
-    return allowed and all(map(_allows_pieces, part.arguments))
-
-
-def _some_rows(block: Any, piece: slice) -> Any:
-    return block if isinstance(block, Whole) else block[piece]

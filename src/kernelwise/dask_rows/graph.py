@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..checks import Array, IntArray
 from ..samples import compute
 from .block_array import BlockArray
 from .collections import check_numbers
 from .engine import Engine, Handle
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Edges = tuple[Index, Index, Array]
+Edges = tuple[IntArray, IntArray, Array]
 
 #: Arrays up to this size are sent whole.
 WHOLE_BYTES = 2**25
@@ -29,7 +27,7 @@ NEGLIGIBLE = 1e-10
 ROUNDING = 1e-9
 
 
-def _starts(lengths: Sequence[int]) -> Index:
+def first_rows(lengths: Sequence[int]) -> IntArray:
     """Return the first row of every block, and the number of all rows."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
@@ -43,8 +41,8 @@ class RowExchange:
 
     def __init__(self, engine: Engine, needed: Sequence[Handle], lengths: Sequence[int]) -> None:
         self.engine, self.lengths, self.n_receivers = engine, tuple(lengths), len(needed)
-        starts = _starts(self.lengths)
-        counts = np.array(engine.fetch(engine.map(_counts, [needed], starts=starts)))
+        starts = first_rows(self.lengths)
+        counts = np.array(engine.fetch(engine.map(lambda rows: np.diff(np.searchsorted(rows, starts)), [needed])))
         self.routes = [(int(i), int(j)) for i, j in zip(*np.nonzero(counts), strict=True)]
         self.index: list[Handle] = []
         if self.routes:
@@ -63,11 +61,7 @@ class RowExchange:
         return pieces
 
 
-def _counts(needed: Index, *, starts: Index) -> Index:
-    return np.diff(np.searchsorted(needed, starts))
-
-
-def _positions_within(needed: Index, sender: int, *, starts: Index) -> Index:
+def _positions_within(needed: IntArray, sender: int, *, starts: IntArray) -> IntArray:
     low, high = np.searchsorted(needed, starts[sender : sender + 2])
     return needed[low:high] - starts[sender]
 
@@ -95,7 +89,8 @@ class BlockGraph:
 
     def row_sums(self) -> BlockArray:
         """Return the sum of the weights of every sample."""
-        return BlockArray.of(self.engine, self.lengths, self.engine.map(_row_sums, [self.parts]), np.empty(0))
+        sums = self.engine.map(lambda part: np.asarray(part[0].sum(axis=1), dtype=np.float64), [self.parts])
+        return BlockArray.of(self.engine, self.lengths, sums, np.empty(0))
 
     def random_rows(self, n_columns: int, rng: Any) -> BlockArray:
         """Return uniform entries, one row per sample; each block has a seed, so a lost block is drawn again alike."""
@@ -113,7 +108,7 @@ class BlockGraph:
         if 8 * len(rows) * rows.shape[1] > WHOLE_BYTES:
             pieces, starts = self.exchange.bring(rows), None
         else:
-            routes, starts = set(self.exchange.routes), _starts(rows.lengths)
+            routes, starts = set(self.exchange.routes), first_rows(rows.lengths)
             receivers = range(len(rows.lengths))
             pieces = [[block if (i, j) in routes else None for i in receivers] for j, block in enumerate(rows.handles)]
         shared = {"starts": starts, "center": center, "scale": scale}
@@ -142,17 +137,13 @@ class BlockGraph:
         cls, engine: Engine, lengths: Sequence[int], edges: Sequence[Handle], *, mirror: bool
     ) -> "BlockGraph":
         """Return the graph of edges ``(rows, cols, weights)`` in any partition; weights of repeated edges are added."""
-        starts, blocks = _starts(lengths), list(range(len(lengths)))
+        starts, blocks = first_rows(lengths), list(range(len(lengths)))
         cuts = engine.map(_by_block, [edges], starts=starts, mirror=mirror)
         pieces = [engine.map(operator.getitem, [[cut] * len(blocks), blocks]) for cut in cuts]
         return cls(engine, lengths, engine.map(_rows_of_block, [blocks, *pieces], starts=starts))
 
 
-def _row_sums(part: tuple[Any, Index]) -> Array:
-    return np.asarray(part[0].sum(axis=1), dtype=np.float64)
-
-
-def _by_block(edges: Edges, *, starts: Index, mirror: bool) -> list[Edges]:
+def _by_block(edges: Edges, *, starts: IntArray, mirror: bool) -> list[Edges]:
     """Return for every block the edges that begin in the block."""
     rows, cols, weights = edges
     if mirror:
@@ -163,7 +154,7 @@ def _by_block(edges: Edges, *, starts: Index, mirror: bool) -> list[Edges]:
     return [(rows[piece], cols[piece], weights[piece]) for piece in pieces]
 
 
-def _rows_of_block(block: int, *pieces: Edges, starts: Index) -> tuple[Any, Index]:
+def _rows_of_block(block: int, *pieces: Edges, starts: IntArray) -> tuple[Any, IntArray]:
     rows, cols, weights = (np.concatenate([piece[k] for piece in pieces]) for k in range(3))
     touched, position = np.unique(cols, return_inverse=True)
     shape = int(starts[block + 1] - starts[block]), len(touched)
@@ -176,7 +167,7 @@ def _uniform(seed: int, length: int, *, n_columns: int) -> Array:
 
 
 def _shifted(
-    part: tuple[Any, Index], own: Array, before: Array | None, *pieces: Any, starts: Any, center: float, scale: float
+    part: tuple[Any, IntArray], own: Array, before: Array | None, *pieces: Any, starts: Any, center: float, scale: float
 ) -> Array:
     matrix, touched = part
     if starts is not None:
@@ -215,7 +206,7 @@ def _joined(*blocks: Any) -> Any:
     return np.hstack([np.asarray(block, dtype=np.float64) for block in blocks])
 
 
-def _with_touched(rows: Any) -> tuple[Any, Index]:
+def _with_touched(rows: Any) -> tuple[Any, IntArray]:
     if not sp.issparse(rows):
         return rows, np.arange(rows.shape[1])
     touched, position = np.unique(rows.indices, return_inverse=True)
@@ -226,7 +217,7 @@ def _with_touched(rows: Any) -> tuple[Any, Index]:
 
 def _check_symmetric(engine: Engine, parts: list[Any], lengths: list[int]) -> None:
     r"""Compare :math:`x_i^\top S_{ij} y_j` with :math:`x_i^\top S_{ji}^\top y_j` for all blocks and fixed probes."""
-    starts = _starts(lengths)
+    starts = first_rows(lengths)
     forms = np.stack(engine.fetch(engine.map(_probed, [parts, list(range(len(parts)))], starts=starts)), axis=1)
     direct, mirrored, size = forms[0], forms[1].T, forms[2] + forms[2].T
     if not np.isfinite(size).all():
@@ -240,7 +231,7 @@ def _check_symmetric(engine: Engine, parts: list[Any], lengths: list[int]) -> No
         )
 
 
-def _probed(part: tuple[Any, Index], block: int, *, starts: Index) -> Array:
+def _probed(part: tuple[Any, IntArray], block: int, *, starts: IntArray) -> Array:
     """Return ``x^T S y``, ``y^T S x`` and ``|x|^T |S| |y|`` of one row of blocks."""
     matrix, touched = part
     own = np.arange(starts[block], starts[block + 1])

@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin_min
 
+from ..checks import Array, Index
 from ..samples import compute
 from .block_array import BlockArray
 from .collections import sample_rows
-
-Array = NDArray[np.float64]
 
 #: Starts are tried on at most this many rows.
 START_ROWS = 20_000
@@ -63,7 +62,7 @@ def lloyd(rows: BlockArray, centers: Array) -> BlockClusters:
     return BlockClusters(rows.map_rows(_nearest, centers).persist(), centers, inertia)
 
 
-def _nearest(block: Array, centers: Array) -> NDArray[np.intp]:
+def _nearest(block: Array, centers: Array) -> Index:
     if not len(block):
         return np.empty(0, dtype=np.intp)
     return pairwise_distances_argmin_min(block, centers)[0].astype(np.intp)

@@ -6,9 +6,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..checks import require
+from ..checks import IntArray, require
 from ..samples import is_dask
 from ..statements import Pairs
 from ..statements.noise import check_both_kinds, resolve_pairs
@@ -17,9 +16,6 @@ from .collections import BLOCKS_PER_THREAD
 from .engine import Engine, Handle
 from .graph import RowExchange
 from .lazy import parts_of
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 #: The columns of a frame of pairs; weights may be left out.
 COLUMNS = ("row", "col", "label", "weight")
@@ -74,7 +70,7 @@ def read_pairs(engine: Engine, pairs: Any, n_samples: int, *, only_links: bool =
         frame = _checked_frame(pairs, COLUMNS[:2] if only_links else COLUMNS[:3])
         started = engine.start(parts_of(frame))
         parts = engine.map(_checked_pairs, [started, list(range(len(started)))], n_samples=n_samples)
-    counts = engine.fetch(engine.map(_kinds, [parts]))
+    counts = engine.fetch(engine.map(lambda some: (len(some), int((some.labels > 0).sum())), [parts]))
     filled = [k for k, (n_pairs, _) in enumerate(counts) if n_pairs]
     if not filled:
         raise ValueError("pairs has no rows: there is no pair to learn from")
@@ -111,10 +107,6 @@ def _pairs_of(frame: Any, n_samples: int) -> Pairs:
     return Pairs(columns["row"], columns["col"], labels, n_samples=n_samples, weights=columns.get("weight"))
 
 
-def _kinds(pairs: Pairs) -> tuple[int, int]:
-    return len(pairs), int(np.count_nonzero(pairs.labels > 0))
-
-
 def _some(pairs: Pairs, seed: int, *, share: float) -> Pairs:
     if share >= 1.0:
         return pairs
@@ -146,11 +138,11 @@ def rows_of_pairs(pairs: Pairs, X: BlockArray) -> tuple[Any, Pairs]:
     return stacked(sent), pairs.restrict(touched)
 
 
-def _touched(pairs: Pairs) -> Index:
+def _touched(pairs: Pairs) -> IntArray:
     return np.unique(np.concatenate([pairs.rows, pairs.cols]))
 
 
-def _values(pairs: Pairs, touched: Index, shared: Any, *pieces: Any, value: Callable[[Any, Pairs, Any], Any]) -> Any:
+def _values(pairs: Pairs, touched: IntArray, shared: Any, *pieces: Any, value: Callable[[Any, Pairs, Any], Any]) -> Any:
     rows = stacked([piece for piece in pieces if piece is not None])
     ends = np.searchsorted(touched, pairs.rows), np.searchsorted(touched, pairs.cols)
     here = Pairs(*ends, pairs.labels, n_samples=len(touched), weights=pairs.weights)

@@ -5,16 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..checks import Array
 from ..kernels import Kernel
 from ..kernels.bank import NEGLIGIBLE
-from ..kernels.build import SLACK, warn_of_residuals
+from ..kernels.build import SLACK, tolerance_and_rank, warn_of_residuals
 from ..kernels.landmarks import factor_kernel
 from .bank import Maps, pieces, projection
 from .block_array import BlockArray, stacked
-
-Array = NDArray[np.float64]
 
 #: The most rounds in which landmarks are added to kernels whose factors leave out too much.
 ROUNDS = 8
@@ -25,13 +23,13 @@ def choose_block_maps(
     sample: Any,
     kernels: Sequence[Kernel],
     *,
-    tol: float,
-    max_rank: int | None,
-    center: bool,
-    scale: bool,
+    rank: int | float | None,
+    center: bool = False,
+    scale: bool = False,
     random_state: np.random.RandomState,
 ) -> tuple[Maps, Array]:
     """Choose landmarks among some rows of X, and return the maps of the kernels and their residuals on all rows."""
+    tol, max_rank = tolerance_and_rank(rank)
     maps: Maps = [None] * len(kernels)  # type: ignore[list-item]  # the first round fills the list
     residuals, sizes, poor = np.zeros(len(kernels)), np.zeros(len(kernels)), list(range(len(kernels)))
     options: dict[str, Any] = {"tol": tol, "max_rank": max_rank, "center": center, "random_state": random_state}
@@ -41,7 +39,9 @@ def choose_block_maps(
             maps[j], residuals[j], sizes[j] = factor.feature_map(kernels[j], sample), factor.residual, factor.size
         if count == ROUNDS:
             break  # what the last landmarks leave of the other rows is not known
-        left, worst = _largest_residuals(X, maps)
+        # For every kernel the largest residual of the diagonal, and the row of X where it occurs.
+        shared = [X.engine.share(maps)] * len(X.lengths)
+        left, worst = X.engine.total(_block_residuals, [X.handles, shared], _merged_residuals)
         residuals = np.maximum(residuals, np.divide(left, sizes, out=np.zeros_like(left), where=sizes > 0))
         may_grow = np.array([max_rank is None or one.rank < max_rank for one in maps])
         poor = np.flatnonzero((residuals > SLACK * tol) & may_grow).tolist()
@@ -50,11 +50,6 @@ def choose_block_maps(
         sample = stacked([sample, *(worst[j] for j in poor)])
     warn_of_residuals("the landmarks leave", [kernel.name for kernel in kernels], residuals, tol)
     return _standardised(X, maps, center=center, scale=scale), residuals
-
-
-def _largest_residuals(X: BlockArray, maps: Maps) -> tuple[Array, list[Any]]:
-    """Return for every kernel the largest residual of the diagonal, and the row of X where it occurs."""
-    return X.engine.total(_block_residuals, [X.handles, [X.engine.share(maps)] * len(X.lengths)], _merged_residuals)
 
 
 def _block_residuals(X: Any, maps: Maps) -> tuple[Array, list[Any]]:
@@ -79,7 +74,7 @@ def _merged_residuals(parts: Sequence[tuple[Array, list[Any]]]) -> tuple[Array, 
 def _standardised(X: BlockArray, maps: Maps, *, center: bool, scale: bool) -> Maps:
     """Return the maps with means and scales over all samples; each takes one pass over the blocks."""
     if center:
-        totals = np.asarray(X.sum_of(_feature_sums, X.share(maps)))
+        totals = np.asarray(X.sum_of(lambda rows, own: projection(rows, own, np.ones(rows.shape[0])), X.share(maps)))
         means = np.split(totals / len(X), np.cumsum([one.rank for one in maps])[:-1])
         maps = [replace(one, mean=mean) for one, mean in zip(maps, means, strict=True)]
     if scale:
@@ -90,10 +85,6 @@ def _standardised(X: BlockArray, maps: Maps, *, center: bool, scale: bool) -> Ma
             for one, power in zip(maps, powers, strict=True)
         ]
     return maps
-
-
-def _feature_sums(X: Any, maps: Maps) -> Array:
-    return projection(X, maps, np.ones(X.shape[0]))
 
 
 def _feature_powers(X: Any, maps: Maps) -> Array:

@@ -13,9 +13,8 @@ from typing import Any, BinaryIO, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from ..checks import check_choice
+from ..checks import Array, IntArray, check_choice
 from ..whole_files import whole_file
 from ._loading import Dataset, check_flags, pack
 
@@ -128,7 +127,7 @@ def load_gisette_reconstruction(data_home: str | os.PathLike[str] | None = None)
     return _packed(X.astype(np.float64), y, [str(path)], return_X_y=False, as_frame=False)
 
 
-def _packed(X: Any, y: NDArray[np.int64], files: list[str], **flags: bool) -> Dataset:
+def _packed(X: Any, y: IntArray, files: list[str], **flags: bool) -> Dataset:
     names = [f"feature_{column:04d}" for column in range(X.shape[1])]
     return pack("gisette", X, y, feature_names=names, target_names=["-1", "+1"], filename=files, **flags)
 
@@ -153,7 +152,9 @@ def provide(parts: list[Part], folder: Path, base_url: str | None, callback: Pro
         download(f"{base_url}/{path}", target, digest, callback)
     for file in wanted:
         _, target, digest = file
-        if file not in missing and checksum(target) != digest:
+        with target.open("rb") as stream:
+            damaged = file not in missing and hashlib.file_digest(stream, "sha256").hexdigest() != digest
+        if damaged:
             raise OSError(f"{target} is damaged: its SHA-256 is not {digest}. Delete it and try again")
 
 
@@ -195,12 +196,7 @@ def _copy(url: str, target: BinaryIO, name: str, callback: Progress | None) -> s
     return digest.hexdigest()
 
 
-def checksum(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def read_parts(parts: list[Part], folder: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def read_parts(parts: list[Part], folder: Path) -> tuple[Array, IntArray]:
     """Return the rows of the parts, one below the other, with labels -1 and +1 as 0 and 1."""
     files = [folder / Path(path).name for part in parts for path in part]
     X, y = (

@@ -99,7 +99,11 @@ def pack(
     target = target.astype(np.int64)
     frame = None
     if as_frame:
-        data, target, frame = _frames(data, target, feature_names)
+        import pandas as pd
+
+        make = pd.DataFrame.sparse.from_spmatrix if issparse(data) else pd.DataFrame
+        data, target = make(data, columns=feature_names), pd.Series(target, name="target")
+        frame = pd.concat([data, target], axis="columns")
     if return_X_y:
         return data, target
     return Bunch(
@@ -111,15 +115,6 @@ def pack(
         DESCR=files(__package__).joinpath("descr", f"{name}.rst").read_text(encoding="utf-8"),
         **extra,
     )
-
-
-def _frames(data: Features, target: NDArray[np.integer], feature_names: list[str]) -> tuple[Any, Any, Any]:
-    import pandas as pd
-
-    make = pd.DataFrame.sparse.from_spmatrix if issparse(data) else pd.DataFrame
-    X = make(data, columns=feature_names)
-    y = pd.Series(target, name="target")
-    return X, y, pd.concat([X, y], axis="columns")
 
 
 def check_flags(**flags: object) -> None:

@@ -1,10 +1,9 @@
 """Synthetic data."""
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from ..checks import check_count, is_number
+from ..checks import Array, IntArray, check_count, is_number
 
 
 def make_block_similarity(
@@ -12,7 +11,7 @@ def make_block_similarity(
     n_classes: int = 4,
     noise: float = 0.5,
     random_state: int | np.random.RandomState | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[Array, IntArray]:
     r"""Make a similarity matrix of blocks, one per class, under uniform noise.
 
     .. math:: S_{ij} = Z_{ij} + \delta_{ij}, \qquad Z_{ij} = [y_i = y_j], \qquad

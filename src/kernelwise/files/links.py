@@ -20,6 +20,8 @@ from .errors import FileError
 from .reading import MATRICES, TEXTS, ending, existing
 
 EDGES = (".edges", ".edgelist")
+#: The source of answers of which nobody says who gave them.
+NOBODY = "unknown"
 #: The usual words for "the same" and "different"; of any two words, it is enough to know one.
 SAME = frozenset(
     ["1", "+1", "1.0", "same", "must-link", "must", "yes", "y", "true", "match", "matched", "duplicate", "dup"]
@@ -77,9 +79,16 @@ class TwoTables:
 
 
 def read_links(
-    path: str | Path, ids: Mapping[str, int] | TwoTables, *, nodes: str = "the nodes", same: str | None = None
+    path: str | Path,
+    ids: Mapping[str, int] | TwoTables,
+    *,
+    nodes: str = "the nodes",
+    same: str | None = None,
+    annotator: str | None = None,
 ) -> Pairs:
     """Read pairs of ids: two columns for links, a third one for whether they say "same" or "different".
+
+    A fourth column may say who gave the answer.
 
     Parameters
     ----------
@@ -91,6 +100,8 @@ def read_links(
         What the ids belong to, for messages.
     same : str, optional
         The word of the third column for "the same", if it is not a usual one such as 1, yes, match or duplicate.
+    annotator : str, optional
+        The name of the fourth column, if the name does not say itself that the column holds who gave the answer.
 
     Returns
     -------
@@ -116,7 +127,7 @@ def read_links(
             raise FileError(f"{path} is a matrix; with two tables, give a file with two ids per line")
         return _links_of_matrix(path, len(ids))
     known = {*ids.rows[0], *ids.rows[1]} if isinstance(ids, TwoTables) else ids.keys()
-    rows = _cells_of_links(path, known)
+    rows, sources = _cells_of_links(path, known, annotator)
     if isinstance(ids, TwoTables):
         ends = ids.ends(path, rows)
     else:
@@ -141,7 +152,7 @@ def read_links(
     elif not isinstance(ids, TwoTables) and (twice := _listed_twice(ends)).any():
         warnings.warn(f"{path} lists every link in both directions; each link counts once", stacklevel=2)
         ends, labels = ends[~twice], labels[~twice]
-    return Pairs(ends[:, 0], ends[:, 1], labels, n_samples=len(ids))
+    return Pairs(ends[:, 0], ends[:, 1], labels, n_samples=len(ids), sources=sources)
 
 
 def _listed_twice(ends: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -193,19 +204,43 @@ def answer_labels(table: Table, column: str, same: str | None = None) -> tuple[N
     return labels, np.array([usual[label] for label in labels.tolist()])
 
 
-def _cells_of_links(path: Path, ids: Set[str]) -> list[tuple[int, list[str]]]:
-    """The line and the two or three cells of each link; a first row of names that are no ids is a header."""
+def _cells_of_links(
+    path: Path, ids: Set[str], annotator: str | None
+) -> tuple[list[tuple[int, list[str]]], list[str] | None]:
+    """The line and the two or three cells of each link, and who gave the answers if a fourth column says so.
+
+    A first row of names that are no ids is a header.
+    """
+    from ..labels.leaks import names_annotators
+
     text = decode(path, read_bytes(path))
     found = [(first, [cell.strip() for cell in row]) for first, _, row in link_records(path, text)]
     rows = [(line, row) for line, row in found if any(row)]
+    header: list[str] = []
     if rows and not {*rows[0][1][:2]} & ids and is_header([row for _, row in rows]):
-        rows = rows[1:]
+        header, rows = rows[0][1], rows[1:]
+    if annotator is not None and header[3:] != [annotator]:
+        raise FileError(
+            f"{path} has no fourth column {annotator!r}; name the columns in its first line, in this order: two ids, "
+            "the answer, and who gave it"
+        )
     if not rows:
         raise FileError(f"{path} holds no links; every line must name two ids")
+    by_source = annotator is not None or (len(header) == 4 and names_annotators(header[3]))
     for line, row in rows:
-        if len(row) not in (2, 3):
-            raise FileError(f"{place(path, line=line)}: a link has two ids and perhaps a label, not {len(row)} cells")
-    return rows
+        if by_source and len(row) != 4:
+            raise FileError(
+                f"{place(path, line=line)}: a line has two ids, an answer and who gave it, not {len(row)} cells"
+            )
+        if not by_source and len(row) not in (2, 3):
+            more = "; if the fourth cell says who gave the answer, name that column: --annotator COLUMN"
+            raise FileError(
+                f"{place(path, line=line)}: a link has two ids and perhaps a label, not {len(row)} cells"
+                f"{more if len(row) == 4 else ''}"
+            )
+    if not by_source:
+        return rows, None
+    return [(line, row[:3]) for line, row in rows], [row[3] or NOBODY for _, row in rows]
 
 
 def link_delimiter(path: Path, text: str) -> str | None:
@@ -271,11 +306,11 @@ def corrected_links(path: str | Path, corrections: Mapping[frozenset[str], bool]
     for first, _, cells in rows:
         found.add(_pair(cells))
         same = corrections.get(_pair(cells))
-        if same is not None and len(cells) == 3:
+        if same is not None and len(cells) >= 3:
             given = cells[2].strip()
             answer = _answer(same, given, words)
             if answer != given:
-                replaced[first] = [*cells[:2], answer]
+                replaced[first] = [*cells[:2], answer, *cells[3:]]
         elif same is False:
             replaced[first] = None
     if other := [pair for pair in corrections if pair not in found]:
@@ -309,7 +344,7 @@ def link_answers(path: str | Path) -> dict[frozenset[str], set[bool | None]]:
     meaning = meanings(words, str(path)) if words & (SAME | DIFFERENT) else {}
     answers: dict[frozenset[str], set[bool | None]] = {}
     for cells in rows:
-        sign = meaning.get(cells[2].casefold()) if len(cells) == 3 else 1
+        sign = meaning.get(cells[2].casefold()) if len(cells) >= 3 else 1
         answers.setdefault(_pair(cells), set()).add(None if sign is None else sign > 0)
     return answers
 
@@ -330,8 +365,8 @@ def _pair(cells: list[str]) -> frozenset[str]:
 
 def _answer_words(rows: list[list[str]]) -> Counter[str]:
     """How often each answer occurs; a first row of names, none of which occurs below it, has no answer."""
-    words = Counter(cells[2].strip() for cells in rows if len(cells) == 3)
-    if words and len(rows[0]) == 3 and is_header(rows):
+    words = Counter(cells[2].strip() for cells in rows if len(cells) >= 3)
+    if words and len(rows[0]) >= 3 and is_header(rows):
         named = _pair(rows[0])
         if words[rows[0][2].strip()] == 1 and not any(named & _pair(cells) for cells in rows[1:]):
             del words[rows[0][2].strip()]

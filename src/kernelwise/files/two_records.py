@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..labels.leaks import find_annotator_columns
 from ..statements import Pairs
 from ..tables.columns import Column, Table
 from ..tables.errors import choices
 from ..tables.kinds import Kind
 from .errors import FileError
-from .links import answer_labels
+from .links import NOBODY, answer_labels
 from .reading import read_table
 
 #: The parts of names that tell the first record from the second.
@@ -46,6 +47,8 @@ class TwoRecords:
         The answers as words, in one spelling for each.
     columns : list of tuple
         The name of each column of ``records``, and the two columns of the file that it was made of.
+    annotator : str or None
+        The column that says who gave each answer; the pairs have these sources.
     """
 
     table: Table
@@ -54,6 +57,7 @@ class TwoRecords:
     pairs: Pairs
     answers: NDArray[Any]
     columns: list[tuple[str, str, str]]
+    annotator: str | None = None
 
 
 def read_two_records(
@@ -63,6 +67,7 @@ def read_two_records(
     same: str | None = None,
     kinds: Mapping[str, Kind] | None = None,
     ignore: Sequence[str] = (),
+    annotator: str | None = None,
 ) -> TwoRecords:
     """Read a file with two records in every row.
 
@@ -79,6 +84,8 @@ def read_two_records(
         prices of both records.
     ignore : sequence of str
         Columns that are not compared, named in the same ways.
+    annotator : str, optional
+        The column that says who gave each answer; by default a column whose name and values say so.
 
     Examples
     --------
@@ -90,17 +97,24 @@ def read_two_records(
     >>> found.columns, found.pairs.labels.tolist(), found.records["name"].labels()
     ([('name', 'left_name', 'right_name')], [1, -1], ['Anna', 'Ana', 'Otto'])
     """
-    table = read_table(path, as_written=[answer] if answer else [])
+    table = read_table(path, as_written=[name for name in (answer, annotator) if name])
     columns = _columns(table.names)
     if not columns:
         raise FileError(
             f"{path} has no two columns for one thing in two records, such as left_name and right_name, or name_1 and"
             " name_2; name the columns so, or give a file of records and a file of pairs"
         )
+    taken = {name for _, *both in columns for name in both}
+    if annotator in taken or (annotator is not None and annotator == answer):
+        raise FileError(f"--annotator {annotator} is a column of the records or of the answers; name another column")
+    if annotator is None:
+        beside = table.without([*taken, *([answer] if answer else [])])
+        found = find_annotator_columns(beside, np.array([], dtype=object))
+        annotator = found[0] if found else None
     if answer is None:
-        taken = {name for _, *both in columns for name in both}
-        answer = _answer(table, [name for name in table.names if name not in taken])
-        table = read_table(path, as_written=[answer])  # the words of the answers, though they may look like numbers
+        answer = _answer(table, [name for name in table.names if name not in taken and name != annotator])
+    # The words of the answers, though they may look like numbers, and those of the sources.
+    table = read_table(path, as_written=[answer, *([annotator] if annotator else [])])
     left_out = {_shared_name(path, columns, name, "--ignore") for name in ignore}
     chosen = {_shared_name(path, columns, name, "--kind"): kind for name, kind in (kinds or {}).items()}
     described = [parts for parts in columns if not _is_id(parts[0]) and answer not in parts] or columns
@@ -116,8 +130,10 @@ def read_two_records(
         made.append(Column.of(name, cells, table.habits))
     records = Table.of(path, made).retyped({name: kind for name, kind in chosen.items() if name not in left_out})
     labels, answers = answer_labels(table, answer, same)
-    pairs = Pairs(rows, len(first_rows) + cols, labels, n_samples=len(first_rows) + len(second_rows))
-    return TwoRecords(table, answer, records, pairs, answers, compared)
+    sources = [cell or NOBODY for cell in table[annotator].labels()] if annotator else None
+    n_records = len(first_rows) + len(second_rows)
+    pairs = Pairs(rows, len(first_rows) + cols, labels, n_samples=n_records, sources=sources)
+    return TwoRecords(table, answer, records, pairs, answers, compared, annotator)
 
 
 def _distinct(table: Table, names: Sequence[str]) -> tuple[NDArray[np.int64], list[int]]:

@@ -10,16 +10,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_random_state
 
-from ..checks import check_ends, require
+from ..checks import Array, Index, check_ends, require
 from ..samples import check_magnitude
 from .landmarks import LandmarkMap, factor_kernel
 from .specs import Kernel
-
-Array = NDArray[np.float64]
 
 #: A centred kernel smaller than this fraction of the kernel itself is rounding, and is not scaled up.
 NEGLIGIBLE = 1e-13
@@ -49,7 +47,7 @@ class KernelBank(ABC):
 
     n_samples: int
     names: tuple[str, ...]
-    ranks: NDArray[np.intp]
+    ranks: Index
 
     @property
     def n_kernels(self) -> int:
@@ -72,7 +70,7 @@ class KernelBank(ABC):
     def factor(self, j: int) -> Array:
         """Return ``F_j`` (n_samples, rank) with ``K_j = F_j F_j^T``."""
 
-    def stacked_rows(self, kernels: ArrayLike) -> tuple[Any, NDArray[np.intp]]:
+    def stacked_rows(self, kernels: ArrayLike) -> tuple[Any, Index]:
         """Return the ``F_j^T`` of some kernels, one below the other (sum of ranks, n_samples), and their ranks."""
         rows = [np.asarray(self.factor(int(j)).T, dtype=np.float64) for j in np.asarray(kernels)]
         needed = 8 * self.n_samples * sum(map(len, rows))
@@ -160,7 +158,7 @@ class FactorLayout:
         sums = np.bincount(self._owner, weights=w, minlength=len(self.names))
         return sums.astype(np.float64, copy=False)
 
-    def coordinates(self, kernels: ArrayLike) -> NDArray[np.intp]:
+    def coordinates(self, kernels: ArrayLike) -> Index:
         """Return the positions of the coordinates of some kernels, in the order of the kernels."""
         ranges = [np.arange(self.offsets[j], self.offsets[j + 1]) for j in np.asarray(kernels, dtype=np.intp)]
         return np.concatenate(ranges).astype(np.intp) if ranges else np.zeros(0, dtype=np.intp)
@@ -339,18 +337,6 @@ class AttributeBank(KernelBank):
 
     def quadratic_forms(self, v: ArrayLike) -> Array:
         return (self.X.T @ self._vector(v)) ** 2
-
-    def project(self, v: ArrayLike) -> Array:
-        """Return all ``x_j^T v``: the coordinates that first-order methods work with, one per kernel."""
-        return np.asarray(self.X.T @ self._vector(v))
-
-    def lift(self, w: Array) -> Array:
-        """Return ``sum_j w_j x_j``."""
-        return np.asarray(self.X @ w)
-
-    def group_sums(self, w: Array) -> Array:
-        """Return the entries of ``w`` as they are, since every kernel has one coordinate."""
-        return np.array(w, dtype=np.float64)
 
     def cross_products(self, X: Any, v: ArrayLike) -> sp.csr_array:
         new = sp.csr_array(X, dtype=np.float64)

@@ -2,22 +2,21 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
-from ..checks import check_ends, require
+from ..checks import Array, check_ends, require
 from .bank import NEGLIGIBLE, AttributeBank, FactorBank, KernelBank, one_name_each
 from .families import resolve_kernels
 from .gram_checks import check_gram_stack, check_positive_semidefinite
 from .landmarks import SAMPLE, WHOLE_GRAM
 from .specs import Kernel, Linear
-
-Array = NDArray[np.float64]
 
 DENSE_REMEDY = "leave dense=False for factors, with rank=500 or so, or take a sample of the rows"
 
@@ -44,7 +43,7 @@ class DenseBank(KernelBank):
         self.n_samples = self.grams.shape[1]
         self.ranks = np.full(len(self.grams), self.n_samples, dtype=np.intp)
         self.names = one_name_each(names, len(self.grams), default="kernel")
-        self._cross: _CrossGrams | None = None
+        self._cross: list[_CrossGram] | None = None
 
     @classmethod
     def build(cls, X: Any, kernels: Sequence[Kernel], *, center: bool = False, scale: bool = False) -> "DenseBank":
@@ -52,8 +51,8 @@ class DenseBank(KernelBank):
         n = X.shape[0]
         # The stack, and the list of matrices from which the stack is made.
         require(16 * len(kernels) * n**2, f"{len(kernels)} dense Gram matrices of {n} samples", DENSE_REMEDY)
-        cross = _CrossGrams(X, kernels, center=center, scale=scale)
-        bank = cls(cross.training(), names=[kernel.name for kernel in kernels])
+        cross = [_CrossGram.of(kernel, X, center=center, scale=scale) for kernel in kernels]
+        bank = cls(np.stack([one(X) for one in cross]), names=[kernel.name for kernel in kernels])
         bank._cross = cross
         return bank
 
@@ -67,7 +66,7 @@ class DenseBank(KernelBank):
     def cross_products(self, X: Any, v: ArrayLike) -> Array:
         if self._cross is None:
             raise ValueError("this bank was made from matrices alone; build it from kernels to use it on new samples")
-        return self._cross.products(X, self._vector(v))
+        return np.stack([one(X) @ self._vector(v) for one in self._cross])
 
     def factor(self, j: int) -> Array:
         return _eigen_factor(self.grams[j])
@@ -90,39 +89,29 @@ def _eigen_factor(gram: Array) -> Array:
     return vectors[:, keep] * np.sqrt(values[keep])
 
 
-class _CrossGrams:
-    """Gram matrices centred and scaled with training statistics, for training samples and for new ones."""
+@dataclass(frozen=True)
+class _CrossGram:
+    """A kernel between samples and the training samples, centred and scaled with the statistics of the latter."""
 
-    def __init__(self, X: Any, kernels: Sequence[Kernel], *, center: bool, scale: bool):
-        self.kernels, self.X, self.center = kernels, X, center
-        n = X.shape[0]
-        samples = np.arange(n)
-        self.landmarks = [kernel.take(kernel.select(X), samples) for kernel in kernels]
-        self.means = np.zeros((len(kernels), n))
-        self.scales = np.ones(len(kernels))
-        for j, gram in enumerate(self._raw(X)):
-            if center:
-                self.means[j] = gram.mean(axis=0)
-            if scale:
-                power = np.trace(gram) / n
-                spread = power - self.means[j].mean()
-                self.scales[j] = spread if spread > NEGLIGIBLE * power else 1.0
+    kernel: Kernel
+    landmarks: Any
+    means: Array | None
+    scale: float
 
-    def _raw(self, X: Any) -> Any:
-        for kernel, landmarks in zip(self.kernels, self.landmarks, strict=True):
-            yield kernel.evaluate(kernel.select(X), landmarks)
+    @classmethod
+    def of(cls, kernel: Kernel, X: Any, *, center: bool, scale: bool) -> "_CrossGram":
+        landmarks = kernel.take(kernel.select(X), np.arange(X.shape[0]))
+        gram = kernel.evaluate(kernel.select(X), landmarks)
+        means = gram.mean(axis=0) if center else None
+        power = np.trace(gram) / len(gram)
+        spread = power if means is None else power - means.mean()
+        return cls(kernel, landmarks, means, spread if scale and spread > NEGLIGIBLE * power else 1.0)
 
-    def _grams(self, X: Any) -> Any:
-        for gram, means, scale in zip(self._raw(X), self.means, self.scales, strict=True):
-            if self.center:
-                gram = gram - gram.mean(axis=1, keepdims=True) - means + means.mean()
-            yield gram / scale
-
-    def training(self) -> Array:
-        return np.stack(list(self._grams(self.X)))
-
-    def products(self, X: Any, v: Array) -> Array:
-        return np.stack([gram @ v for gram in self._grams(X)])
+    def __call__(self, X: Any) -> Array:
+        gram = self.kernel.evaluate(self.kernel.select(X), self.landmarks)
+        if self.means is not None:
+            gram = gram - gram.mean(axis=1, keepdims=True) - self.means + self.means.mean()
+        return gram / self.scale
 
 
 #: ``rank=None``: factors so close that the difference to the Gram matrix is rounding. For a new sample the error is

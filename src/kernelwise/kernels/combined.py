@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from ..checks import require
-from ..samples import read_samples, refuse_collections
+from ..checks import Array, Index, require
+from ..samples import read_samples, refuse_collections, tagged
 from .bank import AttributeBank, FactorBank, KernelBank
 from .build import build_bank
 from .families import linear_kernels, resolve_kernels
@@ -24,14 +24,12 @@ from .precomputed import StackedGram, gram_stack
 from .specs import Kernel, is_precomputed
 from .standardize import Standardization, standardization
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class AttributeFeatures:
     r"""The features :math:`\sqrt{w_j} x_j` of weighted linear kernels on single columns; sparse stays sparse."""
 
-    columns: NDArray[np.intp]
+    columns: Index
     scales: Array
     standardization: Standardization | None = None
 
@@ -50,7 +48,7 @@ class AttributeFeatures:
 class LandmarkFeatures:
     r"""The features :math:`\sqrt{w_j} \phi_j(x)` of weighted kernels, each through its landmarks, side by side."""
 
-    index: NDArray[np.intp]
+    index: Index
     maps: tuple[LandmarkMap, ...]
     scales: Array
 
@@ -166,7 +164,10 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
         """Return the kernels with column positions, and keep their names."""
         attributes = getattr(self, "feature_names_in_", None)
         specs = resolve_kernels(chosen, n_features, attributes)
-        self.kernel_names_ = tuple(_name_with_columns(kernel, attributes) for kernel in specs)
+        self.kernel_names_ = tuple(
+            (kernel if attributes is None else kernel.renamed(lambda column: str(attributes[column]))).name
+            for kernel in specs
+        )
         return specs
 
     def _fit_equal_weights(self, X: Any) -> Self:
@@ -184,16 +185,4 @@ class CombinedKernelTransformer(TransformerMixin, BaseEstimator):
         return is_precomputed(self.kernels)
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not self._is_precomputed
-        tags.input_tags.pairwise = self._is_precomputed
-        return tags
-
-
-def _name_with_columns(kernel: Kernel, attributes: Any) -> str:
-    """The name of a kernel with column names in place of positions, where there are any."""
-    if attributes is None or kernel.columns is None:
-        return kernel.name
-    if isinstance(kernel.columns, tuple):
-        return kernel.on(tuple(str(attributes[column]) for column in kernel.columns)).name
-    return kernel.on(str(attributes[kernel.columns])).name
+        return tagged(super().__sklearn_tags__(), sparse=not self._is_precomputed, pairwise=self._is_precomputed)

@@ -4,12 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..checks import Array
 from .bank import FactorBank
 from .specs import Kernel
-
-Array = NDArray[np.float64]
 
 #: New samples are evaluated in pieces of this many kernel values.
 CHUNK_VALUES = 2**24

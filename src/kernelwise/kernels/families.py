@@ -125,13 +125,9 @@ def resolve_kernels(kernels: Any, n_features: int, feature_names: Sequence[str] 
 
 
 def _with_positions(kernel: Kernel, n_features: int, feature_names: Sequence[str] | None) -> Kernel:
-    if kernel.columns is None:
-        return kernel
-    if isinstance(kernel.columns, tuple):
-        if not kernel.columns:
-            raise ValueError(f"columns of {kernel.label} is empty; name at least one, or use None for all")
-        return kernel.on(tuple(_position(column, n_features, feature_names) for column in kernel.columns))
-    return kernel.on(_position(kernel.columns, n_features, feature_names))
+    if kernel.columns == ():
+        raise ValueError(f"columns of {kernel.label} is empty; name at least one, or use None for all")
+    return kernel.renamed(lambda column: _position(column, n_features, feature_names))
 
 
 def _position(column: int | str, n_features: int, feature_names: Sequence[str] | None) -> int:

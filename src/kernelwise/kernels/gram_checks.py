@@ -3,13 +3,13 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cholesky, eigh, eigvalsh
 
-Array = NDArray[np.float64]
+from ..checks import Array
 
 
-def check_gram_stack(grams: Any, *, name: str) -> NDArray[np.float64]:
+def check_gram_stack(grams: Any, *, name: str) -> Array:
     """Return a copy of ``grams`` as (n_kernels, n, n) float64; a matrix that is not symmetric or finite is an error."""
     try:
         stack = np.array(grams, dtype=np.float64)
@@ -25,7 +25,7 @@ def check_gram_stack(grams: Any, *, name: str) -> NDArray[np.float64]:
     return stack
 
 
-def check_symmetric(gram: NDArray[np.float64], *, name: str) -> None:
+def check_symmetric(gram: Array, *, name: str) -> None:
     """Raise a ValueError that names the matrix unless it is finite and symmetric up to rounding."""
     if not np.isfinite(gram).all():
         raise ValueError(f"{name} contains NaN or infinity; remove or impute those entries")

@@ -10,16 +10,12 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
-from ..checks import require
+from ..checks import Array, Index, require
 from ..ties import first_best
 from .specs import Kernel
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Up to this many samples a kernel of several columns is factored from its whole Gram matrix, by LAPACK.
 WHOLE_GRAM = 4000

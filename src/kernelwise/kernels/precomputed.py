@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..checks import Array, Index
 from .bank import one_name_each
 from .gram_checks import check_gram_stack, project_psd
 from .specs import Kernel
@@ -27,7 +28,7 @@ def check_stack_shape(shape: tuple[int, ...], *, fitting: bool) -> None:
         )
 
 
-def gram_stack(X: NDArray[np.float64], n_fitted: int | None) -> NDArray[np.float64]:
+def gram_stack(X: Array, n_fitted: int | None) -> Array:
     """Return ``X`` with shape (n_samples, n_training_samples, n_kernels); ``n_fitted`` is None in ``fit``."""
     check_stack_shape(X.shape, fitting=n_fitted is None)
     stack = X[:, :, None] if X.ndim == 2 else X
@@ -48,8 +49,9 @@ class IndexedGram(Kernel):
     [[3.0]]
     """
 
-    gram: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+    gram: Array = field(default_factory=lambda: np.zeros((0, 0)))
     title: str = "precomputed"
+    psd_by_formula = False
 
     @property
     def label(self) -> str:
@@ -63,11 +65,7 @@ class IndexedGram(Kernel):
         # The matrix is read-only: cloning an estimator need not copy it.
         return self
 
-    @property
-    def psd_by_formula(self) -> bool:
-        return False
-
-    def select(self, X: Any) -> NDArray[np.intp]:
+    def select(self, X: Any) -> Index:
         n = self.gram.shape[0]
         X = np.asarray(X)
         if X.ndim != 2 or X.shape[1] != 1 or X.dtype.kind not in "iuf":
@@ -82,10 +80,10 @@ class IndexedGram(Kernel):
             )
         return X[:, 0].astype(np.intp)
 
-    def evaluate(self, S: Any, T: Any) -> NDArray[np.float64]:
+    def evaluate(self, S: Any, T: Any) -> Array:
         return self.gram[np.ix_(S, T)]
 
-    def diagonal(self, S: Any) -> NDArray[np.float64]:
+    def diagonal(self, S: Any) -> Array:
         return self.gram[S, S]
 
 
@@ -105,6 +103,7 @@ class StackedGram(Kernel):
     """
 
     position: int = 0
+    psd_by_formula = False
 
     @property
     def label(self) -> str:
@@ -114,11 +113,7 @@ class StackedGram(Kernel):
     def name(self) -> str:
         return self.label
 
-    @property
-    def psd_by_formula(self) -> bool:
-        return False
-
-    def select(self, X: Any) -> NDArray[np.float64]:
+    def select(self, X: Any) -> Array:
         stack = np.asarray(X)
         stack = stack[:, :, None] if stack.ndim == 2 else stack
         if stack.ndim != 3 or not 0 <= self.position < stack.shape[2]:
@@ -128,19 +123,19 @@ class StackedGram(Kernel):
             )
         return stack[:, :, self.position]
 
-    def take(self, S: Any, index: NDArray[np.intp]) -> NDArray[np.intp]:
+    def take(self, S: Any, index: Index) -> Index:
         # A training sample is a column of the stack, for every set of rows.
         _check_square(S)
         return index
 
-    def evaluate(self, S: Any, T: Any) -> NDArray[np.float64]:
+    def evaluate(self, S: Any, T: Any) -> Array:
         return np.asarray(S[:, T], dtype=np.float64)
 
-    def diagonal(self, S: Any) -> NDArray[np.float64]:
+    def diagonal(self, S: Any) -> Array:
         _check_square(S)
         return np.diagonal(S)
 
-    def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
+    def __call__(self, X: Any, Z: Any = None) -> Array:
         if Z is not None:
             raise TypeError("a stacked Gram matrix holds its own second argument; call the kernel with X alone")
         return self.select(X)

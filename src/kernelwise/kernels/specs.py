@@ -12,15 +12,14 @@ kernel. Evaluation has three steps, so that the columns, which are expensive to 
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from ..checks import check_count, check_positive
-from ..samples import LARGEST, LEAST, power_of_two
+from ..checks import Array, Index, check_count, check_positive
+from ..samples import LARGEST, LEAST, dense, power_of_two
 
 #: Below this fraction of ``||s||^2 + ||t||^2``, the expanded ``||s - t||^2`` has lost three digits or more.
 CANCELLED = 1e-3
@@ -48,16 +47,13 @@ class Kernel:
     """
 
     columns: Columns = field(default=None, kw_only=True)
+    #: Whether the formula makes every Gram matrix positive semi-definite; if not, a bank checks the matrix.
+    psd_by_formula: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
         """The kernel and its columns as text, for tables of weights."""
         return f"{self.label}[{self.where}]"
-
-    @property
-    def psd_by_formula(self) -> bool:
-        """Whether the formula makes every Gram matrix positive semi-definite; if not, a bank checks the matrix."""
-        return True
 
     @property
     def label(self) -> str:
@@ -77,27 +73,35 @@ class Kernel:
         """Return the same kernel on other columns."""
         return replace(self, columns=columns)
 
+    def renamed(self, name: Callable[[int | str], int | str]) -> "Kernel":
+        """Return the same kernel with another name, or position, for every column that it names."""
+        if self.columns is None:
+            return self
+        if isinstance(self.columns, tuple):
+            return self.on(tuple(map(name, self.columns)))
+        return self.on(name(self.columns))
+
     def select(self, X: Any) -> Any:
         """Return ``X``, or the columns that the kernel reads as a dense, contiguous array."""
         if self.columns is None:
             return X
         columns = list(self.columns) if isinstance(self.columns, tuple) else [self.columns]
-        return np.ascontiguousarray(_dense(X[:, columns]))
+        return np.ascontiguousarray(dense(X[:, columns]))
 
-    def take(self, S: Any, index: NDArray[np.intp]) -> Any:
+    def take(self, S: Any, index: Index) -> Any:
         """Return the selected samples at ``index``."""
         return S[index]
 
-    def evaluate(self, S: Any, T: Any) -> NDArray[np.float64]:
+    def evaluate(self, S: Any, T: Any) -> Array:
         """Return the matrix of ``k(s_i, t_l)`` for selected samples."""
         raise NotImplementedError  # abstract: each kernel is its own formula
 
-    def diagonal(self, S: Any) -> NDArray[np.float64]:
+    def diagonal(self, S: Any) -> Array:
         """Return ``k(s_i, s_i)``."""
         rows = range(S.shape[0])
         return np.array([self.evaluate(S[i : i + 1], S[i : i + 1])[0, 0] for i in rows], dtype=np.float64)
 
-    def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
+    def __call__(self, X: Any, Z: Any = None) -> Array:
         """Return the Gram matrix between the rows of ``X`` and of ``Z`` (of ``X`` itself where ``Z`` is None)."""
         S = self.select(X)
         return self.evaluate(S, S if Z is None else self.select(Z))
@@ -128,12 +132,12 @@ class Gaussian(Kernel):
     def label(self) -> str:
         return f"gaussian(width={self.width:g})"
 
-    def evaluate(self, S: Any, T: Any) -> NDArray[np.float64]:
+    def evaluate(self, S: Any, T: Any) -> Array:
         exponent = squared_distances(S, T)
         exponent /= -2.0 * self.width**2
         return np.exp(exponent, out=exponent)
 
-    def diagonal(self, S: Any) -> NDArray[np.float64]:
+    def diagonal(self, S: Any) -> Array:
         return np.ones(S.shape[0])
 
 
@@ -147,10 +151,10 @@ class Laplace(Kernel):
     def label(self) -> str:
         return f"laplace(width={self.width:g})"
 
-    def evaluate(self, S: Any, T: Any) -> NDArray[np.float64]:
+    def evaluate(self, S: Any, T: Any) -> Array:
         return np.exp(cdist(S, T, "cityblock") / -self.width)
 
-    def diagonal(self, S: Any) -> NDArray[np.float64]:
+    def diagonal(self, S: Any) -> Array:
         return np.ones(S.shape[0])
 
 
@@ -166,10 +170,10 @@ class Linear(Kernel):
     [[1.0, 2.0], [2.0, 4.0]]
     """
 
-    def evaluate(self, S: Any, T: Any) -> NDArray[np.float64]:
+    def evaluate(self, S: Any, T: Any) -> Array:
         return _inner_products(S, T)
 
-    def diagonal(self, S: Any) -> NDArray[np.float64]:
+    def diagonal(self, S: Any) -> Array:
         return _row_dots(S)
 
 
@@ -199,13 +203,13 @@ class Polynomial(Kernel):
     def label(self) -> str:
         return f"polynomial(degree={self.degree})"
 
-    def evaluate(self, S: Any, T: Any) -> NDArray[np.float64]:
+    def evaluate(self, S: Any, T: Any) -> Array:
         return self._power(_inner_products(S, T))
 
-    def diagonal(self, S: Any) -> NDArray[np.float64]:
+    def diagonal(self, S: Any) -> Array:
         return self._power(_row_dots(S))
 
-    def _power(self, products: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _power(self, products: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             return _finite((self.gamma * products + self.coef0) ** self.degree)
 
@@ -222,11 +226,11 @@ class Cosine(Kernel):
     [[1.0, 0.8, 0.0], [0.8, 1.0, 0.0], [0.0, 0.0, 0.0]]
     """
 
-    def evaluate(self, S: Any, T: Any) -> NDArray[np.float64]:
+    def evaluate(self, S: Any, T: Any) -> Array:
         S, T = _rows_near_one(S), _rows_near_one(T)
         return _normalised(_inner_products(S, T), _row_dots(S), _row_dots(T))
 
-    def diagonal(self, S: Any) -> NDArray[np.float64]:
+    def diagonal(self, S: Any) -> Array:
         return (_row_dots(_rows_near_one(S)) > 0).astype(np.float64)
 
 
@@ -249,17 +253,14 @@ class FunctionKernel(Kernel):
 
     function: Callable[[Any, Any], Any] = field(default=np.inner)
     title: str = ""
+    psd_by_formula = False
 
     @property
     def label(self) -> str:
         return self.title or getattr(self.function, "__name__", "function")
 
-    @property
-    def psd_by_formula(self) -> bool:
-        return False
-
-    def evaluate(self, S: Any, T: Any) -> NDArray[np.float64]:
-        values = np.asarray(_dense(self.function(S, T)), dtype=np.float64)
+    def evaluate(self, S: Any, T: Any) -> Array:
+        values = np.asarray(dense(self.function(S, T)), dtype=np.float64)
         expected = (S.shape[0], T.shape[0])
         if values.shape != expected:
             raise ValueError(
@@ -298,7 +299,7 @@ class UnitDiagonal(Kernel):
         return f"unit {self.kernel.label}"
 
     @property
-    def psd_by_formula(self) -> bool:
+    def psd_by_formula(self) -> bool:  # type: ignore[override]  # as the kernel inside
         return self.kernel.psd_by_formula
 
     def on(self, columns: Columns) -> Kernel:
@@ -307,17 +308,17 @@ class UnitDiagonal(Kernel):
     def select(self, X: Any) -> Any:
         return self.kernel.select(X)
 
-    def take(self, S: Any, index: NDArray[np.intp]) -> Any:
+    def take(self, S: Any, index: Index) -> Any:
         return self.kernel.take(S, index)
 
-    def evaluate(self, S: Any, T: Any) -> NDArray[np.float64]:
+    def evaluate(self, S: Any, T: Any) -> Array:
         return _normalised(self.kernel.evaluate(S, T), self.kernel.diagonal(S), self.kernel.diagonal(T))
 
-    def diagonal(self, S: Any) -> NDArray[np.float64]:
+    def diagonal(self, S: Any) -> Array:
         return (self.kernel.diagonal(S) > 0).astype(np.float64)
 
 
-def squared_distances(S: Any, T: Any) -> NDArray[np.float64]:
+def squared_distances(S: Any, T: Any) -> Array:
     """Return the squared Euclidean distances.
 
     Differences are formed before they are squared, so that equal rows are at distance 0 and features far from the
@@ -332,7 +333,7 @@ def squared_distances(S: Any, T: Any) -> NDArray[np.float64]:
     return cdist(S, T, "sqeuclidean")
 
 
-def _sparse_squared_distances(S: sp.csr_array, T: sp.csr_array) -> NDArray[np.float64]:
+def _sparse_squared_distances(S: sp.csr_array, T: sp.csr_array) -> Array:
     """Return ``||s||^2 + ||t||^2 - 2 s . t``; pairs for which this sum cancels are computed from their differences."""
     sizes = _row_dots(S)[:, None] + _row_dots(T)
     distances = sizes - 2.0 * _inner_products(S, T)
@@ -343,18 +344,18 @@ def _sparse_squared_distances(S: sp.csr_array, T: sp.csr_array) -> NDArray[np.fl
     return distances
 
 
-def _inner_products(S: Any, T: Any) -> NDArray[np.float64]:
+def _inner_products(S: Any, T: Any) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
-        return _finite(_dense(_float64(S) @ _float64(T).T))
+        return _finite(dense(S.astype(np.float64, copy=False) @ T.astype(np.float64, copy=False).T))
 
 
-def _row_dots(S: Any) -> NDArray[np.float64]:
-    S = _float64(S)
+def _row_dots(S: Any) -> Array:
+    S = S.astype(np.float64, copy=False)
     with np.errstate(over="ignore"):
         return _finite(np.asarray(S.power(2).sum(axis=1)).ravel() if sp.issparse(S) else np.einsum("ij,ij->i", S, S))
 
 
-def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _finite(values: Array) -> Array:
     if not np.isfinite(values).all():
         raise ValueError(
             "values of a kernel overflow: products of features in X are beyond the range of floating point; divide X by"
@@ -365,26 +366,16 @@ def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _rows_near_one(S: Any) -> Any:
     """Return rows divided by powers of two near their largest magnitudes, which is exact and keeps their angles."""
-    S = _float64(S)
+    S = S.astype(np.float64, copy=False)
     largest = abs(S).max(axis=1)
-    scale = 1.0 / power_of_two(_dense(largest)).reshape(-1, 1)
+    scale = 1.0 / power_of_two(dense(largest)).reshape(-1, 1)
     return sp.csr_array(S.multiply(scale)) if sp.issparse(S) else S * scale
 
 
-def _normalised(
-    gram: NDArray[np.float64], left: NDArray[np.float64], right: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _normalised(gram: Array, left: Array, right: Array) -> Array:
     """Return ``gram[i, l] / sqrt(left[i] right[l])``, and 0 where a norm is 0."""
     scale = np.outer(np.sqrt(np.maximum(left, 0.0)), np.sqrt(np.maximum(right, 0.0)))
     return np.divide(gram, scale, out=np.zeros_like(gram), where=scale > 0)
-
-
-def _float64(S: Any) -> Any:
-    return S.astype(np.float64, copy=False)
-
-
-def _dense(values: Any) -> Any:
-    return values.toarray() if sp.issparse(values) else np.asarray(values)
 
 
 def is_precomputed(kernels: Any) -> bool:

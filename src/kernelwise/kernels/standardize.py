@@ -14,11 +14,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from ..samples import check_magnitude
-
-Array = NDArray[np.float64]
+from ..checks import Array
+from ..samples import check_magnitude, reduce_rows
 
 #: A column is constant if its standard deviation is below this multiple of its mean, which is rounding.
 ROUNDING = 1e-13
@@ -41,17 +39,13 @@ def standardization(X: Any) -> Standardization | None:
     if sp.issparse(getattr(X, "empty", X)):
         return None
     n_rows = len(X)
-    n_negative, n_zero, n_one, total = np.asarray(_sum(X, _counts_and_sums))
+    n_negative, n_zero, n_one, total = np.asarray(reduce_rows(X, _counts_and_sums, np.add))
     n_values = n_rows * X.shape[1]
     if not n_negative.any() and (2 * n_zero.sum() >= n_values or n_zero.sum() + n_one.sum() == n_values):
         return None
     means = total / n_rows
-    deviations = np.sqrt(np.asarray(_sum(X, _squared_distances, means)) / n_rows)
+    deviations = np.sqrt(np.asarray(reduce_rows(X, _squared_distances, np.add, means)) / n_rows)
     return Standardization(means, np.where(deviations > ROUNDING * np.abs(means), deviations, np.inf))
-
-
-def _sum(X: Any, function: Any, *arguments: Any) -> Any:
-    return X.sum_of(function, *arguments) if hasattr(X, "sum_of") else function(X, *arguments)
 
 
 def _counts_and_sums(rows: Array) -> Array:

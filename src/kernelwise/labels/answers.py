@@ -11,6 +11,7 @@ from ..noise.sources import (
     SourceFit,
     Statements,
     agreement,
+    class_shares,
     copied_sources,
     fit_sources,
     learn_shared,
@@ -19,7 +20,7 @@ from ..noise.sources import (
 )
 from ..progress import Progress, teller
 from ..review.answers import AnswerAudit
-from ..review.diagnosis import found_labels, guarantee_of, transition_of
+from ..review.diagnosis import calibrated, found_labels, guarantee_of, transition_of, weights
 from ..review.guarantee import Guarantee
 from ..samples import is_dask, n_rows, row_index
 from ..statements.answers import Answers
@@ -183,15 +184,22 @@ def conclude(answers: Answers, fitted: Fitted, checked: Verdicts | None, index: 
     shared = _shared(answers, fitted)
     found = with_shared_errors(fit, shared.mean)
     rows = np.flatnonzero(truth >= 0)
-    found[rows] = np.eye(found.shape[1])[truth[rows]]
     prior = shared_prior(statements, *_shares_of_kinds(answers, statements))
     column = (found if not len(rows) else with_shared_errors(fitted.unchecked, prior[0])).argmax(axis=1)
     labels = fitted.classes[column].astype(object)
     nothing = (np.bincount(answers.rows, minlength=answers.n_rows) == 0) & (not fitted.believed)
     labels[nothing] = None
+    guarantee = guarantee_of(checked, labels)
+    found[rows] = np.eye(found.shape[1])[truth[rows]]
+    claimed = float(np.mean(1 - found[np.arange(len(found)), column][~nothing]))
+    if guarantee is not None and not guarantee.low <= claimed <= guarantee.high:
+        # What a checked row is compared with does not know its own class.
+        found[rows] = with_shared_errors(fitted.unchecked, shared.mean)[rows]
+        known, frequency = ~nothing | (truth >= 0), np.broadcast_to(class_shares(fit, shared.mean), found.shape)
+        parts = frequency[known], found[known], column[known], truth[known], weights(checked, len(found))[known]
+        found[known] = calibrated(*parts, guarantee)[0]
     quality = np.where(nothing, np.nan, found[np.arange(len(found)), column])
     rate = float(np.nanmean(1 - quality))
-    guarantee = guarantee_of(checked, labels)
     programs = float(np.mean(statements.detectors()[statements.sources])) * (not fitted.believed)
     interval = _range(fit, column, ~nothing, truth, shared, guarantee, rate, programs * OWN_SHARE_OF_PROGRAMS)
     raw, alpha = agreement(statements)

@@ -17,6 +17,7 @@ from ..review.audit import LabelAudit, suggested_classes
 from ..review.diagnosis import calibrated, diagnose, found_labels, guarantee_of, range_of, transition_of, weights
 from ..samples import is_dask, refuse_collections, row_index
 from ..scoring.rows import grouped_folds, read_groups, refuse_groups
+from ..statements.answers import Answers
 from ..statements.verdicts import Verdicts
 from .classifier import NoisyLabelClassifier
 from .describe import figures_of
@@ -160,6 +161,8 @@ def audit_labels(
     >>> sorted(audit.order[:5].tolist())
     [0, 1, 2, 3, 4]
     """
+    if isinstance(y, Answers):
+        raise TypeError("y holds several answers per row; give them to audit_answers(X, answers)")
     model = NoisyLabelClassifier(sample_size=sample_size, random_state=random_state)
     if is_dask(X):
         if estimator is not None or probabilities is not None:

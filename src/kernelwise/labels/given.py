@@ -42,7 +42,8 @@ def read_labels(y: Any) -> Any:
         if shape[1] != 1:
             raise ValueError(
                 f"y must hold one label for each row, got {shape[1]} columns; give one column of labels, for "
-                "indicators of classes the position of the one: indicators.argmax(axis=1)"
+                "indicators of classes the position of the one: indicators.argmax(axis=1); for answers of several "
+                "sources Answers.from_table(y)"
             )
         cells = np.asarray(y).ravel()
         if isinstance(y, np.ndarray):

@@ -55,8 +55,8 @@ SKILL, TIMES, GAP = 0.9, 2.0, 0.1
 COPY = 0.95
 #: A column must have a value in so many rows, and in this share of them.
 FILLED_ROWS, FILLED = 40, 0.25
-#: Skill is measured on at most so many rows; numbers are cut into so many groups.
-SKILL_ROWS, N_BINS = 4000, 24
+#: Skill is measured on at most so many rows; numbers are cut into groups of so many rows, within limits.
+SKILL_ROWS, ROWS_PER_BIN, FEWEST_BINS, MOST_BINS = 4000, 12, 24, 96
 #: The others are measured by so many trees, or where there are texts in so many folds.
 N_TREES, N_FOLDS = 60, 3
 #: Words for those who label, in several languages, and for what they have done.
@@ -96,11 +96,16 @@ def warn_of_leaks(found: list[Leak]) -> None:
 
 def find_leaks(table: Table, labels: NDArray[Any]) -> list[Leak]:
     """The columns of a table that give the labels away; rows whose label is None do not count."""
-    columns = list(table.columns.values())
+    columns = [_with_seconds(column, table) for column in table.columns.values()]
     found = _leaks([one for one in columns if one.kind not in ("id", "text")], labels, numbers=True)
     seen = {one.column for one in found}
     found += _better_than_others(table, [one for one in columns if one.name not in seen], seen, labels, numbers=True)
     return found + (leaking_numbers(table.block, labels) if isinstance(table.block, np.ndarray) else [])
+
+
+def _with_seconds(column: Column, table: Table) -> Column:
+    """The column; of dates the seconds, which give the label away where the date is that of something after it."""
+    return column if column.kind != "date" else replace(column, values=table.seconds(column.name))
 
 
 def leaking_numbers(X: Any, labels: NDArray[Any]) -> list[Leak]:
@@ -140,7 +145,7 @@ def _how(column: Column, rows: NDArray[np.bool_], given: NDArray[Any], *, number
             goes, exceptions = _majorities(words, given)
             return _said(goes, len(given), exceptions, "its value ") if exceptions <= allowed else None
     if numbers and cells.dtype.kind == "f" and not missing.any():
-        return _by_cuts(cells, given, len(classes))
+        return _by_cuts(cells, given, len(classes), dates=column.kind == "date")
     return None
 
 
@@ -165,16 +170,18 @@ def _said(goes: dict[str, str], n_rows: int, exceptions: int, what: str) -> str:
     return f"{joined}{more}, in {n_rows - exceptions} of {n_rows} rows"
 
 
-def _by_cuts(numbers: NDArray[np.float64], given: NDArray[Any], n_classes: int) -> str | None:
-    """How the label follows from the size of a number, if every class is one range of numbers."""
+def _by_cuts(numbers: NDArray[np.float64], given: NDArray[Any], n_classes: int, *, dates: bool) -> str | None:
+    """How the label follows from the size of a number, if every class is one range of numbers, or of dates."""
     order = np.argsort(numbers, kind="stable")
     values, labels = numbers[order], given[order]
     changes = np.flatnonzero(labels[1:] != labels[:-1])
     if len(changes) != n_classes - 1 or (values[changes] == values[changes + 1]).any():
         return None
-    cut = f"{values[changes[0]]:g}"
+    end = values[changes[0]]
+    cut = np.datetime64(int(end), "s").item().date() if dates else f"{end:g}"
     return (
-        f"its numbers up to {cut} go with the label {str(labels[0])!r}, and larger ones with "
+        f"its {'dates' if dates else 'numbers'} up to {cut} go with the label {str(labels[0])!r}, and "
+        f"{'later' if dates else 'larger'} ones with "
         f"{'another label' if n_classes == 2 else 'other labels'}, in all {len(given)} rows"
     )
 
@@ -210,7 +217,7 @@ def _better_than_others(
     names, code = np.unique([str(label) for label in labels[rows].tolist()], return_inverse=True)
     if not 2 <= len(names) <= len(rows) // LEAK_ROWS_PER_CLASS or len(rows) < FILLED_ROWS:
         return []
-    few = N_BINS if numbers else VALUES_PER_CLASS * len(names)
+    few = FEWEST_BINS if numbers else VALUES_PER_CLASS * len(names)
     judged = (_alone(column, rows, code, few, numbers=numbers) for column in columns)
     strong = [one for one in judged if one is not None and one.skill >= (COPY if one.in_order else SKILL)]
     copies = leaks | {one.column.name for one in strong if one.skill >= COPY}
@@ -219,13 +226,16 @@ def _better_than_others(
         others = _skill_of_others(table, one, copies, code[np.isin(rows, one.rows)])
         if others is None or one.skill - others[0] < GAP or 1 - others[0] < TIMES * (1 - one.skill):
             continue
+        beside = sorted(copies - {one.column.name})
+        may_be = "may be copies too" if len(beside) > 1 else "may be a copy too"
+        without = f" without {' and '.join(map(repr, beside))}, which {may_be}," if beside else ""
         words = " and ".join(repr(word) for word in one.words)
         what = f"the word{'s' * (len(one.words) > 1)} {words} in it alone predict{'s' * (len(one.words) < 2)}"
         found.append(
             Leak(
                 one.column.name,
                 f"{what if words else 'it alone predicts'} {one.right:.0%} of {len(one.rows)} labels, and everything "
-                f"else together {others[1]:.0%}",
+                f"else together{without} {others[1]:.0%}",
             )
         )
     return found
@@ -250,7 +260,8 @@ def _alone(column: Column, rows: Index, code: Index, few: int, *, numbers: bool)
     if cut:
         if not numbers:
             return None
-        group = np.searchsorted(np.quantile(values, np.arange(1, N_BINS) / N_BINS), values)
+        n_bins = int(np.clip(len(rows) // ROWS_PER_BIN, FEWEST_BINS, MOST_BINS))
+        group = np.searchsorted(np.quantile(values, np.arange(1, n_bins) / n_bins), values)
     elif len(distinct) > len(rows) // LEAK_ROWS_PER_CLASS:
         return by_words
     counts = np.zeros((int(group.max()) + 1, int(code.max()) + 1))
@@ -364,8 +375,9 @@ def _behaves_like_people(column: Column, classes: set[str]) -> bool:
 def said_of_annotators(names: list[str]) -> str:
     """What is said of columns that are left out of the features."""
     shown = " and ".join(repr(name) for name in names)
+    by_name, says = ("By its name,", "says") if len(names) == 1 else ("By their names,", "say")
     return (
-        f"{shown} {'says' if len(names) == 1 else 'say'} who gave the label, so no feature is made of it: it would "
-        "hide who labels badly. To learn how good everybody is, give Answers.from_column(labels, who), or --annotator "
-        "on the command line; if it is a feature, give it another name"
+        f"{by_name} {shown} {says} who gave the label, so no feature is made of it: it would "
+        "hide who labels badly. To learn how good everybody is, give Answers.from_column(labels, who), or on the "
+        "command line kernelwise audit labels --annotator; if it is a feature, give it another name"
     )

@@ -6,6 +6,7 @@ frequent label is taken for a typing error.
 """
 
 import difflib
+import re
 import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -19,6 +20,10 @@ from .given import codes_missing_label
 
 #: Two labels look alike if this share of their letters is the same, in the same order.
 ALIKE = 0.8
+#: What people write who cannot say which class it is.
+UNDECIDED = re.compile(
+    r"(i )?(abstain(ed)?|skip(ped)?|unsure|undecided|unclear|idk|not sure|do(n't| not|nt) know|can(no|')?t (tell|say))"
+)
 #: A label that may be a typing error occurs in at most this share of the rows of the other label.
 RARE = 0.1
 
@@ -132,11 +137,12 @@ def label_notes(
     >>> label_notes({"NA": 39, "EU": 60}, {}, {})
     ["The label 'NA' (39 rows) is taken for a class; where it says that there is no label, leave the cells empty."]
     """
+    signs = [word for word in counts if not any(map(str.isalnum, word))]
     notes = [
         f"The label {word!r} ({_rows(count)}) is taken for a class; where it says that there is no label, leave the "
         "cells empty."
         for word, count in counts.items()
-        if is_word_for_missing(word)
+        if is_word_for_missing(word) or UNDECIDED.fullmatch(spelling(word)) or (len(signs) == 1 and word in signs)
     ]
     if codes_missing_label(counts):
         rows = _rows(sum(count for name, count in counts.items() if float(name) == -1))

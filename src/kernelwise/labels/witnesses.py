@@ -170,7 +170,8 @@ def conclude_copies(
         said["reliable"] = False
         warnings.warn(
             f"{copies['sentence']} If each of these rows was labelled by itself, say so by "
-            "groups=numpy.arange(len(X)); otherwise keep one row of each record",
+            "groups=numpy.arange(len(X)), or on the command line by --group with a column that differs in every row; "
+            "otherwise keep one row of each record",
             stacklevel=5,
         )
     said["least_noise_rate"] = min(max(said["least_noise_rate"], interval[0]), said["largest_noise_rate"])

@@ -15,14 +15,12 @@ from typing import Any, Literal
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import normalize
 
+from ..checks import Array
 from ..spectral.eigenpairs import with_signs
 from ..ties import stirred
-
-Array = NDArray[np.float64]
 
 
 def leading_directions(rows: Any, count: int) -> tuple[Array, Array]:

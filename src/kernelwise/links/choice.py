@@ -34,16 +34,16 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 
+from ..checks import Array, Index, Mask
 from ..progress import Tell
+from ..samples import dense
 from ..scoring.kernel_scores import RidgeSystem
 from ..ties import NEARLY, first_best
 from .candidates import CANDIDATES, DEEPEST, Candidate, Embedding, two_stage_k_means
 from .smoothing import LinkSmoother, normalised_adjacency
 from .walks import walk_factors
-from .words import dense
 
-Array = NDArray[np.float64]
-Labels = NDArray[np.intp]
+Labels = Index
 
 #: The halves of the columns change places from round to round, so the number is even.
 N_ROUNDS = 4
@@ -125,7 +125,7 @@ class Links(NamedTuple):
     cols: NDArray[np.int32]
     weights: Array
 
-    def take(self, chosen: NDArray[np.bool_]) -> "Links":
+    def take(self, chosen: Mask) -> "Links":
         """The chosen links."""
         return Links(self.rows[chosen], self.cols[chosen], self.weights[chosen])
 
@@ -172,12 +172,7 @@ def gather_evidence(smoother: LinkSmoother, X: Any, links: Any, how: Clustering,
 
 
 def best_clusters(
-    finalists: Sequence[Candidate],
-    steps: Sequence[Array],
-    walks: Array | None,
-    links: Any,
-    how: Clustering,
-    tell: Tell,
+    finalists: Sequence[Candidate], steps: Sequence[Array], walks: Array | None, links: Any, how: Clustering, tell: Tell
 ) -> tuple[Clusters, dict[str, float]]:
     """The clusters with the most bits of features and links, where all data find and judge, and all bits."""
     n_clusters, rng = how.n_clusters, how.rng
@@ -185,7 +180,8 @@ def best_clusters(
     feature_bits = FeatureBits(steps[0][sample])
     counted = upper_links(links).at_most(MOST_COUNTED, rng)
     judged = counted.at_most(MOST_LEFT_OUT, rng)
-    best, totals = None, dict.fromkeys((candidate.name for candidate in finalists), -np.inf)
+    best: Any = None
+    totals = dict.fromkeys((candidate.name for candidate in finalists), -np.inf)
     tries = [one for one in finalists for _ in range(N_TRIES)]
     for done, candidate in enumerate(tries, start=1):
         found = _find_clusters(candidate, steps, walks, sample, how)
@@ -194,7 +190,6 @@ def best_clusters(
         best = found if best is None or bits > max(totals.values()) else best
         totals[candidate.name] = max(totals[candidate.name], bits)
         tell(done, len(tries))
-    assert best is not None  # there is always a finalist
     return best, totals
 
 
@@ -207,7 +202,7 @@ def finalists_like(name: str, evidence: dict[str, Evidence]) -> list[Candidate]:
     return [one for one in same if one.name == name or evidence[one.name].total >= max(least, 0.0)]
 
 
-def sampled(n_samples: int, n_clusters: int, rng: Any) -> NDArray[np.intp]:
+def sampled(n_samples: int, n_clusters: int, rng: Any) -> Index:
     """The rows that k-means and the bits of features see."""
     if n_samples <= max(MANY_ROWS, n_clusters):
         return np.arange(n_samples)
@@ -229,9 +224,7 @@ def upper_links(links: Any) -> Links:
     return Links(upper.row, upper.col, upper.data)
 
 
-def _rounds(
-    smoother: LinkSmoother, X: Any, links: Any, sample: NDArray[np.intp], embedding_dim: int, rng: Any
-) -> Iterator[Round]:
+def _rounds(smoother: LinkSmoother, X: Any, links: Any, sample: Index, embedding_dim: int, rng: Any) -> Iterator[Round]:
     """Halves of the columns, seen and unseen by turns, with other links left out; few columns are not divided."""
     weighted = smoother._weighted(X).astype(links.dtype, copy=False)
     weighted = weighted.tocsc() if sp.issparse(weighted) else weighted
@@ -268,18 +261,14 @@ class Half(NamedTuple):
         columns = columns.tocsr() if sp.issparse(columns) else columns
         return cls(columns, smoother._leading_directions(columns, rng))
 
-    def project(self, rows: NDArray[np.intp] | slice = slice(None), count: int | None = None) -> Array:
+    def project(self, rows: Index | slice = slice(None), count: int | None = None) -> Array:
         """Some rows on some of the directions, or all of them."""
         columns = self.columns[rows]
         return dense(columns if self.directions is None else columns @ self.directions[:, :count])
 
 
 def _find_clusters(
-    candidate: Candidate,
-    steps: Sequence[Array],
-    walks: Array | None,
-    sample: NDArray[np.intp],
-    how: Clustering,
+    candidate: Candidate, steps: Sequence[Array], walks: Array | None, sample: Index, how: Clustering
 ) -> Clusters:
     """Clusters of all documents by a candidate: k-means on the sample, and the nearest centre for the others."""
     few_steps, few_walks = [rows[sample] for rows in steps], None if walks is None else walks[sample]

@@ -2,11 +2,11 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -15,20 +15,16 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import check_count
+from ..checks import Array, Index, check_count
 from ..dask_rows.prediction import on_blocks
 from ..progress import Progress, Tell, part, teller
-from ..samples import check_magnitude, is_dask, largest_magnitude, map_rows, persist, power_of_two, read_samples
+from ..samples import check_magnitude, is_dask, largest_magnitude, map_rows, persist, power_of_two, read_samples, tagged
 from ..statements import Pairs
-from .candidates import DEEPEST, Embedding, leading_directions, two_stage_k_means
+from .candidates import DEEPEST, leading_directions, two_stage_k_means
 from .choice import MANY_ROWS, Clustering, best_clusters, diagnose, finalists_like, gather_evidence
 from .smoothing import LinkSmoother, links_under_one_name, read_links
 from .walks import walk_factors
 from .words import each_row
-
-__all__ = ["LinkedClustering"]
-
-Array = NDArray[np.float64]
 
 #: Steps of smoothing where nothing is chosen and no depth is given.
 DEFAULT_DEPTH = 3
@@ -36,6 +32,7 @@ DEFAULT_DEPTH = 3
 JUDGING = 0.75
 
 
+@dataclass(eq=False, repr=False)
 class LinkedClustering(ClusterMixin, BaseEstimator):
     r"""Cluster documents, or other samples with features and links; find out whether the links help.
 
@@ -127,31 +124,16 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
     True
     """
 
-    embedding_: Any
-    _placing: Embedding | None
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        depth: Literal["auto"] | int | Sequence[int] = "auto",
-        depth_weights: Sequence[float] | Literal["learned"] | None = None,
-        tfidf: bool | Literal["auto"] = "auto",
-        n_components: int | None = 200,
-        embedding_dim: int = 40,
-        row_normalize: bool | Literal["auto"] = "auto",
-        n_init: int = 10,
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.depth = depth
-        self.depth_weights = depth_weights
-        self.tfidf = tfidf
-        self.n_components = n_components
-        self.embedding_dim = embedding_dim
-        self.row_normalize = row_normalize
-        self.n_init = n_init
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    depth: Literal["auto"] | int | Sequence[int] = "auto"
+    depth_weights: Sequence[float] | Literal["learned"] | None = None
+    tfidf: bool | Literal["auto"] = "auto"
+    n_components: int | None = 200
+    embedding_dim: int = 40
+    row_normalize: bool | Literal["auto"] = "auto"
+    n_init: int = 10
+    random_state: Any = None
 
     def fit(
         self,
@@ -203,7 +185,6 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
                     f'depth="auto" chooses nothing on a Dask cluster: it means depth={DEFAULT_DEPTH} there, and '
                     f"whether links help is not found out. Give depth={DEFAULT_DEPTH} if this is wanted, or a "
                     "sample of the documents in memory",
-                    UserWarning,
                     stacklevel=2,
                 )
             from .on_dask import fit_clusters_on_cluster
@@ -259,7 +240,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
             for name, one in evidence.items()
         }
         self._walks = walks if chosen.candidate.walks else None
-        self._placing = chosen.embedding
+        self._placing: Any = chosen.embedding
         self.embedding_ = self._placing.place(steps, self._walks)
         self.singular_values_ = np.linalg.norm(self.embedding_, axis=0)
         return KMeans(self.n_clusters, init=chosen.centres, n_init=1, random_state=0).fit(self.embedding_)
@@ -276,11 +257,9 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         self.singular_values_, self._directions = leading_directions(
             smoothed, max(self.embedding_dim, self.n_clusters + 1)
         )
-        return persist(smoothed @ self._directions), self._k_means_options(rng)
-
-    def _k_means_options(self, rng: np.random.RandomState) -> dict[str, Any]:
         # Rows are not centred, so about one direction is that of their mean: hence one coordinate more than clusters.
-        return {"n_clusters": self.n_clusters, "n_leading": self.n_clusters + 1, "n_init": self.n_init, "rng": rng}
+        options = {"n_clusters": self.n_clusters, "n_leading": self.n_clusters + 1, "n_init": self.n_init, "rng": rng}
+        return persist(smoothed @ self._directions), options
 
     @property
     def _auto_depth(self) -> bool:
@@ -294,7 +273,7 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
             raise ValueError(f"n_clusters={self.n_clusters} is more than the {rows.shape[0]} samples of X")
 
     @on_blocks(lambda model: (), dtype=lambda model: np.dtype(np.intp))
-    def predict(self, X: Any, *, links: Any = None) -> NDArray[np.intp]:
+    def predict(self, X: Any, *, links: Any = None) -> Index:
         """Clusters of new documents, by the nearest centre.
 
         Parameters
@@ -337,6 +316,4 @@ class LinkedClustering(ClusterMixin, BaseEstimator):
         return map_rows(rows, each_row, method=normalize) if unit else rows
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        return tagged(super().__sklearn_tags__(), sparse=True)

@@ -12,15 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..checks import Array, IntArray
 from ..optim.bounded_newton import minimize_bounded
 from ..optim.statistic_likelihood import statistic_problem
 from ..samples import check_magnitude
 from ..statements.graph import count_pairs
 from ..statements.pairs import Pairs
-
-Array = NDArray[np.float64]
 
 N_FOLDS = 5
 #: At most this many pairs are drawn to learn from, because a few weights need no more pairs.
@@ -59,7 +57,7 @@ def learned_depth_weights(
 
 def _values_out_of_fold(
     smoothing: Smoothing, links: Any, depths: Sequence[int], pairs: Pairs, rng: np.random.RandomState
-) -> tuple[Array, NDArray[np.int64]]:
+) -> tuple[Array, IntArray]:
     """Kernel values of pairs at all depths, from rows smoothed without the fold of the pair, and the labels."""
     positive = pairs.labels > 0
     weights = np.ones(len(pairs))

@@ -5,21 +5,20 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils import check_random_state
 
+from ..checks import Array, IntArray
 from ..dask_rows.block_array import BlockArray
 from ..dask_rows.collections import read_samples_in_blocks, working_engine
 from ..dask_rows.engine import Engine
-from ..dask_rows.graph import BlockGraph, read_graph
+from ..dask_rows.graph import BlockGraph, first_rows, read_graph
 from ..dask_rows.k_means import two_stage_block_k_means
 from ..dask_rows.labelled_pairs import read_pairs
 from ..samples import is_dask, persist, reduce_rows
 from ..statements import Pairs
 
-Array = NDArray[np.float64]
-Edges = tuple[NDArray[np.int64], NDArray[np.int64], Array]
+Edges = tuple[IntArray, IntArray, Array]
 
 
 class BlockAdjacency:
@@ -83,7 +82,7 @@ def read_block_links(engine: Engine, pairs: Any, samples: BlockArray, normalizat
     else:
         known = read_pairs(engine, pairs, len(samples), only_links=True)
         edges, mirror = engine.map(_positive_edges, [known.parts]), True
-    if pairs is not None and not sum(engine.fetch(engine.map(_n_edges, [edges]))):
+    if pairs is not None and not sum(engine.fetch(engine.map(lambda part: len(part[0]), [edges]))):
         warnings.warn("there is no positive pair among pairs, so nothing is smoothed over links", stacklevel=5)
     return BlockAdjacency(BlockGraph.from_edges(engine, samples.lengths, edges, mirror=mirror), normalization)
 
@@ -110,11 +109,10 @@ def _edges_of_adjacency(engine: Engine, adjacency: Any, n_samples: int) -> list[
             f"{adjacency.shape}"
         )
     graph = read_graph(engine, adjacency)
-    starts = np.concatenate([[0], np.cumsum(graph.lengths)[:-1]]).astype(np.int64)
-    return engine.map(_edges_of_rows, [graph.parts, starts.tolist()])
+    return engine.map(_edges_of_rows, [graph.parts, first_rows(graph.lengths)[:-1].tolist()])
 
 
-def _edges_of_rows(part: tuple[Any, NDArray[np.int64]], start: int) -> Edges:
+def _edges_of_rows(part: tuple[Any, IntArray], start: int) -> Edges:
     matrix, touched = part
     entries = sp.coo_array(matrix)
     if (entries.data < 0).any():
@@ -127,7 +125,3 @@ def _edges_of_rows(part: tuple[Any, NDArray[np.int64]], start: int) -> Edges:
 def _positive_edges(pairs: Pairs) -> Edges:
     links = pairs.positive
     return links.rows, links.cols, links.weights
-
-
-def _n_edges(edges: Edges) -> int:
-    return len(edges[0])

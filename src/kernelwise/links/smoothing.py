@@ -12,11 +12,11 @@ stored.
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
@@ -24,19 +24,15 @@ from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import check_choice, is_count
+from ..checks import Array, check_choice, is_count
 from ..dask_rows.prediction import on_blocks
-from ..samples import check_magnitude, for_users, in_memory, is_dask, map_rows, read_samples, reduce_rows
+from ..samples import check_magnitude, dense, for_users, in_memory, is_dask, map_rows, read_samples, reduce_rows, tagged
 from ..spectral.block_lanczos import beside
 from ..spectral.eigenpairs import right_singular_vectors
 from ..statements import Pairs
 from ..statements.noise import resolve_pairs
 from .depth_weights import learned_depth_weights
-from .words import are_counts, count_signs, dense, each_row
-
-__all__ = ["LinkSmoother"]
-
-Array = NDArray[np.float64]
+from .words import are_counts, count_signs, each_row
 
 #: Data with a larger fraction of non-zero entries than this is not treated as words.
 DENSEST_TEXT = 0.5
@@ -46,6 +42,7 @@ POWER_ITERATIONS = 2
 ROWS_FOR_DIRECTIONS = 50_000
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Smooth features over links.
 
@@ -117,26 +114,12 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
            [1.  , 1.  , 1.  , 2.  ]])
     """
 
-    adjacency_: Any
-    degrees_: Any
-    _links: Any
-
-    def __init__(
-        self,
-        *,
-        depth: int | Sequence[int] = 3,
-        depth_weights: Sequence[float] | Literal["learned"] | None = None,
-        tfidf: bool | Literal["auto"] = "auto",
-        normalization: Literal["symmetric", "mean"] = "symmetric",
-        n_components: int | None = 200,
-        random_state: Any = None,
-    ):
-        self.depth = depth
-        self.depth_weights = depth_weights
-        self.tfidf = tfidf
-        self.normalization = normalization
-        self.n_components = n_components
-        self.random_state = random_state
+    depth: int | Sequence[int] = 3
+    depth_weights: Sequence[float] | Literal["learned"] | None = None
+    tfidf: bool | Literal["auto"] = "auto"
+    normalization: Literal["symmetric", "mean"] = "symmetric"
+    n_components: int | None = 200
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None, *, links: Pairs | None = None, pairs: Pairs | None = None) -> Self:
         """Learn the weights of words, the projection and the links.
@@ -352,9 +335,7 @@ class LinkSmoother(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return state
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        return tagged(super().__sklearn_tags__(), sparse=True)
 
 
 def _check_depth_weights(weights: Any, n_depths: int) -> None:

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 
-Array = NDArray[np.float64]
+from ..checks import Array, IntArray
 
 #: The longest walk, T.
 WINDOW = 10
@@ -63,14 +63,14 @@ def _drawn_ends(links: Any, rng: np.random.RandomState) -> tuple[NDArray[np.int3
     return np.tile(first, WINDOW), np.concatenate(visited)
 
 
-def _entry_drawer(links: Any) -> Callable[[Array, NDArray[Any], NDArray[Any]], NDArray[np.int64]]:
+def _entry_drawer(links: Any) -> Callable[[Array, NDArray[Any], NDArray[Any]], IntArray]:
     """Return a function of numbers in [0, 1) that draws entries between two bounds, in proportion to their weights."""
     if (links.data == links.data[0]).all():
         return lambda u, start, stop: start + (u * (stop - start)).astype(np.int64)
     ends_of_weight = np.cumsum(links.data, dtype=np.float64)
     before = np.concatenate([[0.0], ends_of_weight])
 
-    def draw(u: Array, start: NDArray[Any], stop: NDArray[Any]) -> NDArray[np.int64]:
+    def draw(u: Array, start: NDArray[Any], stop: NDArray[Any]) -> IntArray:
         drawn = before[start] + u * (before[stop] - before[start])
         order = np.argsort(drawn)  # sorted values are found several times faster
         entry = np.empty(len(drawn), dtype=np.int64)

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ..checks import Array
 
 
 def are_counts(X: Any) -> bool:
@@ -30,8 +29,3 @@ def count_signs(X: Any) -> Array:
 def each_row(X: Any, *, method: Callable[[Any], Any]) -> Any:
     """Apply a method of scikit-learn, unless there are no rows, which scikit-learn refuses."""
     return method(X) if X.shape[0] else X
-
-
-def dense(rows: Any) -> Array:
-    """Rows as a NumPy array."""
-    return rows if isinstance(rows, np.ndarray) else rows.toarray()

@@ -1,6 +1,5 @@
 """The common part of the multiple-kernel classifiers: one problem per output, a small model, and its predictions."""
 
-import logging
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -18,23 +17,21 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import check_choice, check_count, check_positive
+from ..checks import Array, Index, Mask, check_choice, check_count, check_positive
 from ..dask_rows.prediction import on_blocks
 from ..kernels import Kernel, KernelExpansion
 from ..kernels.specs import is_precomputed
-from ..optim import HistoryRow, SolverResult, Status
+from ..optim import SolverResult, Status
+from ..optim.result import log_row
 from ..papers.stpmkl.saddle import solve_by_mirror_prox, solve_by_variational_inequality
 from ..samples import LARGEST, LEAST, balanced_folds, compute, in_memory, is_dask, persist, power_of_two
 from .calibration import chosen_classes, class_probabilities, decision_unit, fit_slope, with_exact_ties
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, OutputRounds
 from .column_generation import solve_by_column_generation
 from .problem import MKLPoint, NoisyLabelProblem
 from .training import TrainingSet, read_features, training_in_memory
 
-Array = NDArray[np.float64]
 Result = SolverResult[MKLPoint]
-
-logger = logging.getLogger("kernelwise")
 
 #: The solvers of the noisy-label problem by the names that the parameter ``solver`` takes.
 SOLVERS: Mapping[str, Callable[..., SolverResult[MKLPoint]]] = {
@@ -49,10 +46,6 @@ CALIBRATION_FOLDS, CALIBRATION_TOL = 5, 1e-3
 LEAST_WEIGHT = 1e-15
 #: Tables leave out kernels with a weight below this, which the solver does not use.
 SHOWN = 1e-10
-
-
-def _log_row(row: HistoryRow) -> None:
-    logger.info("iteration %d, %.2f s: %.6g <= optimum <= %.6g", row.iteration, row.seconds, row.dual, row.primal)
 
 
 def _calibrates(estimator: Any) -> bool:
@@ -98,7 +91,9 @@ class MKLModel(ClassifierMixin, BaseEstimator):
             self.dual_coef_ = coefs[0] if single else coefs
         self.intercept_ = np.array([point.intercept for point in points])
         self._scaler = training.scaler
-        self._unit = self._decision_unit(training, points)
+        samples = [WeightedSamples(training, output, training.weight) for output in range(training.n_outputs)]
+        values = [data.problem(penalty=1.0).decisions(point) for data, point in zip(samples, points, strict=True)]
+        self._unit = float(decision_unit(max(compute(*[np.abs(column).max() for column in values]))))
         self._function = KernelExpansion.from_parts(bank, [point.parts for point in points], self.intercept_)
         self._keep_certificates(results)
 
@@ -118,13 +113,6 @@ class MKLModel(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-
-    @staticmethod
-    def _decision_unit(training: TrainingSet, points: list[MKLPoint]) -> float:
-        """Return a power of two near the largest decision on the training samples."""
-        samples = [WeightedSamples(training, output, training.weight) for output in range(training.n_outputs)]
-        values = [data.problem(penalty=1.0).decisions(point) for data, point in zip(samples, points, strict=True)]
-        return float(decision_unit(max(compute(*[np.abs(column).max() for column in values]))))
 
     def _decisions(self, X: Any) -> Array:
         check_is_fitted(self)
@@ -200,7 +188,7 @@ class MKLClassifier(MKLModel):
 
     def _run_solver(self, problem: NoisyLabelProblem, *, tol: float, options: dict[str, Any]) -> Result:
         """Run the chosen solver; only column generation uses the options, which say where to start."""
-        common: dict[str, Any] = {"tol": tol, "callback": _log_row if self.verbose else None}
+        common: dict[str, Any] = {"tol": tol, "callback": log_row if self.verbose else None}
         if self.max_iter is not None:
             common["max_iter"] = self.max_iter
         by_columns = self.solver in ("auto", "column-generation")
@@ -264,8 +252,8 @@ class MKLClassifier(MKLModel):
         training: TrainingSet,
         *,
         tol: float,
-        keep: NDArray[np.bool_] | None = None,
-        actives: list[NDArray[np.intp]] | None = None,
+        keep: Mask | None = None,
+        actives: list[Index] | None = None,
         progress: Checkpoint | None = None,
     ) -> list[Result]:
         """Solve every output on the samples of ``keep``, starting from the kernels in ``actives``."""
@@ -274,16 +262,14 @@ class MKLClassifier(MKLModel):
         for output in range(training.n_outputs):
             options: dict[str, Any] = {"active": None if actives is None else actives[output]}
             if progress is not None:
-                options["rounds"] = progress.of_output(output)
+                options["rounds"] = OutputRounds(progress, str(output))
             results.append(self._solve(WeightedSamples(training, output, weight), tol=tol, options=options))
         return results
 
-    def _out_of_fold(
-        self, training: TrainingSet, fold: NDArray[np.intp], *, tol: float, actives: list[NDArray[np.intp]] | None
-    ) -> Array:
+    def _out_of_fold(self, training: TrainingSet, fold: Index, *, tol: float, actives: list[Index] | None) -> Array:
         """Return decisions on every sample by models that did not see the label of the sample."""
 
-        def held_out(k: int) -> tuple[NDArray[np.bool_], list[Result]]:
+        def held_out(k: int) -> tuple[Mask, list[Result]]:
             return fold == k, self._solve_outputs(training, tol=tol, keep=fold != k, actives=actives)
 
         folds = [k for k in range(CALIBRATION_FOLDS) if _divides(training.weight, fold, k)]
@@ -296,7 +282,7 @@ class MKLClassifier(MKLModel):
         return np.stack(columns, axis=1)
 
 
-def _divides(weight: Array, fold: NDArray[np.intp], k: int) -> bool:
+def _divides(weight: Array, fold: Index, k: int) -> bool:
     """Whether fold k has samples, and the other folds have samples with a weight to learn from."""
     members, rest = compute((fold == k).sum(), (weight * (fold != k)).sum())
     return bool(members > 0 and rest > 0)
@@ -337,10 +323,6 @@ def _kernel_coefficients(training: TrainingSet, output: int, point: MKLPoint, no
 
 
 def _describe(kernel: Kernel, names: Any) -> dict[str, Any]:
-    columns = kernel.columns
-    if columns is None:
-        features: Any = "all"
-    else:
-        positions = columns if isinstance(columns, tuple) else (columns,)
-        features = ", ".join(str(p) if names is None else str(names[p]) for p in positions)
+    columns = (kernel if names is None else kernel.renamed(lambda column: str(names[column]))).columns
+    features = "all" if columns is None else ", ".join(map(str, columns if isinstance(columns, tuple) else (columns,)))
     return {"kernel": kernel.label, "features": features}

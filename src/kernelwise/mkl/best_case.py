@@ -16,18 +16,15 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from ..checks import check_count
+from ..checks import Array, Index, check_count
 from ..optim import Certificate, HistoryRow, SolverResult, Status
 from ..samples import refuse_dask
 from .base import Result, WeightedSamples
 from .checkpoint import refuse_checkpoint
 from .classifiers import NoisyMKLClassifier
 from .problem import MKLPoint, NoisyLabelProblem
-
-Array = NDArray[np.float64]
 
 #: The method gives up a start after this many alternations; usually about five are enough.
 MAX_ALTERNATIONS = 30
@@ -50,7 +47,7 @@ def trusted_share(losses: Array, weight: Array, budget: float) -> Array:
 
 def alternate(
     problem_given: Callable[[Array], NoisyLabelProblem],
-    solve: Callable[[NoisyLabelProblem, NDArray[np.intp] | None], SolverResult[MKLPoint]],
+    solve: Callable[[NoisyLabelProblem, Index | None], SolverResult[MKLPoint]],
     trust: Array,
     *,
     weight: Array,
@@ -65,7 +62,7 @@ def alternate(
     """
     started = time.perf_counter()
     history: list[HistoryRow] = []
-    active: NDArray[np.intp] | None = None
+    active: Index | None = None
     while True:
         problem = problem_given(trust)
         result = solve(problem, active)
@@ -163,7 +160,7 @@ class BestCaseMKLClassifier(NoisyMKLClassifier):
         def problem_given(trust: Array) -> NoisyLabelProblem:
             return data.problem(penalty=self.alpha, bound=trust, intercept=self.fit_intercept)
 
-        def solve(problem: NoisyLabelProblem, used: NDArray[np.intp] | None) -> Result:
+        def solve(problem: NoisyLabelProblem, used: Index | None) -> Result:
             return self._run_solver(problem, tol=tol, options={"active": options["active"] if used is None else used})
 
         results = [

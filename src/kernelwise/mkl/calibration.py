@@ -7,14 +7,11 @@ slope alone the most probable class always is the predicted one; Platt's sigmoid
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, log_softmax, softmax
 
+from ..checks import Array, Index
 from ..samples import compute, map_rows, power_of_two
-
-Array = NDArray[np.float64]
-
 
 #: Decisions are equal where they differ by less than this share of the largest decision on the training samples.
 TIE = 2.0**-17
@@ -37,14 +34,14 @@ def with_exact_ties(decisions: Array, unit: Any) -> Array:
     return np.where(highest - decisions < TIE * unit, highest, decisions)
 
 
-def chosen_classes(decisions: Array) -> NDArray[np.intp]:
+def chosen_classes(decisions: Array) -> Index:
     """Return the position of the class of every row, the first of equals; classes are on the last axis."""
     if decisions.shape[-1] == 1:
         return (decisions[..., 0] > 0).astype(np.intp)
     return decisions.argmax(axis=-1)
 
 
-def fit_slope(decisions: Array, target: NDArray[np.intp], weight: Array) -> float:
+def fit_slope(decisions: Array, target: Index, weight: Array) -> float:
     """Return the slope of largest likelihood for decisions (n_samples, n_outputs) and the positions of the classes."""
     spread, total = compute(np.abs(decisions).max(), weight.sum())
     spread = float(spread)
@@ -61,7 +58,7 @@ def fit_slope(decisions: Array, target: NDArray[np.intp], weight: Array) -> floa
     return float(np.exp(found.x) / spread)
 
 
-def _log_likelihood(decisions: Array, target: NDArray[np.intp], *, slope: float, doubt: float) -> Array:
+def _log_likelihood(decisions: Array, target: Index, *, slope: float, doubt: float) -> Array:
     """Return the log-likelihood of every label, where a share ``doubt`` of each label is spread over all labels."""
     scaled = slope * decisions
     if decisions.shape[1] == 1:

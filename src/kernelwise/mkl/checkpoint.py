@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..checks import Array
 from ..optim import Certificate
 from ..whole_files import write_whole
 from .column_generation import Round
-
-Array = NDArray[np.float64]
 
 #: Two fits are of the same data where their first prices agree to this; a cluster may add numbers in another order.
 SAME = 1e-8
@@ -43,15 +41,6 @@ class Checkpoint:
             )
         return dict(outputs)
 
-    def of_output(self, output: int) -> "OutputRounds":
-        """Return the rounds of one binary problem."""
-        return OutputRounds(self, str(output))
-
-    def save(self) -> None:
-        """Write the file."""
-        content = {"owner": self.owner, "outputs": self.outputs}
-        write_whole(self.path, json.dumps(content, default=np.ndarray.tolist).encode())
-
     def remove(self) -> None:
         """Remove the file of a fit that is finished."""
         self.path.unlink(missing_ok=True)
@@ -78,8 +67,14 @@ class OutputRounds:
         if stored is None:
             return None
         path = str(self.checkpoint.path)
-        try:
-            state = _round(stored)
+        try:  # JSON keeps lists in place of arrays, and text in place of numbers as keys
+            arrays = {
+                "active": np.array(stored["active"], dtype=np.intp),
+                "bounds": Certificate(**stored["bounds"]),
+                "parts": {int(j): np.array(w, dtype=np.float64) for j, w in stored["parts"].items()},
+                "prices": np.array(stored["prices"], dtype=np.float64),
+            }
+            state = Round(**(stored | arrays))
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"checkpoint={path!r} is damaged ({error}); remove the file") from error
         if state.prices.shape != prices.shape or not np.allclose(state.prices, prices, rtol=SAME, atol=0.0):
@@ -88,16 +83,7 @@ class OutputRounds:
 
     def save(self, state: Round) -> None:
         """Keep a round."""
-        self.checkpoint.outputs[self.output] = asdict(state)
-        self.checkpoint.save()
-
-
-def _round(stored: dict[str, Any]) -> Round:
-    """Return a round from what JSON keeps of the round: lists in place of arrays, text in place of numbers as keys."""
-    arrays = {
-        "active": np.array(stored["active"], dtype=np.intp),
-        "bounds": Certificate(**stored["bounds"]),
-        "parts": {int(j): np.array(w, dtype=np.float64) for j, w in stored["parts"].items()},
-        "prices": np.array(stored["prices"], dtype=np.float64),
-    }
-    return Round(**(stored | arrays))
+        checkpoint = self.checkpoint
+        checkpoint.outputs[self.output] = asdict(state)
+        content = {"owner": checkpoint.owner, "outputs": checkpoint.outputs}
+        write_whole(checkpoint.path, json.dumps(content, default=np.ndarray.tolist).encode())

@@ -9,11 +9,11 @@ and its alpha is a dual point, so every round ends with a certificate.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..checks import Array, Index
 from ..optim import Certificate, HistoryRow, SolverResult, Status
 from ..optim.cone_program import ConeProgram, ConeSolution, solve_cone_program
 from ..optim.reduced_system import MANY_SAMPLES
@@ -21,7 +21,8 @@ from ..optim.threads import suitable_blas_threads
 from ..samples import compute, persist, select_rows
 from .problem import MKLPoint, NoisyLabelProblem
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from .checkpoint import OutputRounds
 
 #: Kernels to start from and to add in a round.
 START, ADD = 8, 12
@@ -40,7 +41,7 @@ class Round:
     """The state of the solver after a round, without alpha: another process can continue from this state."""
 
     number: int  # of finished rounds
-    active: NDArray[np.intp]  # the kernels of the next round
+    active: Index  # the kernels of the next round
     inner_tol: float  # the gap to which the next round is solved, relative to the objective
     bounds: Certificate  # the best so far
     parts: dict[int, Array]  # with the intercept, the best primal point so far
@@ -49,16 +50,6 @@ class Round:
     halved_at: int  # the round in which the gap was last halved
     halved: float  # the gap after that round
     prices: Array  # of the first guess, by which a checkpoint recognises the problem
-
-
-class Rounds(Protocol):
-    """A store of rounds, for the case that the process ends before the fit does."""
-
-    def last(self, prices: Array) -> Round | None:
-        """Return the last round of the problem with these first prices, or None where there is none."""
-
-    def save(self, state: Round) -> None:
-        """Store a round."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +84,9 @@ def solve_by_column_generation(
     *,
     tol: float = 1e-6,
     max_iter: int = 100,
-    active: NDArray[np.intp] | None = None,
+    active: Index | None = None,
     callback: Callable[[HistoryRow], None] | None = None,
-    rounds: Rounds | None = None,
+    rounds: "OutputRounds | None" = None,
 ) -> SolverResult[MKLPoint]:
     """Solve ``problem`` to a duality gap of ``tol`` relative to what the kernels gain over the best constant.
 
@@ -175,11 +166,11 @@ def _next_round(
     return point, state, Status.MAX_ITER
 
 
-def _largest(values: Array, count: int) -> NDArray[np.intp]:
+def _largest(values: Array, count: int) -> Index:
     return np.argsort(-values, kind="stable")[:count]
 
 
-def _violated(prices: Array, active: NDArray[np.intp], effort: Array) -> NDArray[np.intp]:
+def _violated(prices: Array, active: Index, effort: Array) -> Index:
     """Return the kernels whose price exceeds the price of every active kernel, at most ADD, best for their effort."""
     excess = prices - prices[active].max() * (1 + 1e-9)
     excess[active] = 0.0
@@ -187,7 +178,7 @@ def _violated(prices: Array, active: NDArray[np.intp], effort: Array) -> NDArray
     return chosen[excess[chosen] > 0]
 
 
-def _solve_restricted(problem: NoisyLabelProblem, active: NDArray[np.intp], tol: float) -> tuple[MKLPoint, Array]:
+def _solve_restricted(problem: NoisyLabelProblem, active: Index, tol: float) -> tuple[MKLPoint, Array]:
     """Solve over the active kernels; return the point and the share of each active kernel."""
     free = select_rows(problem.upper > 0)  # a bound of zero leaves no interior
     y = free.take(problem.y)
@@ -221,7 +212,7 @@ def _not_too_steep(program: ConeProgram) -> ConeProgram:
 
 
 def _to_point(
-    problem: NoisyLabelProblem, active: NDArray[np.intp], program: ConeProgram, solution: ConeSolution, free: Any
+    problem: NoisyLabelProblem, active: Index, program: ConeProgram, solution: ConeSolution, free: Any
 ) -> MKLPoint:
     """Return the functions ``w_j = -z_j`` from the multipliers of the cones, as ``y f = -sum_j B_j^T z_j``."""
     alpha = free.put(solution.iterate.alpha)

@@ -9,15 +9,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
+from ..checks import Array
 from ..dask_rows.bank import BlockBank, cut_to_fit
 from ..dask_rows.collections import checked_samples, read_rows, remember_features, sample_rows, stacked, working_engine
 from ..dask_rows.engine import Engine
 from ..dask_rows.landmarks import choose_block_maps
-from ..kernels.build import tolerance_and_rank
 from ..samples import FeatureScaler, distinct_samples, select_rows
 from .training import TrainingSet, chosen_kernels, is_precomputed
-
-Array = NDArray[np.float64]
 
 #: The number of rows among which landmarks are chosen.
 LANDMARK_ROWS = 20_000
@@ -41,7 +39,6 @@ def _prepare(
     if is_precomputed(estimator.kernels):
         raise ValueError('kernels="precomputed" has a column per sample and is for data in memory; give kernels')
     samples, labels, given = read_rows(engine, X=X, y=y, sample_weight=sample_weight)
-    assert samples is not None
     if labels is None:
         raise ValueError("y is missing: a classifier needs a label for every row of X")
     samples = samples.map_rows(checked_samples).persist()
@@ -49,28 +46,30 @@ def _prepare(
     weight = (ones if given is None else given.map_rows(_checked_weights)).persist()
     weighty = select_rows(weight > 0)
     samples, labels, weight = (weighty.take(array).persist() for array in (samples, labels, weight))
-    classes = engine.total(_classes, [labels.handles], _union)
+    classes = engine.total(_classes, [labels.handles], lambda parts: np.unique(np.concatenate(parts)))
     check_classification_targets(classes)
     if len(classes) < 2:
         raise ValueError(
             f"a classifier needs two classes or more among samples with a weight, got one class: {classes}"
         )
-    target = labels.map_rows(_positions, classes=classes).persist()
+    target = labels.map_rows(lambda block: np.searchsorted(classes, block)).persist()
 
     rows = sample_rows([samples, target, weight], LANDMARK_ROWS, random_state)
     remember_features(estimator, rows[0], list(X.columns) if hasattr(X, "columns") else None)
     kernels, rescale = chosen_kernels(estimator, rows[0])
-    scaler = FeatureScaler.fit(engine.total(_extremes, [samples.handles], _extremes_of_all)) if rescale else None
+    scaler = (
+        FeatureScaler.fit(engine.total(_extremes, [samples.handles], lambda parts: _extremes(stacked(parts))))
+        if rescale
+        else None
+    )
     if scaler is not None:
-        samples, rows[0] = samples.map_rows(_scaled, scaler=scaler).persist(), scaler(rows[0])
+        samples, rows[0] = samples.map_rows(lambda block: scaler(block)).persist(), scaler(rows[0])
     sample = rows[0][distinct_samples(*rows).first]
-    tol, max_rank = tolerance_and_rank(estimator.rank)
     maps, residuals = choose_block_maps(
         samples,
         sample,
         kernels,
-        tol=tol,
-        max_rank=max_rank,
+        rank=estimator.rank,
         center=estimator.normalize_kernels,
         scale=estimator.normalize_kernels,
         random_state=random_state,
@@ -85,8 +84,6 @@ def some_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     """Return a sample of the rows and the labels of these rows, in memory."""
     with working_engine() as engine:
         samples, labels = read_rows(engine, X=X, y=y)
-        assert samples is not None
-        assert labels is not None
         rows = sample_rows([samples, labels], NOISE_ROWS, np.random.RandomState(0))
     return rows[0].astype(np.float64), rows[1]
 
@@ -108,24 +105,8 @@ def _classes(labels: NDArray[Any]) -> NDArray[Any]:
     return np.unique(labels)
 
 
-def _union(parts: Any) -> NDArray[Any]:
-    return np.unique(np.concatenate(list(parts)))
-
-
-def _positions(labels: NDArray[Any], *, classes: NDArray[Any]) -> NDArray[np.intp]:
-    return np.searchsorted(classes, labels).astype(np.intp)
-
-
 def _extremes(block: Any) -> Any:
     """Return two rows with the same ranges as the block, or one row for a sparse block."""
     if sp.issparse(block):
         return sp.csr_array(abs(block).max(axis=0).reshape(1, -1))
     return np.stack([block.min(axis=0), block.max(axis=0)])
-
-
-def _extremes_of_all(parts: Any) -> Any:
-    return _extremes(stacked(list(parts)))
-
-
-def _scaled(block: Any, *, scaler: FeatureScaler) -> Any:
-    return scaler(block)

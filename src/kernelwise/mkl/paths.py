@@ -6,18 +6,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from ..checks import check_count
+from ..checks import Array, Index, check_count
 from ..samples import balanced_folds, refuse_dask
 from .base import MKLModel, WeightedSamples
 from .calibration import chosen_classes, decision_unit, fit_slope, with_exact_ties
 from .checkpoint import refuse_checkpoint
 from .classifiers import RobustMKLClassifier
 from .training import TrainingSet, training_in_memory
-
-Array = NDArray[np.float64]
 
 #: The relative gap at which a model on the path is good enough to be compared.
 PATH_TOL = 1e-5
@@ -37,25 +35,22 @@ class PathClassifier(MKLModel):
         refuse_checkpoint(self, checkpoint)
         path, rng = self._path(), check_random_state(self.random_state)
         with training_in_memory(self, X, y, sample_weight, rng) as training:
-            self._fit_path(path, training, rng)
+            fold = balanced_folds(training.target, self.n_folds, rng)
+            decisions = self._follow_path(training, fold, path)
+            scores = _fold_scores(training, fold, decisions, self.n_folds)
+            # The path is in the order of preference, and rounding of a mean must not choose between equal scores.
+            best = int(np.argmax(scores.mean(axis=1).round(12)))
+            self.alpha_, self.budget_ = path[best].alpha, float(path[best].budget or 1.0)
+            self.noise_rate_ = 1.0 - self.budget_
+            self.cv_results_ = {
+                "alpha": np.array([model.alpha for model in path]),
+                "budget": np.array([model.budget for model in path]),
+                "mean_test_score": scores.mean(axis=1),
+                "std_test_score": scores.std(axis=1),
+            }
+            self._keep(training, path[best]._solve_outputs(training, tol=self.tol))
+            self._slope = fit_slope(decisions[best], training.target, training.weight)
         return self
-
-    def _fit_path(self, path: list[RobustMKLClassifier], training: TrainingSet, rng: np.random.RandomState) -> None:
-        fold = balanced_folds(training.target, self.n_folds, rng)
-        decisions = self._follow_path(training, fold, path)
-        scores = _fold_scores(training, fold, decisions, self.n_folds)
-        # The path is in the order of preference, and rounding of a mean must not choose between equal scores.
-        best = int(np.argmax(scores.mean(axis=1).round(12)))
-        self.alpha_, self.budget_ = path[best].alpha, float(path[best].budget or 1.0)
-        self.noise_rate_ = 1.0 - self.budget_
-        self.cv_results_ = {
-            "alpha": np.array([model.alpha for model in path]),
-            "budget": np.array([model.budget for model in path]),
-            "mean_test_score": scores.mean(axis=1),
-            "std_test_score": scores.std(axis=1),
-        }
-        self._keep(training, path[best]._solve_outputs(training, tol=self.tol))
-        self._slope = fit_slope(decisions[best], training.target, training.weight)
 
     def _path(self) -> list[RobustMKLClassifier]:
         """Return a model for every point: budgets in the outer loop, penalties from large to small in the inner."""
@@ -73,7 +68,7 @@ class PathClassifier(MKLModel):
             model._check_options()
         return path
 
-    def _follow_path(self, training: TrainingSet, fold: NDArray[np.intp], path: list[RobustMKLClassifier]) -> Array:
+    def _follow_path(self, training: TrainingSet, fold: Index, path: list[RobustMKLClassifier]) -> Array:
         """Return out-of-fold decisions, (n_points, n_samples, n_outputs)."""
 
         def in_fold(k: int) -> Array:
@@ -174,7 +169,7 @@ class SimpleMKLClassifierCV(PathClassifier):
     """
 
 
-def _fold_scores(training: TrainingSet, fold: NDArray[np.intp], decisions: Array, n_folds: int) -> Array:
+def _fold_scores(training: TrainingSet, fold: Index, decisions: Array, n_folds: int) -> Array:
     """Return the weighted accuracy of every point in every fold."""
     units = decision_unit(np.abs(decisions).max(axis=(1, 2), keepdims=True))
     right = chosen_classes(with_exact_ties(decisions, units)) == training.target

@@ -43,13 +43,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..checks import Array, Index
 from ..kernels import KernelBank
 from ..optim import Certificate, largest_spending
 from ..samples import compute, persist
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class MKLPoint:
     intercept: float = 0.0
 
     @property
-    def active(self) -> NDArray[np.intp]:
+    def active(self) -> Index:
         """The kernels with more than a negligible part of the function, from which a nearby problem should start."""
         norms = {j: float(np.linalg.norm(w)) for j, w in self.parts.items()}
         total = sum(norms.values())

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from ..checks import Array, Index
 from ..kernels import FactorBank, IndexedGram, StackedGram, build_bank, gaussian_kernels, resolve_kernels
 from ..kernels.precomputed import gram_stack
 from ..kernels.specs import is_precomputed
 from ..optim.threads import suitable_blas_threads
 from ..samples import FeatureScaler, distinct_samples, n_rows, read_weights, refuse_collections, tidy
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -25,9 +24,9 @@ class TrainingSet:
 
     bank: FactorBank
     classes: NDArray[Any]
-    target: NDArray[np.intp]
+    target: Index
     weight: Array
-    index: NDArray[np.intp]
+    index: Index
     n_given: int
     scaler: FeatureScaler | None
 

@@ -486,5 +486,9 @@ def with_shared_errors(fit: SourceFit, shared: float) -> Array:
 
     The shares of the classes are known no better than the rows.
     """
-    frequency = (1 - shared) * fit.frequency + shared / len(fit.frequency)
-    return (1 - shared) * fit.chances + shared * frequency
+    return (1 - shared) * fit.chances + shared * class_shares(fit, shared)
+
+
+def class_shares(fit: SourceFit, shared: float) -> Array:
+    """The shares of the classes, where all sources are misled together with the chance ``shared``."""
+    return (1 - shared) * fit.frequency + shared / len(fit.frequency)

@@ -33,13 +33,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from ..checks import Array, Mask
 from ..samples import compute, map_rows, persist, reduce_rows
 from .result import Certificate, HistoryRow, SolverResult, Status
-
-Array = NDArray[np.float64]
 
 #: Up to this many free variables of a dense A the Hessian is factored.
 DIRECT = 2000
@@ -169,7 +167,8 @@ def minimize_bounded(
         history.append(HistoryRow(iteration, time.perf_counter() - started, best.primal, best.dual))
         if callback is not None:
             callback(history[-1])
-        if _is_optimal(point, best, scale, tol):
+        stationary = bool(np.abs(point.residual).max(initial=0.0) <= tol * scale)
+        if stationary and (np.isinf(best.dual) or best.relative_gap <= tol):
             status = Status.CONVERGED
             break
         if iteration == max_iter:
@@ -189,12 +188,7 @@ def kkt_residual(point: BoundedPoint) -> float:
     return size / scale if scale > 0 else size
 
 
-def _is_optimal(point: BoundedPoint, best: Certificate, scale: float, tol: float) -> bool:
-    stationary = bool(np.abs(point.residual).max(initial=0.0) <= tol * scale)
-    return stationary and (np.isinf(best.dual) or best.relative_gap <= tol)
-
-
-def _direction(point: BoundedPoint, scale: float) -> tuple[Array, NDArray[np.bool_]]:
+def _direction(point: BoundedPoint, scale: float) -> tuple[Array, Mask]:
     """Return the direction of a step and which variables are free in it."""
     problem, gradient = point.problem, point.gradient
     curvatures = persist(problem.curvatures(point.scores))
@@ -214,7 +208,7 @@ def _direction(point: BoundedPoint, scale: float) -> tuple[Array, NDArray[np.boo
 
 
 def _solve_directly(
-    problem: SeparableProblem, curvatures: Array, gradient: Array, diagonal: Array, free: NDArray[np.bool_]
+    problem: SeparableProblem, curvatures: Array, gradient: Array, diagonal: Array, free: Mask
 ) -> Array:
     A = problem.design[:, np.flatnonzero(free)]
     hessian = np.array(reduce_rows(A, _scaled_gram, np.add, curvatures))
@@ -261,7 +255,7 @@ def _solve_by_conjugate_gradients(
     return d[free]
 
 
-def _search(point: BoundedPoint, direction: Array, free: NDArray[np.bool_]) -> BoundedPoint | None:
+def _search(point: BoundedPoint, direction: Array, free: Mask) -> BoundedPoint | None:
     """Return the first point of the projected path that decreases the objective enough; None if rounding hides it."""
     problem, step = point.problem, 1.0
     slope = float(point.gradient[free] @ direction[free])

@@ -23,11 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
+from ..checks import Array
 from ..samples import compute, persist
 from .cones import ConePoint, Scaling
 from .reduced_system import ConeProgram, ReducedInverse
-
-Array = NDArray[np.float64]
 
 #: After this many steps without a smaller gap, rounding is taken to prevent any further progress.
 PATIENCE = 5
@@ -58,10 +57,9 @@ def solve_cone_program(program: ConeProgram, *, tol: float, max_iter: int = 60) 
     state = best = _State(program, _starting_point(program))
     since_best = 0
     for iteration in range(max_iter):
-        if best.gap <= tol * abs(best.objective):
-            return ConeSolution(best.point, best.gap, iteration)
-        moved = _newton_step(state)
-        if moved is None or since_best >= PATIENCE:
+        solved = best.gap <= tol * abs(best.objective)
+        moved = None if solved or since_best >= PATIENCE else _newton_step(state)
+        if moved is None:
             return ConeSolution(best.point, best.gap, iteration)
         state = moved
         best, since_best = (state, 0) if state.gap < best.gap else (best, since_best + 1)
@@ -228,7 +226,9 @@ class _NewtonSystem:
         self.scaled_point = self.scaling.apply(x.z)
         self.affine = self._sides(centering=0.0, correction=None)
         # The border and the affine side are known at the same time, so they are found and solved in the same passes.
-        column_t, corner = self._border_t()
+        head, beta, tails = self.scaling.w.heads, self.scaling.beta, self.scaling.w.tails
+        column_t = -2.0 * tails * self.cones.spread(head / beta**2)
+        corner = [program.curvature + float(((2.0 * head**2 - 1.0) / beta**2).sum())]
         images = program.B.T @ np.stack([column_t, self._pulls(self.affine)], axis=1)
         columns = [images[:, 0]]
         if program.budget is not None:
@@ -243,13 +243,6 @@ class _NewtonSystem:
         self.inverse = ReducedInverse(program, diagonal, self.scaling, first=sides)
         solved = self.inverse.solve(sides, against=self.border, ahead=self._first_change)
         self.predictor = self._direction(self.affine, *solved)  # towards the solution of the linearised conditions
-
-    def _border_t(self) -> tuple[Array, list[float]]:
-        """Return the column of t beside ``D + B^T C B`` before its product with ``B^T``, and its corner."""
-        scaling = self.scaling
-        head, beta = scaling.w.heads, scaling.beta
-        column = -2.0 * scaling.w.tails * self.cones.spread(head / beta**2)
-        return column, [self.state.program.curvature + float(((2.0 * head**2 - 1.0) / beta**2).sum())]
 
     def corrector(self, centering: float) -> _Direction:
         """Return the direction to a point of the central path, corrected for the error of linearising."""
@@ -326,6 +319,3 @@ class _NewtonSystem:
         d_s = ConePoint(np.full(len(program.ranks), d_t), image)
         d_z = sides.pull + scaling.solve(scaling.solve(d_s)).scaled(-1.0)
         return _Direction(alpha, d_t, lower, upper, d_eta, d_bias, d_z, d_s, float(total), float(worst))
-
-
-__all__ = ["ConeProgram", "ConeSolution", "Iterate", "solve_cone_program"]

@@ -10,9 +10,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ..checks import Array, Index
 
 
 class ConePoint(NamedTuple):
@@ -33,10 +32,10 @@ class ConePoint(NamedTuple):
 class Cones:
     """J second-order cones with tails of the given ranks (each at least 1)."""
 
-    ranks: NDArray[np.intp]
+    ranks: Index
 
     @cached_property
-    def starts(self) -> NDArray[np.intp]:
+    def starts(self) -> Index:
         """Where the tail of each cone begins."""
         return np.concatenate([[0], np.cumsum(self.ranks)[:-1]]).astype(np.intp)
 

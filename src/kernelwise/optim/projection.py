@@ -9,24 +9,24 @@ entry leaves its cap and starts to fall.
 References
 ----------
 T. Yang, M. Mahdavi, R. Jin, L. Zhang, Y. Zhou. Multiple Kernel Learning from Noisy Labels by Stochastic Programming.
-ICML 2012, Lemmas 2 and 3. The paper bisects where sorting gives the exact answer.
+ICML 2012, Lemmas 2 and 3. The paper bisects where Newton steps, or sorting, give the exact answer.
 """
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..samples import compute, in_memory, map_rows, persist, reduce_rows
+from ..checks import Array
+from ..samples import in_memory, map_rows, persist, reduce_rows
 
-FloatArray = NDArray[np.float64]
-
-#: Newton steps that remove the rounding of large sums from a multiplier.
-POLISH = 5
-#: Multipliers that one pass over blocks tries, and passes after which the interval is narrower than rounding.
-TRIALS, PASSES = 64, 9
-#: Thresholds that one pass over row blocks tries.
-THRESHOLDS = 2**14
+#: The search for the multiplier takes a few Newton steps on the piecewise linear g. Every BISECTED-th step halves the
+#: interval instead, so that the steps end whatever the slopes are.
+BISECTED, MOST_STEPS = 4, 1000
+#: A sum that misses the budget by less than this share misses it by rounding.
+ROUNDING = 1e-15
+#: Thresholds that one pass over row blocks tries, and passes after which the interval is narrower than rounding.
+THRESHOLDS, PASSES = 2**14, 9
 #: The relative error that is left of the largest spending, far below any gap that is asked for.
 EXACT = 1e-12
 
@@ -36,60 +36,28 @@ def project_box_budget(v: Any, *, upper: Any = 1.0, budget: float) -> Any:
 
     .. math:: \arg\min_a \tfrac12 \|a - v\|^2 \quad\text{s.t.}\quad 0 \le a_i \le u_i,\ \sum_i a_i \le \rho
     """
-    if hasattr(v, "map_rows"):
-        return _projected_in_passes(v, upper, budget)
-    v, upper = np.asarray(v, dtype=np.float64), np.asarray(upper, dtype=np.float64)
-    point = np.clip(v, 0.0, upper)
-    total = float(point.sum())
-    if total <= budget or budget == 0:
-        return point if total <= budget else np.zeros_like(v)
-    eta, excess = _multiplier(v, upper, total, budget), np.inf
-    for _ in range(POLISH):
-        trial = np.clip(v - eta, 0.0, upper)
-        left = float(trial.sum()) - budget
-        if abs(left) >= abs(excess):
+    if not hasattr(v, "map_rows"):
+        v, upper = np.asarray(v, dtype=np.float64), np.asarray(upper, dtype=np.float64)
+    low = eta = 0.0
+    high = float(v.max()) if len(v) else 0.0
+    for step in range(1, MOST_STEPS):
+        total, n_free = np.asarray(reduce_rows(v, _sum_and_slope, np.add, upper, eta=eta))
+        excess = total - budget
+        if abs(excess) <= ROUNDING * total or (eta == 0 and excess < 0):
             break
-        point, excess = trial, left
-        n_free = int(np.count_nonzero((point > 0.0) & (point < upper)))
-        if n_free == 0:
+        low, high = (eta, high) if excess > 0 else (low, eta)
+        trial = eta + excess / n_free if n_free and step % BISECTED else np.inf
+        trial = trial if low <= trial <= high else 0.5 * (low + high)
+        if trial == eta:
             break
-        eta += excess / n_free
-    return point
-
-
-def _multiplier(v: FloatArray, upper: FloatArray, total: float, budget: float) -> float:
-    """Return the root of g from its values at all breakpoints in order; ``total`` is g(0)."""
-    stops, starts = v[v > 0], (v - upper)[v > upper]
-    breakpoints = np.concatenate([stops, starts])
-    order = np.argsort(breakpoints)
-    bends = np.where(order < stops.size, -1, 1)
-    slopes = stops.size - starts.size + np.concatenate([[0], np.cumsum(bends)[:-1]])
-    knots = np.concatenate([[0.0], breakpoints[order]])
-    values = total - np.concatenate([[0.0], np.cumsum(slopes * np.diff(knots))])
-    return float(np.interp(-budget, -values, knots))
-
-
-def _projected_in_passes(v: Any, upper: Any, budget: float) -> Any:
-    """Bracket the multiplier on ever finer grids, then take the root of the last, straight piece."""
-    total, high = compute(reduce_rows(v, _clipped_sums, np.add, upper, multipliers=np.zeros(1)), v.max())
-    if total[0] <= budget:
-        return persist(map_rows(v, np.clip, 0.0, upper))
-    low, high = 0.0, float(high)
-    for _ in range(PASSES):
-        grid = np.linspace(low, high, TRIALS)
-        sums = np.asarray(reduce_rows(v, _clipped_sums, np.add, upper, multipliers=grid))
-        k = int(np.searchsorted(-sums, -budget))  # the sums fall along the grid
-        k = min(max(k, 1), TRIALS - 1)
-        low, high = grid[k - 1], grid[k]
-        fall = sums[k - 1] - sums[k]
-        if high - low <= 1e-15 * abs(high) or fall == 0:
-            break
-    eta = low if fall == 0 else low + (sums[k - 1] - budget) * (high - low) / fall
+        eta = trial
     return persist(map_rows(v - eta, np.clip, 0.0, upper))
 
 
-def _clipped_sums(v: FloatArray, upper: FloatArray, *, multipliers: FloatArray) -> FloatArray:
-    return np.array([np.clip(v - eta, 0.0, upper).sum() for eta in multipliers])
+def _sum_and_slope(v: Array, upper: Array, *, eta: float) -> Array:
+    """Return g at a multiplier, and how fast g falls there: the number of entries strictly within their bounds."""
+    left = v - eta
+    return np.array([np.clip(left, 0.0, upper).sum(), np.count_nonzero((left > 0.0) & (left < upper))])
 
 
 def largest_spending(losses: Any, *, upper: Any, budget: float) -> float:
@@ -125,7 +93,7 @@ def _spending_in_passes(losses: Any, upper: Any, budget: float) -> float:
     return best
 
 
-def _spending(losses: FloatArray, upper: FloatArray, *, thresholds: FloatArray) -> FloatArray:
+def _spending(losses: Array, upper: Array, *, thresholds: Array) -> Array:
     """Return ``sum_i u_i (l_i - theta)_+`` for every one of the evenly spaced thresholds, in one pass."""
     low, step = thresholds[0], thresholds[1] - thresholds[0]
     if step <= 0:
@@ -137,7 +105,7 @@ def _spending(losses: FloatArray, upper: FloatArray, *, thresholds: FloatArray) 
     return value[1:] - thresholds * mass[1:]
 
 
-def prox_squared_sum_of_norms(norms: ArrayLike, scale: float) -> NDArray[np.float64]:
+def prox_squared_sum_of_norms(norms: ArrayLike, scale: float) -> Array:
     r"""Shrink factors of the prox of the squared sum of norms of parts.
 
     The solution of

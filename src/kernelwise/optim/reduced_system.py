@@ -6,13 +6,12 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from ..samples import by_rows, compute, in_memory, persist, reduce_rows
+from ..checks import Array, Index
+from ..samples import compute, in_memory, persist, reduce_rows
 from .cones import Cones, Scaling
 
-Array = NDArray[np.float64]
 #: A function of a solution and its products: returns a result, and sums over samples that the caller needs.
 Ahead: TypeAlias = Callable[[Any, Array], tuple[Any, Sequence[Any]]]
 
@@ -35,7 +34,7 @@ class ConeProgram:
     """The data of the program: stacked rows ``B`` (sum of ranks, n) and the bounds."""
 
     B: Array
-    ranks: NDArray[np.intp]
+    ranks: Index
     curvature: float
     upper: Array
     budget: float | None = None
@@ -63,7 +62,6 @@ def weighted_gram(B: Any, weight: Any) -> Any:
     return _gram_of_rows(B.T, weight) if in_memory(B) else reduce_rows(B.T, _gram_of_rows, np.add, weight)
 
 
-@by_rows
 def _gram_of_rows(rows: Array, weight: Array) -> Array:
     n, rank = rows.shape
     gram = np.zeros((rank, rank))

@@ -3,6 +3,7 @@
 Solvers minimise. A certificate is a pair of bounds, ``dual <= optimum <= primal``, never a step length.
 """
 
+import logging
 import math
 from dataclasses import dataclass
 from enum import StrEnum
@@ -125,6 +126,12 @@ class HistoryRow(NamedTuple):
     seconds: float
     primal: float
     dual: float
+
+
+def log_row(row: HistoryRow) -> None:
+    """Write the bounds of an iteration to the log of the package, for ``verbose``."""
+    bounds = row.iteration, row.seconds, row.dual, row.primal
+    logging.getLogger("kernelwise").info("iteration %d, %.2f s: %.6g <= optimum <= %.6g", *bounds)
 
 
 @dataclass(frozen=True, eq=False)

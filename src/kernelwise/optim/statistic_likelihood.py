@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from ..checks import Array
 from ..samples import compute, map_rows, persist
 from .bounded_newton import BoundedPoint, SeparableProblem
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -1,33 +1,30 @@
 """Spectral clustering of a learned kernel."""
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from ..checks import check_choice, check_count
+from ..checks import Array, Index, check_choice, check_count
 from ..kernels.combined import CombinedKernelTransformer
-from ..samples import refuse_collections, tidy
+from ..samples import refuse_collections, tagged, tidy
 from ..spectral import GramFactor, SpectralBasis, spectral_basis
 from ..spectral.embedding import nystroem_rows, nystroem_weights, possible_normalization, settled_clusters, unit_rows
 from ..statements import Pairs
 from ..statements.noise import resolve_pairs
 from .learner import PairKernelLearner
 
-__all__ = ["PairKernelClustering"]
-
-Array = NDArray[np.float64]
-
 #: A row sum is rounding if it is below this multiple of what it would be if all entries were as large as the largest.
 ROUNDING = 1e-13
 
 
+@dataclass(eq=False, repr=False)
 class PairKernelClustering(ClusterMixin, BaseEstimator):
     r"""Learn a kernel from pairs, then cluster by the leading eigenvectors of its normalised affinity.
 
@@ -95,24 +92,14 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        learner: Any = None,
-        *,
-        n_clusters: int = 8,
-        n_components: int | None = None,
-        normalize: Literal["auto", "symmetric", "none"] = "auto",
-        row_normalize: bool = True,
-        n_init: int = 10,
-        random_state: Any = None,
-    ):
-        self.learner = learner
-        self.n_clusters = n_clusters
-        self.n_components = n_components
-        self.normalize = normalize
-        self.row_normalize = row_normalize
-        self.n_init = n_init
-        self.random_state = random_state
+    learner: Any = None
+    _: KW_ONLY
+    n_clusters: int = 8
+    n_components: int | None = None
+    normalize: Literal["auto", "symmetric", "none"] = "auto"
+    row_normalize: bool = True
+    n_init: int = 10
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Learn the kernel and cluster the samples.
@@ -149,7 +136,7 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         self._nystroem_weights = nystroem_weights(basis, None if self.learner_ is None else features)
         return self
 
-    def predict(self, X: Any) -> NDArray[np.intp]:
+    def predict(self, X: Any) -> Index:
         """Clusters of new samples, by the nearest centre in the embedding.
 
         Parameters
@@ -243,9 +230,6 @@ class PairKernelClustering(ClusterMixin, BaseEstimator):
         return isinstance(self.learner, str) and self.learner == "precomputed"
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        learner = PairKernelLearner() if self.learner is None or self._is_precomputed else self.learner
-        inner = get_tags(learner).input_tags
-        tags.input_tags.sparse = self._is_precomputed or inner.sparse
-        tags.input_tags.pairwise = self._is_precomputed or inner.pairwise
-        return tags
+        own = self._is_precomputed
+        inner = get_tags(PairKernelLearner() if self.learner is None or own else self.learner).input_tags
+        return tagged(super().__sklearn_tags__(), sparse=own or inner.sparse, pairwise=own or inner.pairwise)

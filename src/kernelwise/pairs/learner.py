@@ -1,20 +1,19 @@
 """LKCnpc: weights of kernels, learned from pairs some of which are wrong."""
 
-import logging
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import rel_entr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 
-from ..checks import check_choice, check_count, is_number
+from ..checks import Array, check_choice, check_count, is_number
 from ..dask_rows.prediction import on_blocks
 from ..kernels.combined import CombinedKernelTransformer
-from ..optim import HistoryRow, SolverResult
 from ..optim.bounded_newton import BoundedPoint, SeparableProblem, kkt_residual, minimize_bounded
+from ..optim.result import SolverResult, log_row
 from ..optim.statistic_likelihood import statistic_problem
 from ..review import PairAudit
 from ..samples import is_dask
@@ -24,18 +23,13 @@ from .audit.wrong_pairs import audit_pairs
 from .problem import forward_problem, pair_value_matrix
 from .statistics import PairMeans, check_informative, implied_prior, keep_feasible, mean_magnitudes, true_statistic
 
-__all__ = ["PairKernelLearner"]
-
-Array = NDArray[np.float64]
-
-logger = logging.getLogger("kernelwise")
-
 CORRECTIONS = ("statistic", "none", "forward")
 
 #: There is a warning if the prior differs by more than this from the prior that fits precisions and given labels.
 PRIOR_TOLERANCE = 0.1
 
 
+@dataclass(eq=False, repr=False)
 class PairKernelLearner(CombinedKernelTransformer):
     r"""Learn a non-negative combination of kernels from must-link and cannot-link pairs, some of them wrong (LKCnpc).
 
@@ -144,34 +138,19 @@ class PairKernelLearner(CombinedKernelTransformer):
     True
     """
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        alpha: float | None = None,
-        noise: PairNoise | Literal["auto"] | None = None,
-        correction: Literal["statistic", "none", "forward"] = "statistic",
-        feasible: float | Literal[False] | None = 0.9,
-        fit_intercept: bool | Literal["auto"] = "auto",
-        standardize: bool = True,
-        rank: int | float | None = None,
-        tol: float = 1e-6,
-        max_iter: int = 500,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.kernels = kernels
-        self.alpha = alpha
-        self.noise = noise
-        self.correction = correction
-        self.feasible = feasible
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.rank = rank
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
+    kernels: Any = None
+    _: KW_ONLY
+    alpha: float | None = None
+    noise: PairNoise | Literal["auto"] | None = None
+    correction: Literal["statistic", "none", "forward"] = "statistic"
+    feasible: float | Literal[False] | None = 0.9
+    fit_intercept: bool | Literal["auto"] = "auto"
+    standardize: bool = True
+    rank: int | float | None = None
+    tol: float = 1e-6
+    max_iter: int = 500
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Learn the weights.
@@ -219,7 +198,7 @@ class PairKernelLearner(CombinedKernelTransformer):
     def _learn(self, values: Any, pairs: Any, noise: PairNoise | None) -> Array:
         """Solve the problem of kernel values on pairs, and return the weights of the kernels."""
         problem = self._problem(values, pairs, noise)
-        callback = _log_row if self.verbose else None
+        callback = log_row if self.verbose else None
         result = minimize_bounded(problem, tol=self.tol, max_iter=self.max_iter, callback=callback)
         self._keep(result)
         return result.point.w[: values.shape[1]]
@@ -231,20 +210,18 @@ class PairKernelLearner(CombinedKernelTransformer):
     transform.__doc__ = CombinedKernelTransformer.transform.__doc__
 
     def _resolve_noise(self, X: Any, pairs: Any, rng: np.random.RandomState) -> PairNoise | None:
-        self.audit_ = None
+        self.audit_: PairAudit | None = None
         if not isinstance(self.noise, str):
             return self.noise
-        self.audit_ = self._audit(X, pairs, rng)
+        if self._is_precomputed:
+            grams = np.asarray(X, dtype=np.float64)
+            mean = grams if grams.ndim == 2 else grams.mean(axis=2)
+            self.audit_ = audit_pairs(mean, pairs, metric="precomputed", random_state=rng)
+        else:
+            self.audit_ = audit_pairs(X, pairs, random_state=rng)
         if self.correction != "none":
             self._check_noise(self.audit_.noise)
         return self.audit_.noise
-
-    def _audit(self, X: Any, pairs: Pairs, rng: np.random.RandomState) -> PairAudit:
-        if not self._is_precomputed:
-            return audit_pairs(X, pairs, random_state=rng)
-        grams = np.asarray(X, dtype=np.float64)
-        mean = grams if grams.ndim == 2 else grams.mean(axis=2)
-        return audit_pairs(mean, pairs, metric="precomputed", random_state=rng)
 
     def _problem(self, values: Any, pairs: Any, noise: PairNoise | None) -> SeparableProblem:
         """The problem for the chosen correction; its ingredients become fitted attributes."""
@@ -320,7 +297,6 @@ class PairKernelLearner(CombinedKernelTransformer):
                 warnings.warn(
                     f"noise.prior={noise.prior:.3g} is far from {fitting:.3g}, which its precisions and the given "
                     "labels imply; it must be the prior of the pairs trained on, not of all pairs of samples",
-                    UserWarning,
                     stacklevel=3,
                 )
         if not self.converged_:
@@ -331,11 +307,7 @@ class PairKernelLearner(CombinedKernelTransformer):
                 stacklevel=3,
             )
         if not self.kernel_weights_.any():
-            warnings.warn(
-                self._why_zero(),
-                UserWarning,
-                stacklevel=3,
-            )
+            warnings.warn(self._why_zero(), stacklevel=3)
 
     def _why_zero(self) -> str:
         fact = "all kernel weights are zero, so the learned kernel is zero: "
@@ -358,7 +330,3 @@ class PairKernelLearner(CombinedKernelTransformer):
 
 def _is_between(value: Any, low: float, high: float) -> bool:
     return is_number(value) and low < value < high
-
-
-def _log_row(row: HistoryRow) -> None:
-    logger.info("iteration %d, %.2f s: %.6g <= optimum <= %.6g", row.iteration, row.seconds, row.dual, row.primal)

@@ -44,16 +44,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from ..checks import Array
 from ..kernels import AttributeBank, KernelBank
 from ..optim.bounded_newton import SeparableProblem
 from ..optim.statistic_likelihood import with_bias
 from ..samples import check_magnitude, compute, persist
 from ..statements import PairNoise, Pairs
-
-Array = NDArray[np.float64]
 
 #: Probabilities are never taken to be smaller than this.
 TINY = 1e-300

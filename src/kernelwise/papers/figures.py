@@ -4,7 +4,7 @@ This module needs matplotlib: ``pip install kernelwise[report]``.
 """
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,11 +30,20 @@ class Line:
     spread: Sequence[float] | None = None
 
 
-def mean_line(values: Mapping[tuple[Any, ...], Sequence[float]]) -> Line:
-    """Return the line of the means of the trials; the band is their standard deviation."""
-    x = sorted(position for (position,) in values)
-    means = [float(np.mean(values[(position,)])) for position in x]
-    return Line(x, means, [float(np.std(values[(position,)])) for position in x])
+def mean_lines(trials: Iterable[tuple[str, str, Any, float]]) -> dict[str, dict[str, Line]]:
+    """Return the lines of the means of trials; the bands are their standard deviations.
+
+    A trial is the title of a panel, the name of a line, the place on the horizontal axis, and a value.
+    """
+    panels: dict[str, dict[str, dict[Any, list[float]]]] = {}
+    for title, name, x, value in trials:
+        panels.setdefault(title, {}).setdefault(name, {}).setdefault(x, []).append(value)
+    return {title: {name: _mean_line(found) for name, found in lines.items()} for title, lines in panels.items()}
+
+
+def _mean_line(values: Mapping[Any, Sequence[float]]) -> Line:
+    places = sorted(values)
+    return Line(places, *([float(summary(values[x])) for x in places] for summary in (np.mean, np.std)))
 
 
 def line_panels(

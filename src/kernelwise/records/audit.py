@@ -25,13 +25,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit, softmax
 from scipy.stats import norm
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
-from ..checks import IntArray
+from ..checks import Array, Index, Mask
 from ..noise.explanations import ExplainedNoise, explain_label_noise
 from ..noise.two_classes import TwoClassPosterior, interval_of
 from ..progress import Progress, Tell, teller
@@ -49,10 +48,6 @@ from .features import CUT, pair_features
 from .repeated import answers_differ, explain_repeated_answers
 from .transitivity import add_transitivity
 
-__all__ = ["audit_record_pairs"]
-
-Array = NDArray[np.float64]
-
 #: The least number of different pairs: fewer pairs do not tell what pairs of one entity look like.
 LEAST_PAIRS = 20
 N_FOLDS = 5
@@ -66,12 +61,7 @@ CERTAIN = 10.0
 
 
 def audit_record_pairs(
-    records: Any,
-    pairs: Pairs,
-    *,
-    checked: Verdicts | None = None,
-    random_state: Any = None,
-    progress: Progress = None,
+    records: Any, pairs: Pairs, *, checked: Verdicts | None = None, random_state: Any = None, progress: Progress = None
 ) -> PairAudit:
     """Find wrong answers to the question whether two records describe the same thing; no checked answer is needed.
 
@@ -136,7 +126,9 @@ def audit_record_pairs(
     tell = teller(progress, "comparing records")
     rng = check_random_state(random_state)
     rows, cols = key_pairs(keys)
-    votes = _votes(pairs, position, len(keys))
+    # The votes for -1 and for +1 on each distinct pair, in units of the mean weight of an entry.
+    weights = pairs.weights / pairs.weights.mean()
+    votes: Any = np.stack([np.bincount(position, weights * (pairs.labels == sign), len(keys)) for sign in (-1, 1)])
     found = CheckedPairs.of(checked, pairs, position, len(keys))
     learned = np.where(found.truth == 0, votes, [found.truth < 0, found.truth > 0])
     distinct = Pairs(rows, cols, np.where(votes[1] > votes[0], 1, -1), n_samples=pairs.n_samples)
@@ -168,9 +160,9 @@ class Answers(NamedTuple):
     """The distinct answers: scores and label of each, its votes, and whether the records make it the more probable."""
 
     scores: Array
-    label: NDArray[np.intp]
+    label: Index
     weight: Array
-    probable: NDArray[np.bool_]
+    probable: Mask
 
 
 #: The features, three views of the pairs, and the noise model with the triangles.
@@ -186,12 +178,6 @@ def _check_enough(pairs: Pairs, n_distinct: int) -> None:
             )
     if n_distinct < LEAST_PAIRS:
         raise ValueError(f"pairs has {n_distinct} different pairs, too few to judge each other; give {LEAST_PAIRS}")
-
-
-def _votes(pairs: Pairs, position: IntArray, n_distinct: int) -> Array:
-    """Return the votes for -1 and for +1 on each distinct pair, in units of the mean weight of an entry."""
-    weights = pairs.weights / pairs.weights.mean()
-    return np.stack([np.bincount(position, weights * (pairs.labels == sign), n_distinct) for sign in (-1, 1)])
 
 
 def _scores(Z: Array, votes: Array, rng: np.random.RandomState, tell: Tell) -> Array:
@@ -232,13 +218,7 @@ def _log_odds(noise: ExplainedNoise, scores: Array, votes: Array) -> Array:
     return found
 
 
-def _summary(
-    pairs: Pairs,
-    same: Array,
-    noise: ExplainedNoise,
-    answers: Answers,
-    counts: dict[str, int],
-) -> PairAudit:
+def _summary(pairs: Pairs, same: Array, noise: ExplainedNoise, answers: Answers, counts: dict[str, int]) -> PairAudit:
     """Return the audit; ``same`` are the chances of all entries of ``pairs``."""
     positive = pairs.labels > 0
     quality = np.where(positive, same, 1.0 - same)

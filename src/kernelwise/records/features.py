@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.utils import check_array
 
-from ..checks import IntArray, is_missing
+from ..checks import Array, IntArray, is_missing
 from ..samples import largest_magnitude, power_of_two, tidy
 from ..statements import Pairs
 from ..statements.graph import pair_keys
@@ -30,10 +29,6 @@ from ..tables.columns import Column, Table
 from ..tables.errors import TableError
 from ..tables.frames import as_table, is_frame, is_table
 from .strings import compare_strings, first_numbers
-
-__all__ = ["PairFeatures", "pair_features"]
-
-Array = NDArray[np.float64]
 
 #: The matrix of numbers is also compared along this many of its leading directions.
 N_DIRECTIONS = 10

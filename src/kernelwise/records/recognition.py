@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import rankdata
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -29,8 +28,6 @@ from ..statements import Pairs
 from ..tables.columns import Table
 from .features import CUT, read_records, row_products
 from .strings import tidy_string
-
-Array = NDArray[np.float64]
 
 #: The bound of A for pairs that are drawn at random.
 DRAWN_BY_LIKENESS = 0.75

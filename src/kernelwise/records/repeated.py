@@ -17,14 +17,12 @@ and settings are drawn from it.
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
 
+from ..checks import Array
 from ..noise.explanations import ExplainedNoise
 from ..noise.posterior import NoisePosterior
-
-Array = NDArray[np.float64]
 
 #: At least this many pairs must have answers that differ: fewer say little, and copies of one answer never differ.
 LEAST_DIFFERING = 10

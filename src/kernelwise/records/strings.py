@@ -23,14 +23,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from ..checks import IntArray
+from ..checks import Array, IntArray
 from ..tables.kinds import MOSTLY
 from ..tables.notation import Amounts, Habits, find_amounts
-
-Array = NDArray[np.float64]
 
 #: The longest common subsequence is that of the first so many characters: in longer texts nearly every letter recurs.
 LONGEST = 200

@@ -23,12 +23,9 @@ each other until right answers look wrong.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
-from ..checks import IntArray
-
-Array = NDArray[np.float64]
+from ..checks import Array, IntArray
 
 #: What one pair says in a triangle is never surer than this: answers and features share errors that no model knows.
 SUREST = 0.99

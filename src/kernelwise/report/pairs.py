@@ -11,7 +11,7 @@ from ..review import CheckPlan, LabelAudit, PairAudit, guaranteed_share
 from ..review.audit import Interval
 from ..statements import Pairs
 from ..statements.verdicts import strata_of
-from .labels import label_report
+from .labels import label_report, pair_source_data
 from .page_data import MAX_WORDS, PageSettings, ShownRows, WrongShare, fingerprint, placed, read_ids, review, shown_rows
 
 #: The drawing of a link has room for so many neighbours that both ends share, and that one end has alone.
@@ -83,6 +83,8 @@ def pair_report(
     )
     ends = {"id": [left[at] for at in listed], "other": [right[at] for at in listed]}
     page["suspects"] |= ends | {"features": []}
+    if pairs.sources is not None:
+        page["sources"] = pair_source_data(audit, listed, given)
     links = pairs.positive.to_sparse()
     return page | {
         "key": fingerprint(["pairs"], left, right, pairs.labels.astype(str).tolist()),
@@ -176,6 +178,7 @@ def record_report(
     *,
     ids: ArrayLike | None = None,
     plan: CheckPlan | None = None,
+    answers: PairAudit | None = None,
     settings: PageSettings | None = None,
 ) -> dict[str, Any]:
     """The data of the review page of answers, with the two records of each answer side by side.
@@ -189,6 +192,8 @@ def record_report(
         The two records of each answer, as positions in ``records``.
     ids, plan, settings
         As in :func:`label_report`: names of the answers, such as the lines of a file.
+    answers : PairAudit, default=None
+        The audit of the pairs. If they have sources, the page says who gave each answer, and how good every source is.
 
     Returns
     -------
@@ -218,5 +223,8 @@ def record_report(
         if detail is not None:
             ends = (int(end[row]) for end in (pairs.rows, pairs.cols))
             detail["ends"] = [table.values(end, settings.max_columns) for end in ends]
+    if answers is not None and answers.pairs.sources is not None:
+        listed, given = np.array(page["suspects"]["row"], dtype=np.intp), np.searchsorted(audit.classes, audit.labels)
+        page["sources"] = pair_source_data(answers, listed, given)
     columns = [{"name": name} for name in table.names[: settings.max_columns]]
     return page | {"columns": columns, "n_columns": len(table.names)}

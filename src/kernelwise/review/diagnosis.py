@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
+from scipy.optimize import brentq, minimize
+from scipy.special import expit, log_softmax, logit, softmax
 from scipy.stats import norm, rankdata
 
 from ..noise.explanations import ExplainedNoise
@@ -44,8 +44,8 @@ Interval = tuple[float, float]
 PRIORS = ((0.1, 1.0, 0.2, 0.1), (0.3, 1.0, 0.5, 0.25), (1.0, 1.0, 1.0, 0.5))
 #: Batch size: so many numbers at a time.
 AT_ONCE = 1_000_000
-#: Probabilities are kept away from zero, so that no checked row is impossible.
-LOWEST = 1e-9
+#: Probabilities are kept away from zero, so that no checked row is impossible; log-odds are moved by less than this.
+LOWEST, FARTHEST = 1e-9, 30.0
 #: Below this separability, nothing is known about the noise.
 WEAK_SCORES = 0.55
 #: A range that is wider than this is not called an answer.
@@ -197,19 +197,38 @@ def calibrated(
     ``truth`` has the true classes of the checked rows, and -1 for the other rows; ``weight`` is from :func:`weights`.
     Drawn rows need no weights if strata follow the model, since the model knows where it looks closely. But if the
     calibrated share of wrong labels is outside of the guarantee, each drawn row counts as much as the rows it was drawn
-    from, and chosen rows do not count.
+    from, and chosen rows do not count. If it still is outside, the log-odds of all labels are moved to the next end.
     """
     rows = np.flatnonzero(truth >= 0)
     if not len(rows):
         return posterior, None
+    low, high = (0.0, 1.0) if guarantee is None else (guarantee.low, guarantee.high)
     for counts in (np.ones(len(rows)), weight[rows]):
         how = recalibrate(belief, posterior, given, rows, truth[rows], counts, weight[rows] == 0)
         found = how.posterior(belief, posterior, given)
         found[rows] = np.eye(belief.shape[1])[truth[rows]]
         rate = np.mean(1 - found[np.arange(len(given)), given])
-        if guarantee is None or guarantee.low <= rate <= guarantee.high:
+        if low <= rate <= high:
             break
+    else:
+        found = _with_share(found, given, truth < 0, float(np.clip(rate, low, high)))
     return found, how
+
+
+def _with_share(posterior: Array, given: Index, free: NDArray[np.bool_], share: float) -> Array:
+    """Move the log-odds of the given labels of the free rows alike, so that this share of all labels is wrong."""
+    kept = np.where(free, np.clip(posterior[np.arange(len(given)), given], LOWEST, 1 - LOWEST), 1.0)
+    certain = np.sum(1 - posterior[~free, given[~free]])
+
+    def excess(step: float) -> float:
+        return float(np.sum(1 - expit(logit(kept[free]) + step)) + certain) / len(given) - share
+
+    if excess(-FARTHEST) < 0 or excess(FARTHEST) > 0:
+        return posterior
+    moved = np.where(free, expit(logit(np.where(free, kept, 0.5)) + brentq(excess, -FARTHEST, FARTHEST)), kept)
+    found = posterior * np.where(free, (1 - moved) / np.maximum(1 - kept, LOWEST), 1.0)[:, None]
+    found[free, given[free]] = moved[free]
+    return found
 
 
 def found_labels(checked: Verdicts | None, y: NDArray[Any]) -> dict[int, Any]:
@@ -231,6 +250,12 @@ def found_labels(checked: Verdicts | None, y: NDArray[Any]) -> dict[int, Any]:
             raise ValueError(
                 f"checked says {label!r} for row {row}, but the labels are {kind}; give labels of the same kind"
             )
+    if len(found) > 1 and not set(found.values()) & set(y.tolist()):
+        some = ", ".join(map(repr, list(dict.fromkeys(found.values()))[:3]))
+        raise ValueError(
+            f"checked says {some}, and no row has one of these labels; give the labels as the data write them, such as "
+            f"{y[:1].tolist()[0]!r}"
+        )
     return found
 
 

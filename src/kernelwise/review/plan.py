@@ -19,7 +19,7 @@ of wrong labels among the suspects is not that of all labels. A plan may *choose
 is known and counts for itself."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,6 +80,10 @@ class CheckPlan:
 
         If the review stops early, give the labels of the first rows only: the rows of a plan come in random order.
         """
+        if isinstance(labels, Mapping):
+            raise TypeError(
+                "labels must be a list with one label for each row of the plan, in its order, got a mapping"
+            )
         found = list(labels)
         if len(found) > len(self.rows):
             raise ValueError(

@@ -22,13 +22,11 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
 
+from ..checks import Array
 from ..samples import in_memory, map_rows, persist, reduce_rows
-
-FloatArray = NDArray[np.float64]
 
 #: If the rest of a unit vector after projection is shorter than this, the rest is rounding.
 NEGLIGIBLE = 1e-10
@@ -39,7 +37,7 @@ def beside(first: Any, *others: Any) -> Any:
     return map_rows(first, _side_by_side, *others)
 
 
-def _side_by_side(*arrays: FloatArray) -> FloatArray:
+def _side_by_side(*arrays: Array) -> Array:
     return np.hstack(arrays)
 
 
@@ -48,15 +46,11 @@ def triangle(rows: Any) -> Any:
 
     The stacked triangles of several blocks have the same triangle as all rows.
     """
-    return reduce_rows(rows, _upper, _upper_of_both)
+    return reduce_rows(rows, _upper, lambda left, right: _upper(np.vstack([left, right])))
 
 
-def _upper(block: FloatArray) -> FloatArray:
+def _upper(block: Array) -> Array:
     return np.asarray(np.linalg.qr(block, mode="r"))
-
-
-def _upper_of_both(left: FloatArray, right: FloatArray) -> FloatArray:
-    return _upper(np.vstack([left, right]))
 
 
 def orthonormal(block: Any, basis: Any = None) -> Any:
@@ -103,7 +97,7 @@ MAX_PRODUCTS = 20_000
 DISTINCT = 1e-9
 
 
-def block_lanczos(product: Any, k: int, rng: Any, *, tol: float = 0.0) -> tuple[FloatArray, FloatArray]:
+def block_lanczos(product: Any, k: int, rng: Any, *, tol: float = 0.0) -> tuple[Array, Array]:
     r"""The k largest eigenvalues of a symmetric operator, with their multiplicities, and eigenvectors.
 
     .. math:: Q \leftarrow [Q, B], \qquad B \leftarrow \mathrm{orth}\big((I - Q Q^\top) A B\big)
@@ -139,7 +133,7 @@ def block_lanczos(product: Any, k: int, rng: Any, *, tol: float = 0.0) -> tuple[
 
 
 def finds_larger(
-    product: LinearOperator, values: FloatArray, vectors: FloatArray, rng: np.random.Generator, *, n_steps: int
+    product: LinearOperator, values: Array, vectors: Array, rng: np.random.Generator, *, n_steps: int
 ) -> bool:
     """Whether a few Lanczos steps, orthogonal to the given vectors, find an eigenvalue above the least of ``values``.
 
@@ -162,7 +156,7 @@ def finds_larger(
     return bool(found > values.min() + DISTINCT * np.abs(values).max())
 
 
-def rayleigh_ritz(basis: Any, images: Any, count: int | None = None) -> tuple[FloatArray, Any, Any]:
+def rayleigh_ritz(basis: Any, images: Any, count: int | None = None) -> tuple[Array, Any, Any]:
     """The ``count`` largest Ritz values (None: all) of an orthonormal basis, the Ritz vectors and their images."""
     projected = np.asarray(basis.T @ images)
     values, rotation = scipy.linalg.eigh(0.5 * (projected + projected.T))
@@ -170,7 +164,7 @@ def rayleigh_ritz(basis: Any, images: Any, count: int | None = None) -> tuple[Fl
     return values[::-1][:count], persist(basis @ leading), images @ leading
 
 
-def relative_residual(values: FloatArray, vectors: Any, images: Any) -> float:
+def relative_residual(values: Array, vectors: Any, images: Any) -> float:
     """The largest norm of ``A q - theta q``, relative to the largest ``|theta|``."""
     scale = float(np.abs(values).max())
     squares = np.asarray(((images - vectors * values) ** 2).sum(axis=0))

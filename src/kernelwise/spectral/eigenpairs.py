@@ -11,19 +11,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 from scipy.linalg.blas import dsymv
 from scipy.sparse.linalg import ArpackError, LinearOperator, aslinearoperator, eigsh
 from sklearn.utils import check_random_state
 
-from ..checks import check_count
+from ..checks import Array, check_count
 from ..samples import persist, reduce_rows
 from ..ties import EIGSH_TAKES_GENERATOR
 from .block_lanczos import block_lanczos, finds_larger, triangle
 
-FloatArray = NDArray[np.float64]
 RandomState: TypeAlias = int | np.random.RandomState | None
 
+#: If products with S and with its transpose differ by less than this fraction of the largest product, S is symmetric.
+ALIKE = 1e-8
 #: A direction whose singular value is smaller than this fraction of the largest is rounding.
 LEAST_SINGULAR_VALUE = 1e-13
 #: The sketch of singular vectors has this many columns more than there are vectors to find.
@@ -68,9 +68,7 @@ class GramFactor:
         return aslinearoperator(factor) @ aslinearoperator(factor.T)
 
 
-def top_eigenpairs(
-    operator: Any, k: int, *, random_state: RandomState = None, tol: float = 0.0
-) -> tuple[FloatArray, FloatArray]:
+def top_eigenpairs(operator: Any, k: int, *, random_state: RandomState = None, tol: float = 0.0) -> tuple[Array, Array]:
     r"""The k largest eigenvalues of a symmetric matrix with their eigenvectors, by Lanczos iteration.
 
     .. math:: K u_j = \lambda_j u_j, \qquad \lambda_1 \ge \lambda_2 \ge \dots \ge \lambda_k
@@ -119,7 +117,9 @@ def top_eigenpairs(
     n_samples = product.shape[0]
     check_count("k", k, most=n_samples, limit=", the number of samples")
     if n_samples <= _DENSE_SIZE or k >= n_samples - 1:
-        values, vectors = _dense_eigenpairs(product, k)
+        matrix = product.matmat(np.eye(n_samples))
+        symmetric = 0.5 * (matrix + matrix.T)
+        values, vectors = scipy.linalg.eigh(symmetric, subset_by_index=[n_samples - k, n_samples - 1])
     else:
         start = check_random_state(random_state).uniform(-1.0, 1.0, n_samples)
         values, vectors = _lanczos_eigenpairs(product, k, start, tol)
@@ -138,11 +138,12 @@ def as_symmetric_operator(affinity: Any) -> LinearOperator:
         )
     if isinstance(matrix, LinearOperator):
         return matrix
-    _check_symmetric(matrix)
+    if not is_symmetric(matrix):
+        raise ValueError("a similarity must be symmetric; pass (K + K.T) / 2 if it is so in principle")
     return _dense_operator(matrix) if isinstance(matrix, np.ndarray) else aslinearoperator(matrix)
 
 
-def _dense_operator(matrix: FloatArray) -> LinearOperator:
+def _dense_operator(matrix: Array) -> LinearOperator:
     """Products that read one triangle of the matrix only: memory limits their speed, so this nearly halves the time."""
     columns = np.asfortranarray(matrix.T)  # the BLAS wants columns; for the usual row-major matrix this is a view
     product = partial(dsymv, 1.0, columns)
@@ -156,29 +157,29 @@ def as_float(matrix: Any) -> Any:
     return np.asarray(matrix, dtype=np.float64)
 
 
-def _check_symmetric(matrix: Any) -> None:
-    """Compare products from both sides with one probe: two passes instead of the many of an entry-wise check."""
-    probe = np.cos(np.arange(matrix.shape[0]))
-    right, left = matrix @ probe, matrix.T @ probe
-    if not np.isfinite(right).all():
-        raise ValueError("a similarity must be finite, got NaN or infinity; impute or remove those samples first")
-    if np.abs(right - left).max() > 1e-8 * np.abs(right).max():
-        raise ValueError("a similarity must be symmetric; pass (K + K.T) / 2 if it is so in principle")
+def is_symmetric(similarity: Any) -> bool:
+    """Compare the products of S and of its transpose with one vector; without a transpose, trust the user."""
+    probe = np.cos(np.arange(similarity.shape[0]))
+    right = similarity @ probe
+    check_finite_products(right)
+    try:
+        left = similarity.T @ probe
+    except NotImplementedError:
+        return True
+    return bool(np.abs(right - left).max(initial=0.0) <= ALIKE * np.abs(right).max(initial=0.0))
 
 
-def _dense_eigenpairs(product: LinearOperator, k: int) -> tuple[FloatArray, FloatArray]:
-    n_samples = product.shape[0]
-    matrix = product.matmat(np.eye(n_samples))
-    return scipy.linalg.eigh(0.5 * (matrix + matrix.T), subset_by_index=[n_samples - k, n_samples - 1])
+def check_finite_products(products: Array) -> None:
+    """Raise a ValueError if products of a similarity show that it is not finite."""
+    if not np.isfinite(products).all():
+        raise ValueError("a similarity must be finite, got NaN or infinity; impute those values or remove the samples")
 
 
-def _lanczos_eigenpairs(
-    product: LinearOperator, k: int, start: FloatArray, tol: float
-) -> tuple[FloatArray, FloatArray]:
+def _lanczos_eigenpairs(product: LinearOperator, k: int, start: Array, tol: float) -> tuple[Array, Array]:
     """Use ARPACK; where ARPACK does not converge or leaves out copies of an eigenvalue, use blocks of vectors."""
     n_products = 0
 
-    def counted(x: FloatArray) -> FloatArray:
+    def counted(x: Array) -> Array:
         nonlocal n_products
         n_products += 1
         return product.matvec(x)
@@ -197,15 +198,11 @@ def _lanczos_eigenpairs(
 
 def largest_entries(rows: Any) -> Any:
     """Return the entry of largest magnitude of each column, with its sign."""
-    return reduce_rows(rows, _largest, _larger)
+    return reduce_rows(rows, _largest, lambda left, right: np.where(np.abs(right) > np.abs(left), right, left))
 
 
-def _largest(rows: FloatArray) -> FloatArray:
+def _largest(rows: Array) -> Array:
     return np.take_along_axis(rows, np.abs(rows).argmax(axis=0)[None, :], axis=0)[0]
-
-
-def _larger(left: FloatArray, right: FloatArray) -> FloatArray:
-    return np.where(np.abs(right) > np.abs(left), right, left)
 
 
 def with_signs(vectors: Any) -> Any:
@@ -213,7 +210,7 @@ def with_signs(vectors: Any) -> Any:
     return vectors * np.where(np.asarray(largest_entries(vectors)) < 0.0, -1.0, 1.0)
 
 
-def right_singular_vectors(factor: Any, k: int, *, n_power: int, random_state: Any = None) -> FloatArray:
+def right_singular_vectors(factor: Any, k: int, *, n_power: int, random_state: Any = None) -> Array:
     r"""The k leading right singular vectors of a tall matrix F, fewer where the rank is lower, by subspace iteration.
 
     .. math:: Q \leftarrow \mathrm{orth}(F^\top F\, Q), \qquad Q_0 = \mathrm{orth}(\Omega)

@@ -1,5 +1,6 @@
 """Coordinates of spectral clustering, the coordinates of new samples, and clusters in these coordinates."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,10 +11,10 @@ from scipy.sparse.linalg import aslinearoperator
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 
-from ..checks import check_choice, check_count
+from ..checks import Array, Index, check_choice, check_count
 from ..samples import map_rows
 from ..ties import stirred
-from .eigenpairs import FloatArray, RandomState, as_float, as_symmetric_operator, top_eigenpairs
+from .eigenpairs import RandomState, as_float, as_symmetric_operator, top_eigenpairs
 
 #: Eigenvalues and row sums below this fraction of the largest are rounding.
 ROUNDING = 1e-10
@@ -44,11 +45,11 @@ class SpectralBasis:
     True
     """
 
-    values: FloatArray
-    vectors: FloatArray
-    degrees: FloatArray | None
+    values: Array
+    vectors: Array
+    degrees: Array | None
 
-    def embedding(self, *, row_normalize: bool = True) -> FloatArray:
+    def embedding(self, *, row_normalize: bool = True) -> Array:
         """Rows of the eigenvectors, scaled to unit length if ``row_normalize``; zero rows stay zero."""
         return unit_rows(self.vectors) if row_normalize else self.vectors.copy()
 
@@ -57,7 +58,7 @@ class SpectralBasis:
         kept = self.values > ROUNDING * max(float(self.values[0]), 0.0)
         return SpectralBasis(self.values[kept], self.vectors[:, kept], self.degrees)
 
-    def extend(self, cross: Any, *, row_normalize: bool = True) -> FloatArray:
+    def extend(self, cross: Any, *, row_normalize: bool = True) -> Array:
         r"""Place new samples by Nystroem's formula; samples of the basis get the rows that they have in the embedding.
 
         .. math:: u(x) = \lambda^{-1} \sum_i \tilde k(x, x_i)\, u_i, \qquad
@@ -79,13 +80,7 @@ class SpectralBasis:
             raise ValueError(f"cross must have one column for each of the {n_samples} samples of the basis")
         if not np.all(self.values > 0):
             raise ValueError(f"extend needs positive eigenvalues, the least is {self.values.min():.3g}; ask for fewer")
-        cross = as_float(cross)
-        if self.degrees is None:
-            rows = cross @ self.vectors / self.values
-        else:
-            new_degrees = checked_degrees(cross @ np.ones(cross.shape[1]))
-            weighted = inverse_root(self.degrees)[:, None] * self.vectors
-            rows = inverse_root(new_degrees)[:, None] * (cross @ weighted) / self.values
+        rows = nystroem_rows(as_float(cross), *nystroem_weights(self))
         return unit_rows(rows) if row_normalize else rows
 
 
@@ -96,6 +91,7 @@ def spectral_basis(
     normalize: Literal["symmetric", "none"] = "symmetric",
     random_state: RandomState = None,
     tol: float = 0.0,
+    solver: Callable[..., tuple[Array, Array]] = top_eigenpairs,
 ) -> SpectralBasis:
     r"""Leading eigenpairs of a similarity or of its normalised form.
 
@@ -114,6 +110,8 @@ def spectral_basis(
         Seed of the starting vector.
     tol : float, default=0.0
         Relative accuracy of the eigenvalues; 0 for machine precision.
+    solver : function, default=:func:`top_eigenpairs`
+        Finds eigenpairs of an operator: ``solver(operator, n_components, tol=tol, random_state=random_state)``.
 
     Returns
     -------
@@ -134,11 +132,12 @@ def spectral_basis(
     product = as_symmetric_operator(affinity)
     n_samples = product.shape[0]
     check_count("n_components", n_components, most=n_samples, limit=", the number of samples")
+    options: Any = {"random_state": random_state, "tol": tol}
     if normalize == "none":
-        return SpectralBasis(*top_eigenpairs(product, n_components, random_state=random_state, tol=tol), None)
+        return SpectralBasis(*solver(product, n_components, **options), None)
     degrees = checked_degrees(product.matvec(np.ones(n_samples)))
     scale = aslinearoperator(diags_array(inverse_root(degrees)))
-    values, vectors = top_eigenpairs(scale @ product @ scale, n_components, random_state=random_state, tol=tol)
+    values, vectors = solver(scale @ product @ scale, n_components, **options)
     vectors[degrees == 0.0] = 0.0  # exact zeros: scaled to unit length, rounding would become a direction
     return SpectralBasis(values, vectors, degrees)
 
@@ -151,7 +150,7 @@ def spectral_embedding(
     row_normalize: bool = True,
     random_state: RandomState = None,
     tol: float = 0.0,
-) -> FloatArray:
+) -> Array:
     r"""Coordinates of spectral clustering: rows of the leading eigenvectors, scaled to unit length.
 
     .. math:: z_i = u_{i\cdot} / \|u_{i\cdot}\|, \qquad D^{-1/2} K D^{-1/2} u_j = \lambda_j u_j
@@ -187,7 +186,7 @@ def spectral_embedding(
 
 def assign_clusters(
     embedding: NDArray[Any], n_clusters: int, *, n_init: int = 10, random_state: RandomState = None
-) -> NDArray[np.intp]:
+) -> Index:
     r"""Clusters of the rows of an embedding by k-means, the best of several k-means++ starts.
 
     .. math:: \min_{c, \ell} \sum_i \| z_i - c_{\ell_i} \|^2
@@ -228,8 +227,8 @@ def assign_clusters(
 
 
 def settled_clusters(
-    embedding: FloatArray, n_clusters: int, *, n_init: int, random_state: RandomState
-) -> tuple[NDArray[np.intp], FloatArray]:
+    embedding: Array, n_clusters: int, *, n_init: int, random_state: RandomState
+) -> tuple[Index, Array]:
     """Labels and centres of :func:`assign_clusters`, iterated until every row has the label of the nearest centre."""
     labels = assign_clusters(embedding, n_clusters, n_init=n_init, random_state=random_state)
     centers = np.zeros((n_clusters, embedding.shape[1]))
@@ -258,7 +257,7 @@ def nystroem_weights(basis: SpectralBasis, factor: Any = None) -> tuple[Any, Any
     return rows if factor is None else np.asarray(factor.T @ rows), degree_weights, least
 
 
-def nystroem_rows(features: Any, projection: Any, degree_weights: Any, least: float) -> FloatArray:
+def nystroem_rows(features: Any, projection: Any, degree_weights: Any, least: float) -> Array:
     """Rows of the basis for new samples; a sample whose degree is not above ``least`` gets zeros."""
     rows = np.asarray(features @ projection)
     if degree_weights is not None:
@@ -280,17 +279,17 @@ def checked_degrees(degrees: Any) -> Any:
     return np.where(degrees > rounding, degrees, 0.0)
 
 
-def possible_normalization(degrees: FloatArray) -> Literal["symmetric", "none"]:
+def possible_normalization(degrees: Array) -> Literal["symmetric", "none"]:
     """Choose "symmetric" where no row sum is negative, up to rounding."""
     return "symmetric" if degrees.min() >= -ROUNDING * np.abs(degrees).max() else "none"
 
 
-def inverse_root(degrees: FloatArray, least: float = 0.0) -> FloatArray:
+def inverse_root(degrees: Array, least: float = 0.0) -> Array:
     """``d^-1/2``, and 0 for isolated samples, whose degree is not above ``least``."""
     return np.divide(1.0, np.sqrt(np.abs(degrees)), out=np.zeros_like(degrees), where=degrees > least)
 
 
-def unit_rows(rows: FloatArray) -> FloatArray:
+def unit_rows(rows: Array) -> Array:
     """Rows scaled to unit length; zero rows stay zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0.0)

@@ -22,14 +22,12 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
 
+from ..checks import Array
 from ..ties import repeatable_eigsh
 from .block_lanczos import orthonormal, rayleigh_ritz, relative_residual
-
-FloatArray = NDArray[np.float64]
 
 #: The iteration has this many vectors more than there are eigenvectors to find.
 EXTRA = 10
@@ -73,7 +71,7 @@ def _shifted_product(operator: Any, rows: Any, before: Any, center: float, scale
 
 def filtered_eigenpairs(
     operator: Any, count: int, *, tol: float, random_state: np.random.RandomState
-) -> tuple[FloatArray, Any]:
+) -> tuple[Array, Any]:
     """Leading Ritz values of a symmetric operator, largest first, and orthonormal Ritz vectors.
 
     The iteration ends when no Ritz value changes by more than ``tol`` times the largest one; 0 asks for vectors of full

@@ -5,6 +5,7 @@ source may answer any rows. Answers that are missing are no statements.
 """
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -84,7 +85,8 @@ class Answers:
             said = np.where(blank, np.array(None), said) if blank.any() else said
         if positions.ndim != 1 or (positions.size and positions.dtype.kind not in "iu"):
             raise TypeError(
-                f"rows must hold integer positions of rows, got {positions.dtype} of shape {positions.shape}"
+                f"rows must hold integer positions of rows, got {positions.dtype} of shape {positions.shape}; where "
+                "ids name rows, give pandas.Index(ids).get_indexer(rows)"
             )
         for what, values in (("sources", names), ("labels", said)):
             if values.shape != positions.shape:
@@ -95,11 +97,16 @@ class Answers:
         positions, names, said = positions[kept].astype(np.int64), _plain(names[kept]), _plain(said[kept])
         outside = (positions < 0) | (positions >= n_rows)
         if outside.any():
-            raise ValueError(f"rows must lie between 0 and {n_rows - 1}, got {positions[outside][0]}")
+            unknown = ", which pandas gives for an unknown id" if positions[outside][0] == -1 else ""
+            raise ValueError(
+                f"rows must lie between 0 and {n_rows - 1}, got {positions[outside][0]}{unknown}; leave such answers "
+                "out, or give a larger n_rows"
+            )
         if not len(positions):
             raise ValueError("there is no answer: every label is missing")
         source_names, source_index = np.unique(names, return_inverse=True)
         classes, label_index = np.unique(said, return_inverse=True)
+        _warn_of_spellings(classes)
         cells = (positions * len(source_names) + source_index) * len(classes) + label_index
         once = np.sort(np.unique(cells, return_index=True)[1])
         if isinstance(kinds, str):
@@ -156,6 +163,10 @@ class Answers:
         if not columns:
             raise ValueError("the table has no column, so there is no source")
         n_rows = len(columns[0])
+        for name, column in zip(names, columns, strict=True):
+            if len(column) != n_rows:
+                counts = f"{names[0]!r} has {n_rows}, {name!r} {len(column)}"
+                raise ValueError(f"table must have a cell per row in every column, but {counts}; fill up with None")
         source = np.empty(len(names), dtype=object)
         source[:] = names
         rows, labels = np.tile(np.arange(n_rows), len(names)), np.concatenate(columns)
@@ -220,6 +231,23 @@ def _plain(cells: NDArray[Any]) -> NDArray[Any]:
         cells = np.array([str(cell) for cell in cells.tolist()]) if text else np.array(cells.tolist())
     whole = cells.dtype.kind == "f" and cells.size and np.all(cells == np.round(cells)) and np.abs(cells).max() < 2**53
     return cells.astype(np.int64) if whole else cells
+
+
+def _warn_of_spellings(classes: NDArray[Any]) -> None:
+    """Warn of classes that differ in capitals or blanks alone; single letters differ."""
+    if classes.dtype.kind != "U":
+        return
+    usual: dict[str, str] = {}
+    for one in classes.tolist():
+        other = usual.setdefault(" ".join(one.casefold().split()), one)
+        if other != one and len(one.strip()) > 1:
+            warnings.warn(
+                f"labels holds {other!r} and {one!r}, which differ in capitals or blanks alone, and each is taken for "
+                "a class; write them alike, for instance by labels.str.strip().str.lower()",
+                UserWarning,
+                stacklevel=3,
+            )
+            return
 
 
 def _codes_of_none(cells: NDArray[Any]) -> NDArray[np.bool_]:

@@ -4,18 +4,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from ...checks import check_count, check_positive, check_vector, require
+from ...checks import Array, Index, check_count, check_positive, check_vector, require
 from ...optim import Certificate, HistoryRow, Status
-from ...samples import check_magnitude
-from ..core import sample_product
+from ...samples import check_magnitude, sample_product
 from .factors import refit, solve_by_factors
 from .problem import CompletionProblem, ObservedEntries
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 #: Exact observations of one entry may differ by this much, relative to the largest value, because of rounding.
 ROUNDING = 1e-12
@@ -54,7 +50,7 @@ def check_observations(
     return observed
 
 
-def _check_agreement(observed: ObservedEntries, rows: IntArray, cols: IntArray, values: Array, weight: Array) -> None:
+def _check_agreement(observed: ObservedEntries, rows: Index, cols: Index, values: Array, weight: Array) -> None:
     """Check that repeated exact observations of an entry are equal to their mean."""
     kept = weight > 0
     rows, cols, values = rows[kept], cols[kept], values[kept]
@@ -108,7 +104,7 @@ def _shape(shape: tuple[int, int], symmetric: bool) -> tuple[int, int]:
     return m, n
 
 
-def check_indices(name: str, index: ArrayLike, size: int) -> IntArray:
+def check_indices(name: str, index: ArrayLike, size: int) -> Index:
     """Check that indices of rows or columns lie in the matrix."""
     array = check_vector(name, index, "iu", "integer indices")
     if array.size and (array.min() < 0 or array.max() >= size):

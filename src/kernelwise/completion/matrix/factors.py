@@ -27,13 +27,11 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from ...checks import Array
 from ...optim import Certificate, HistoryRow, SolverResult, Status
 from .problem import LARGEST_SIDE, CompletionProblem, Factors, ObservedEntries, Triples
-
-Array = NDArray[np.float64]
 
 #: The first ridge c, as a share of the largest singular value of the data; a smaller ridge starts at a higher rank.
 FIRST_RIDGE = 0.15
@@ -76,12 +74,7 @@ class Iterate:
 
 
 def solve_by_factors(
-    problem: CompletionProblem,
-    *,
-    tol: float,
-    max_iter: int,
-    max_rank: int,
-    rng: np.random.RandomState,
+    problem: CompletionProblem, *, tol: float, max_iter: int, max_rank: int, rng: np.random.RandomState
 ) -> SolverResult[Factors]:
     """Solve until the relative gap and misfit are below ``tol``; the best point of all iterations is returned."""
     observed, exact = problem.observed, problem.penalty is None
@@ -162,8 +155,10 @@ class Record:
         if min(self.problem.observed.shape) > LARGEST_SIDE:
             return Certificate(best.certificate.primal, dual_point.certificate.dual), False
         primal, primal_is_proven = self.problem.primal_bound(best.factors, best.entries, self.rng, prove=True)
-        dual, dual_is_proven = self.problem.proven_dual_bound(dual_point.residual, dual_point.triples.bound)
-        return Certificate(primal, dual), primal_is_proven and dual_is_proven
+        observed, residual, estimate = self.problem.observed, dual_point.residual, dual_point.triples.bound
+        norm = observed.proven_bound(residual, estimate, both_ends=self.problem.both_ends)
+        dual = self.problem.dual_bound(residual, estimate if norm is None else norm)
+        return Certificate(primal, dual), primal_is_proven and norm is not None
 
     def _shortfall(self, iterate: Iterate, bounds: Certificate) -> float:
         """Return the relative gap, or the misfit of exact observations if larger; without an upper bound, the norm is

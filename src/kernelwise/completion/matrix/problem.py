@@ -60,11 +60,9 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf
 from scipy.sparse.linalg import ArpackError, LinearOperator
 
+from ...checks import Array, Index
+from ...samples import sample_product
 from ...ties import repeatable_eigsh
-from ..core import sample_product
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 #: Up to this size the proof takes some ten milliseconds, which is little beside the completion. A proof for 4,000 rows
 #: would take a second or two, more than half of the time of the completion itself.
@@ -130,8 +128,8 @@ class Triples:
 class ObservedEntries:
     """Distinct observed entries in CSR order, with values and weights; :meth:`merge` makes this object."""
 
-    rows: IntArray
-    cols: IntArray
+    rows: Index
+    cols: Index
     values: Array
     weights: Array
     shape: tuple[int, int]
@@ -139,7 +137,7 @@ class ObservedEntries:
 
     @classmethod
     def merge(
-        cls, rows: IntArray, cols: IntArray, values: Array, weights: Array, shape: tuple[int, int], symmetric: bool
+        cls, rows: Index, cols: Index, values: Array, weights: Array, shape: tuple[int, int], symmetric: bool
     ) -> "ObservedEntries":
         """Give repeated observations the sum of their weights and the weighted mean of their values."""
         kept = weights > 0
@@ -335,11 +333,6 @@ class CompletionProblem:
         curvature = self.observed.inner(candidate / self.observed.weights, candidate)
         step = min(max(value, 0.0) / curvature, limit) if curvature > 0 else 0.0
         return step * value - 0.5 * step**2 * curvature
-
-    def proven_dual_bound(self, candidate: Array, estimate: float) -> tuple[float, bool]:
-        """Return the dual value with a proven norm of Y, and True; with the estimated norm and False if Y is large."""
-        proven = self.observed.proven_bound(candidate, estimate, both_ends=self.both_ends)
-        return self.dual_bound(candidate, estimate if proven is None else proven), proven is not None
 
     def _known_trace(self) -> float:
         """Return the trace of every solution if each observed row has its diagonal entry observed, else infinity."""

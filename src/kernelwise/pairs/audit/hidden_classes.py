@@ -22,16 +22,14 @@ modular networks and its algorithmic applications. Physical Review E 84, 066106.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
 
+from ...checks import Array, Index, IntArray
 from ...progress import Tell, silent
 from ...statements import Pairs
 from ..classes.evidence import LARGEST_ODDS, PairEvidence, with_labels
 from ..classes.features import ClassFeatures, NoFeatures, Told
 from ..classes.search import CONVERGED, sharpened
-
-Array = NDArray[np.float64]
 
 #: Rounds of features and messages, the steps of messages in each round, and the steps in one more round at the end.
 N_ROUNDS, N_STEPS, N_LAST_STEPS = 3, 10, 30
@@ -94,11 +92,7 @@ class PairGraph:
 
 
 def fit_classes(
-    graph: PairGraph,
-    labels: NDArray[np.int64],
-    clusters: NDArray[np.intp],
-    features: ClassFeatures | NoFeatures,
-    tell: Tell = silent,
+    graph: PairGraph, labels: IntArray, clusters: Index, features: ClassFeatures | NoFeatures, tell: Tell = silent
 ) -> ClassFit:
     """Learn classes and rates by turns, starting from ``clusters``; ``labels`` are the labels of all pairs."""
     evidence, n_classes = graph.distinct, int(clusters.max()) + 1

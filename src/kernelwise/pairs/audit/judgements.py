@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
 from sklearn.kernel_approximation import Nystroem
@@ -19,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, pairwise_distances
 from sklearn.preprocessing import StandardScaler, normalize
 
+from ...checks import Array, Index, IntArray
 from ...links.candidates import leading_directions
 from ...links.smoothing import LinkSmoother
 from ...progress import Tell, part
@@ -49,8 +49,6 @@ from ..classes.results import (
 from ..classes.search import N_LONG, ClassSearch
 from .hidden_classes import ClassFit, PairGraph, fit_classes
 from .views import ClassView, class_view, smoothed_embedding
-
-Array = NDArray[np.float64]
 
 #: What a person can do about a wide range.
 REMEDY = "Checking a few dozen pairs, drawn at random, would settle it."
@@ -85,7 +83,7 @@ def judge_by_classes(
     metric: str,
     pairs: Pairs,
     rng: np.random.RandomState,
-    truth: NDArray[np.int64],
+    truth: IntArray,
     tell: Tell,
     weighed: Pairs | None = None,
 ) -> Judgement:
@@ -165,7 +163,7 @@ def judge_links(
     rows: Array,
     features: ClassFeatures,
     pairs: Pairs,
-    fold_of: NDArray[np.intp],
+    fold_of: Index,
     fits: list[ClassFit],
     rng: np.random.RandomState,
     tell: Tell,
@@ -256,7 +254,7 @@ def are_links(fit: ClassFit, rows: Array, hubs: Array, pairs: Pairs) -> bool:
     return gain > FOLLOWS_MORE * (losses[0] - losses[1]) and gain * len(pairs) > BEYOND_CHANCE
 
 
-def _dispersion(clusters: NDArray[np.intp], pairs: Pairs) -> float:
+def _dispersion(clusters: Index, pairs: Pairs) -> float:
     """The variance of the number of positive pairs per sample of one class, relative to that of random pairs."""
     ends = np.concatenate([pairs.rows, pairs.cols])
     used = np.bincount(ends, minlength=pairs.n_samples) > 0
@@ -295,7 +293,7 @@ def _judge_by_clusters(classes: ClassView, pairs: Pairs, fit: ClassFit, found: b
     return Judgement(same, same, tuple(means.min(axis=0)), tuple(means.max(axis=0)), {})
 
 
-def link_folds(pairs: Pairs, n_folds: int, rng: np.random.RandomState) -> NDArray[np.intp]:
+def link_folds(pairs: Pairs, n_folds: int, rng: np.random.RandomState) -> Index:
     """Random folds of about equal size; repetitions of a pair are in the same fold."""
     distinct, inverse = np.unique(pair_keys(pairs.rows, pairs.cols), return_inverse=True)
     return (rng.permutation(len(distinct)) % min(n_folds, len(distinct)))[inverse]

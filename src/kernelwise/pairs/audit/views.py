@@ -10,18 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
+from ...checks import Array, Index, IntArray
 from ...links.candidates import leading_directions
 from ...links.smoothing import normalised_adjacency
 from ...progress import Tell, silent
 from ...statements import Pairs
 from ...ties import most_probable, stirred
-
-Array = NDArray[np.float64]
 
 #: The scores of pairs are averages over these steps of smoothing and numbers of clusters.
 DEPTHS = (1, 2, 3, 4)
@@ -42,9 +40,9 @@ class Fold(NamedTuple):
     """Pairs to learn from, and positions and samples of the pairs to judge."""
 
     train: Pairs
-    judged: NDArray[np.intp]
-    rows: NDArray[np.int64]
-    cols: NDArray[np.int64]
+    judged: Index
+    rows: IntArray
+    cols: IntArray
 
 
 class ClassView(NamedTuple):
@@ -54,16 +52,14 @@ class ClassView(NamedTuple):
     joined: Array  # (len(COUNTED), n_pairs)
 
 
-def split_folds(pairs: Pairs, fold_of: NDArray[np.intp]) -> Iterator[Fold]:
+def split_folds(pairs: Pairs, fold_of: Index) -> Iterator[Fold]:
     """All folds in turn; ``fold_of`` is the number of the fold of every pair."""
     for fold in np.unique(fold_of):
         index = np.flatnonzero(fold_of == fold)
         yield Fold(pairs[fold_of != fold], index, pairs.rows[index], pairs.cols[index])
 
 
-def class_view(
-    rows: Array, pairs: Pairs, fold_of: NDArray[np.intp], rng: np.random.RandomState, tell: Tell = silent
-) -> ClassView:
+def class_view(rows: Array, pairs: Pairs, fold_of: Index, rng: np.random.RandomState, tell: Tell = silent) -> ClassView:
     r"""Memberships p in clusters of smoothed features: :math:`\sum_c p_{ic} p_{jc} \pi_c^{-1/4}`, averaged."""
     score, joined = np.zeros(len(pairs)), np.zeros((len(COUNTED), len(pairs)))
     for done, fold in enumerate(split_folds(pairs, fold_of), start=1):
@@ -89,7 +85,7 @@ def smoothed_embedding(rows: Array, pairs: Pairs) -> Array:
     return unit @ leading_directions(unit, 2 * max(CLUSTER_COUNTS))[1]
 
 
-def activity(pairs: Pairs, fold_of: NDArray[np.intp]) -> Array:
+def activity(pairs: Pairs, fold_of: Index) -> Array:
     """How many more positive than negative pairs both samples have in other folds; hubs of any class have many."""
     score = np.zeros(len(pairs))
     for fold in split_folds(pairs, fold_of):
@@ -115,16 +111,12 @@ def _memberships(smoothed: Array, rng: np.random.RandomState) -> Iterator[tuple[
         if count >= len(unit):
             break
         points = normalize(embedding[:, : 2 * count])
-        centers = _centers(points[fitted], count, rng)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters: some coincide
+            centers = KMeans(count, n_init=1, random_state=rng).fit(stirred(points[fitted])).cluster_centers_
         near = 2.0 * points @ centers.T - (centers**2).sum(
             axis=1
         )  # minus the squared distance, up to a constant per row
         near -= near.max(axis=1, keepdims=True)
         members = np.exp(near / TEMPERATURE)
         yield count, members / members.sum(axis=1, keepdims=True)
-
-
-def _centers(points: Array, count: int, rng: np.random.RandomState) -> Array:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters: some coincide
-        return KMeans(count, n_init=1, random_state=rng).fit(stirred(points)).cluster_centers_

@@ -3,10 +3,9 @@
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 
-from ...checks import check_choice, check_count
+from ...checks import Index, IntArray, check_choice, check_count
 from ...noise.pair_sources import weighed_by_source
 from ...progress import Progress, Tell, part, teller
 from ...records.audit import audit_record_pairs
@@ -34,10 +33,6 @@ from .judgements import (
     precisions,
 )
 from .views import activity
-
-__all__ = ["audit_pairs"]
-
-Array = NDArray[np.float64]
 
 #: The least number of pairs.
 LEAST_PAIRS = 10
@@ -164,7 +159,7 @@ def _judged(
     kind: str,
     metric: str,
     n_folds: int,
-    truth: NDArray[np.int64],
+    truth: IntArray,
     rng: np.random.RandomState,
     tell: Tell,
 ) -> Judgement:
@@ -181,9 +176,7 @@ def _judged(
     return judge_links(rows, features, pairs, fold_of, fits, rng, rest)
 
 
-def _summary(
-    judged: Judgement, pairs: Pairs, learned: Pairs, index: NDArray[np.intp], found: CheckedPairs
-) -> PairAudit:
+def _summary(judged: Judgement, pairs: Pairs, learned: Pairs, index: Index, found: CheckedPairs) -> PairAudit:
     """The audit of the given pairs; ``index`` is the position of each learned pair among the distinct pairs."""
     n_given, entry = len(pairs), index[: len(pairs)]
     entries = found._replace(truth=found.truth[entry], weight=found.weight[entry])

@@ -32,14 +32,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from ...checks import Array, Index, IntArray, Mask
 from ...statements import Pairs
 from ...statements.graph import count_pairs, key_pairs, pair_keys, sorted_distinct, unlinked_keys
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Rates are at least this, because no source is always right; both together stay below one by twice this.
 LEAST_RATE = 0.005
@@ -94,7 +91,7 @@ class PairEvidence:
         plus, minus = (np.bincount(index, weights=weights, minlength=len(first)).astype(float) for weights in kinds)
         return cls(pairs.rows[first], pairs.cols[first], plus, minus, pairs.n_samples), index
 
-    def part(self, chosen: NDArray[np.bool_]) -> "PairEvidence":
+    def part(self, chosen: Mask) -> "PairEvidence":
         """Some of the distinct pairs."""
         parts = self.rows[chosen], self.cols[chosen], self.plus[chosen], self.minus[chosen]
         return PairEvidence(*parts, self.n_samples, self.verdicts[chosen])
@@ -105,7 +102,7 @@ class PairEvidence:
         rows, cols = (np.searchsorted(samples, ends[inside]) for ends in (self.rows, self.cols))
         return PairEvidence(rows, cols, self.plus[inside], self.minus[inside], len(samples), self.verdicts[inside])
 
-    def checked(self, truth: NDArray[np.int64]) -> "PairEvidence":
+    def checked(self, truth: IntArray) -> "PairEvidence":
         """The same pairs, of which people found some to be of one class (+1) or not (-1); 0 where nobody knows."""
         verdicts = VERDICT_ODDS * truth.astype(np.float64)
         return PairEvidence(self.rows, self.cols, self.plus, self.minus, self.n_samples, verdicts)

@@ -25,13 +25,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 from scipy.special import log_softmax, softmax
 from sklearn.cluster import KMeans
 from sklearn.neighbors import kneighbors_graph
 from sklearn.preprocessing import StandardScaler
 
+from ...checks import Array, Index
 from ...kernels import FactorBank, Gaussian, Kernel, Linear
 from ...kernels.specs import squared_distances
 from ...links.smoothing import LinkSmoother
@@ -40,8 +40,6 @@ from ...scoring.kernel_scores import RidgeSystem
 from ...spectral import spectral_basis, top_eigenpairs
 from ...ties import differ, first_best, repeatable_eigsh, stirred
 from .evidence import PairEvidence
-
-Array = NDArray[np.float64]
 
 Columns = Callable[[Any], Array]
 
@@ -67,8 +65,8 @@ class StandardColumns:
         sizes = power_of_two(np.abs(X).max(axis=0))
         return cls(sizes, StandardScaler().fit(X / sizes))
 
-    def __call__(self, X: Array) -> Array:
-        return np.clip(self.scaler.transform(X / self.sizes), -LARGEST_DEVIATION, LARGEST_DEVIATION)
+    def __call__(self, X: Any) -> Array:
+        return np.clip(self.scaler.transform(as_they_are(X) / self.sizes), -LARGEST_DEVIATION, LARGEST_DEVIATION)
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ def fit_columns(X: Any, metric: str, rng: np.random.RandomState) -> Columns:
         return SimilarityColumns.fit(X, rng)
     if mostly_zero(X) and not ((X.data if sp.issparse(X) else X) < 0).any():
         return WordColumns.fit(X, rng)
-    return StandardColumns.fit(X.toarray() if sp.issparse(X) else X)
+    return StandardColumns.fit(as_they_are(X))
 
 
 #: Ridge penalties for features of unit mean squared length per kernel, and slopes of the scores.
@@ -217,7 +215,7 @@ def default_kernels(X: Array) -> list[Kernel]:
     return [Linear(), *(Gaussian(width=factor * median) for factor in WIDTHS)]
 
 
-Clusters = NDArray[np.intp]
+Clusters = Index
 
 #: Weights of the pairs beside the features in the eigenvectors of both together.
 PAIR_WEIGHTS = {"features and pairs": 1.0, "pairs, some features": 3.0}
@@ -232,14 +230,15 @@ N_NEIGHBOURS, MOST_IN_GRAPH = 10, 20_000
 
 
 def starting_clusters(
-    name: str, columns: Array | None, principal: Array | None, evidence: PairEvidence, n_classes: int, seed: int
+    name: str, columns: Any, principal: Any, evidence: PairEvidence, n_classes: int, seed: int
 ) -> Clusters:
-    """The clusters of one start; ``columns`` are the samples themselves, ``principal`` their leading coordinates."""
+    """The clusters of one start; ``columns`` are the samples themselves, ``principal`` their leading coordinates.
+
+    Without features both are None, and "pairs" is the only start.
+    """
     rng = np.random.RandomState(seed)
     if name == "pairs":
         return k_means(joint_embedding(None, evidence, 1.0, n_classes, rng), n_classes, 5, rng)
-    assert columns is not None  # the other starts are those of features
-    assert principal is not None
     if name in PAIR_WEIGHTS:
         return k_means(joint_embedding(principal, evidence, PAIR_WEIGHTS[name], n_classes, rng), n_classes, 5, rng)
     if name == "core":

@@ -15,16 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...checks import Array, Index
 from ...samples import map_rows, persist, put_rows, share_with, take_rows
 from ...ties import most_probable
 from .evidence import PairEvidence
 from .features import ClassPredictor
 from .search import ClassFit, Found, corrected_by_pairs, with_trust_in_clusters
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Half of the drawn samples are drawn evenly; the others are added in this many turns.
 N_TURNS = 8
@@ -72,17 +69,11 @@ def predict_all(
     """Predict all samples by what was learned from some, and correct the samples in pairs by all pairs: fit and
     chances.
     """
-    told = persist(map_rows(samples, predict_rows, share_with(samples, predictor)))
+    told = persist(map_rows(samples, lambda rows, predict: predict(rows), share_with(samples, predictor)))
     known = np.union1d(drawn, evidence.sources)
     prior = np.log(np.maximum(take_rows(told, known), np.finfo(float).tiny))
     learned = found.fit
-    assert learned.told is not None  # there are features
     prior[np.searchsorted(known, drawn)] = learned.told.prior  # without the sample itself
     by_features = replace(learned.told, prior=prior)
     fit = corrected_by_pairs(evidence.among(known), learned.recipe, np.exp(prior), learned.rates, by_features)
     return fit, put_rows(told, known, fit.belief)
-
-
-def predict_rows(samples: Any, predictor: FeaturePredictor) -> Array:
-    """The class probabilities of some rows."""
-    return predictor(samples)

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import silhouette_score
 
+from ...checks import Array
 from ...progress import Tell, silent
 from ...statements import PairNoise, Pairs
 from ...ties import first_best
@@ -22,7 +22,6 @@ from .evidence import PairEvidence
 from .features import ClassFeatures, NoFeatures
 from .search import COUNTED, N_SHORT, NO_GAIN, WITHOUT_FEATURES, ClassFit, ClassSearch, Found, merged
 
-Array = NDArray[np.float64]
 Interval = tuple[float, float]
 
 
@@ -48,11 +47,7 @@ def numbers_of_classes(n_samples: int) -> Iterator[int]:
 
 
 def fits_by_count(
-    columns: Array | None,
-    features: ClassFeatures | NoFeatures,
-    evidence: PairEvidence,
-    seed: int,
-    tell: Tell = silent,
+    columns: Array | None, features: ClassFeatures | NoFeatures, evidence: PairEvidence, seed: int, tell: Tell = silent
 ) -> list[ClassFit]:
     """The best fit of every number of classes up to the largest that was tried, fewest classes first."""
     fits: list[ClassFit] = []

@@ -17,17 +17,15 @@ pairs is always among the candidates.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...checks import Array
 from ...progress import Tell, part, silent
 from ...ties import first_best, most_probable
 from .evidence import PairEvidence, Rates
 from .features import ClassFeatures, Clusters, NoFeatures, Told, enough_neighbours, starting_clusters
-
-Array = NDArray[np.float64]
 
 #: Rounds of a short run from every start, of a long run from the best ones, and of a run without held-out pairs: more
 #: rounds hardly change the classes, and what held-out pairs score should be like what is returned.
@@ -93,7 +91,7 @@ class ClassFit:
     belief: Array
     messages: Array
     rates: Rates
-    told: Told | None
+    told: Any  # what features tell; None before the first round
 
     @cached_property
     def apart(self) -> Array:
@@ -118,7 +116,6 @@ class ClassFit:
     @cached_property
     def told_by_features(self) -> float:
         """How many nats the features tell of the classes of all samples, each sample left out."""
-        assert self.told is not None
         shares = np.log(self.belief.mean(axis=0) + np.finfo(float).tiny)
         return float(np.einsum("ik,ik->", self.belief, self.told.prior - shares))
 
@@ -128,7 +125,6 @@ class ClassFit:
 
     def cautious(self) -> float:
         """A score by which features have to tell the classes, too."""
-        assert self.told is not None
         evidence = self.evidence.evidence(self.told.prior, self.messages, self.rates)
         return evidence + CAUTIOUS * self.told_by_features
 

@@ -8,19 +8,15 @@ from warnings import warn
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ...checks import check_count, check_positive
-from ...samples import check_magnitude, read_samples
+from ...checks import Array, check_count, check_positive
+from ...samples import check_magnitude, read_samples, tagged
 from ...statements import Pairs
 from ...statements.noise import resolve_pairs
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class FromPairs(BaseEstimator):
@@ -69,10 +65,7 @@ class FromPairs(BaseEstimator):
             )
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True  # unless pairs are given, of which scikit-learn knows nothing
-        tags.input_tags.sparse = True
-        return tags
+        return tagged(super().__sklearn_tags__(), sparse=True, required=True)
 
 
 class Best:
@@ -108,15 +101,20 @@ class Best:
         """Whether to stop."""
         return self.reached or self.n_iter >= self.max_iter
 
+    def stop(self, xk: Array) -> None:
+        """End a minimisation of SciPy, as its callback, if the gap is small enough or the iterations have run out."""
+        if self.done:
+            raise StopIteration
+
 
 class PairTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FromPairs):
     """Base of estimators that learn features whose inner products are the learned kernel."""
 
-    def transform(self, X: Any) -> FloatArray:
+    def transform(self, X: Any) -> Array:
         """Learned features of samples."""
         raise NotImplementedError  # abstract: each method has its own features
 
-    def kernel(self, X: Any, Z: Any = None) -> FloatArray:
+    def kernel(self, X: Any, Z: Any = None) -> Array:
         """The learned kernel between the rows of ``X`` and of ``Z`` (of ``X`` where ``Z`` is None)."""
         left = self.transform(X)
         right = left if Z is None else self.transform(Z)
@@ -129,14 +127,14 @@ class MahalanobisTransformer(PairTransformer):
     ``fit`` of a subclass leaves L in ``components_``, of shape (n_components, n_features).
     """
 
-    components_: FloatArray
+    components_: Array
 
-    def transform(self, X: Any) -> FloatArray:
+    def transform(self, X: Any) -> Array:
         """Samples in coordinates where Euclidean distances are the learned ones, ``X L^T``."""
         check_is_fitted(self)
         return read_samples(self, X, reset=False) @ self.components_.T
 
-    def get_mahalanobis_matrix(self) -> FloatArray:
+    def get_mahalanobis_matrix(self) -> Array:
         """The learned matrix ``M``."""
         check_is_fitted(self)
         return self.components_.T @ self.components_
@@ -146,24 +144,12 @@ class MahalanobisTransformer(PairTransformer):
         return self.components_.shape[0]
 
 
-def dense(values: Any) -> FloatArray:
-    """Return the values in a dense array."""
-    return values.toarray() if sp.issparse(values) else np.asarray(values)
-
-
 def squared(rows: Any) -> Any:
     """Squares of the entries."""
     return rows.multiply(rows).tocsr() if sp.issparse(rows) else np.square(rows)
 
 
-def squared_norms(rows: Any) -> FloatArray:
-    """Return the squared length of every row."""
-    if sp.issparse(rows):
-        return np.asarray(squared(rows).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", rows, rows)
-
-
-def weighted_gram(rows: Any, weights: FloatArray) -> FloatArray:
+def weighted_gram(rows: Any, weights: Array) -> Array:
     """``sum_c weights_c v_c v_c^T`` of the rows v."""
     if sp.issparse(rows):
         return (rows.T @ (sp.diags_array(weights) @ rows)).toarray()

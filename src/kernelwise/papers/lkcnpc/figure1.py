@@ -11,8 +11,7 @@ learner gets the noisy labels, with the noise known, and the perfect labels. The
 """
 
 import statistics
-from collections.abc import Callable, Sequence
-from operator import itemgetter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from ...metrics import normalized_mutual_info
 from ...pairs.clustering import PairKernelClustering
 from ...statements import PairNoise, Pairs
-from ..figures import Line, line_panels, mean_line
+from ..figures import line_panels, mean_lines
 from ..records import Record
 from ..spec import Cell, Experiment
 from ..tables import Table, distinct, grouped, mean_std
@@ -109,16 +108,13 @@ def mean_error(first: Sequence[float], second: Sequence[float]) -> str:
 
 def draw_figure(records: Sequence[Record]) -> Any:
     """Draw NMI against the number of pairs, and below it the difference between perfect and noisy labels."""
-    levels: dict[str, dict[str, Line]] = {}
-    differences: dict[str, dict[str, Line]] = {}
-    for dataset in distinct(records, "dataset"):
-        own = [record for record in records if record.cell["dataset"] == dataset]
-        title = TITLES[str(dataset)]
-        levels[title] = {name: _line(own, itemgetter(name)) for name in SHOWN}
-        differences[f"{title}, perfect minus noisy labels"] = {
-            "kept feasible": _line(own, lambda nmi: nmi[PERFECT] - nmi[NOISY]),
-            "as printed": _line(own, lambda nmi: nmi[PERFECT + AS_PRINTED] - nmi[NOISY + AS_PRINTED]),
-        }
+    trials = [(TITLES[str(one.cell["dataset"])], one.cell["n_pairs"], one.results["nmi"]) for one in records]
+    levels = mean_lines((title, name, size, nmi[name]) for name in SHOWN for title, size, nmi in trials)
+    differences = mean_lines(
+        (f"{title}, perfect minus noisy labels", name, size, nmi[PERFECT + suffix] - nmi[NOISY + suffix])
+        for name, suffix in (("kept feasible", ""), ("as printed", AS_PRINTED))
+        for title, size, nmi in trials
+    )
     figure = line_panels(
         levels | differences,
         xlabel="number of pairs",
@@ -129,10 +125,6 @@ def draw_figure(records: Sequence[Record]) -> Any:
     for axes in figure.axes[len(levels) :]:
         axes.axhline(0.0, color="#000000", linewidth=0.6)
     return figure
-
-
-def _line(records: Sequence[Record], value: Callable[[dict[str, float]], float]) -> Line:
-    return mean_line(grouped(records, lambda record: value(record.results["nmi"]), "n_pairs"))
 
 
 EXPERIMENT = Experiment(

@@ -28,11 +28,14 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 from scipy.linalg.blas import dgemm, dger
 from scipy.optimize import Bounds, minimize
+from sklearn.utils.extmath import row_norms
 
+from ...checks import Array
+from ...samples import dense
 from ...statements import Pairs
 from ...statements.graph import RandomState
 from ...ties import differ
-from .base import Best, FloatArray, MahalanobisTransformer, dense, squared_norms, weighted_gram
+from .base import Best, MahalanobisTransformer, weighted_gram
 
 #: Pairs of samples whose distances give the default bounds; their percentiles are good to a few per mille.
 N_DISTANCES = 100_000
@@ -131,15 +134,15 @@ class _Problem:
     """The problem for the prior identity: differences (m x d), signs, targets u or l, and prices gamma w."""
 
     differences: Any
-    signs: FloatArray
-    targets: FloatArray
-    prices: FloatArray
-    basis: FloatArray | None  # of the span of the differences, where they were reduced to coordinates in it
+    signs: Array
+    targets: Array
+    prices: Array
+    basis: Array | None  # of the span of the differences, where they were reduced to coordinates in it
 
     @classmethod
     def of(cls, X: Any, pairs: Pairs, bounds: tuple[float, float], gamma: float) -> Self:
         differences = X[pairs.rows] - X[pairs.cols]
-        informative = differ(np.sqrt(squared_norms(differences)))
+        informative = differ(np.sqrt(row_norms(differences, squared=True)))
         differences, signs = differences[informative], pairs.labels[informative].astype(np.float64)
         targets = np.where(signs > 0, *bounds)
         basis = None
@@ -153,7 +156,7 @@ class _Problem:
     def n_pairs(self) -> int:
         return len(self.signs)
 
-    def at(self, dual: FloatArray) -> "_Point | None":
+    def at(self, dual: Array) -> "_Point | None":
         """M(z) with its values, or None if z is outside of the domain."""
         V, slacks_left = self.differences, 1.0 - dual * self.targets / self.prices
         inverse = np.eye(V.shape[1]) + weighted_gram(V, dual)
@@ -161,7 +164,7 @@ class _Problem:
         if failure or not (slacks_left > 0).all() or not np.isfinite(root).all():
             return None
         factor = scipy.linalg.lapack.dtrtri(root, lower=1)[0]
-        distances = squared_norms(V @ factor.T)
+        distances = row_norms(V @ factor.T, squared=True)
         log_det = 2.0 * float(np.log(np.diag(root)).sum())
         # The best slack for a distance is the target where the distance meets the target, otherwise the distance.
         ratio = self.signs * np.maximum(self.signs * distances / self.targets, self.signs)
@@ -174,7 +177,7 @@ class _Problem:
             objective=log_det - float(dual @ distances) + float(slack_cost.sum()),
         )
 
-    def lift(self, factor: FloatArray) -> FloatArray:
+    def lift(self, factor: Array) -> Array:
         """L in all features from L in the coordinates of the differences."""
         if self.basis is None:
             return factor
@@ -185,10 +188,10 @@ class _Problem:
 class _Point:
     """The multipliers z, L with M(z) = L^T L, the dual value and gradient at z, and the objective at M(z)."""
 
-    dual: FloatArray
-    factor: FloatArray
+    dual: Array
+    factor: Array
     value: float
-    gradient: FloatArray
+    gradient: Array
     objective: float
 
 
@@ -199,7 +202,13 @@ def _solve(problem: _Problem, tol: float, max_iter: int) -> Best:
     while not best.done:
         before = best.dual.value
         n_sweeps = min(n_sweeps, max_iter - best.n_iter)
-        best.see(problem.at(_project(problem, best.dual, n_sweeps)), n_sweeps)
+        dual = best.dual.dual.copy()
+        metric = np.asfortranarray(best.dual.factor.T @ best.dual.factor)
+        size = min(PAIRS_AT_ONCE, max(8, len(metric) // 4))
+        for _ in range(n_sweeps):  # cyclic projections onto all pairs (Algorithm 1), some pairs at a time
+            for first in range(0, problem.n_pairs, size):
+                _project_batch(problem, slice(first, first + size), metric, dual)
+        best.see(problem.at(dual), n_sweeps)
         between = best.dual.value
         if not best.done:
             _ascend(problem, best)
@@ -209,39 +218,24 @@ def _solve(problem: _Problem, tol: float, max_iter: int) -> Best:
 
 def _ascend(problem: _Problem, best: Best) -> None:
     """Maximise the dual by L-BFGS-B from the best point, for a while."""
-    lengths = squared_norms(problem.differences)
+    lengths = row_norms(problem.differences, squared=True)
     scale = 1.0 / np.hypot(lengths, problem.targets / np.sqrt(problem.prices))  # from the Hessian at z = 0
     caps = np.where(problem.signs > 0, (1.0 - 1e-9) * problem.prices / problem.targets, 0.0)
     floors = np.where(problem.signs > 0, 0.0, -np.inf)
 
-    def negative_dual(scaled: FloatArray) -> tuple[float, FloatArray]:
+    def negative_dual(scaled: Array) -> tuple[float, Array]:
         point = problem.at(scaled * scale)
         best.see(point)
         if point is None:  # a value that makes the line search come back
             return -best.dual.value + max(1.0, abs(best.dual.value)), np.zeros_like(scaled)
         return -point.value, -point.gradient * scale
 
-    def stop_when_done(xk: FloatArray) -> None:
-        if best.done:
-            raise StopIteration
-
     options: Any = {"maxfun": min(ASCENT, best.max_iter - best.n_iter), "maxcor": 20, "ftol": 0.0, "gtol": 0.0}
     bounds, start = Bounds(floors / scale, caps / scale), best.dual.dual / scale
-    minimize(negative_dual, start, jac=True, method="L-BFGS-B", bounds=bounds, callback=stop_when_done, options=options)
+    minimize(negative_dual, start, jac=True, method="L-BFGS-B", bounds=bounds, callback=best.stop, options=options)
 
 
-def _project(problem: _Problem, start: _Point, n_sweeps: int) -> FloatArray:
-    """The multipliers after cyclic projections onto all pairs (Algorithm 1), some pairs at a time."""
-    dual = start.dual.copy()
-    metric = np.asfortranarray(start.factor.T @ start.factor)
-    size = min(PAIRS_AT_ONCE, max(8, len(metric) // 4))
-    for _ in range(n_sweeps):
-        for first in range(0, problem.n_pairs, size):
-            _project_batch(problem, slice(first, first + size), metric, dual)
-    return dual
-
-
-def _project_batch(problem: _Problem, batch: slice, metric: FloatArray, dual: FloatArray) -> None:
+def _project_batch(problem: _Problem, batch: slice, metric: Array, dual: Array) -> None:
     r"""Project onto the pairs of a batch, one after the other; ``metric`` and ``dual`` are updated in place.
 
     Only :math:`G = V M V^T` of the batch is kept up to date pair by pair. In the end M gets all updates at once,
@@ -269,7 +263,7 @@ def _project_batch(problem: _Problem, batch: slice, metric: FloatArray, dual: Fl
         dgemm(-1.0, products.T, change.T, beta=1.0, c=metric, trans_b=True, overwrite_c=True)
 
 
-def _prior_root(prior: str | ArrayLike, X: Any) -> FloatArray | None:
+def _prior_root(prior: str | ArrayLike, X: Any) -> Array | None:
     """The matrix R with ``M0 = R^T R``, or None for the identity."""
     if isinstance(prior, str):
         if prior == "identity":
@@ -287,7 +281,7 @@ def _prior_root(prior: str | ArrayLike, X: Any) -> FloatArray | None:
     return _cholesky(matrix, "prior").T
 
 
-def _cholesky(matrix: FloatArray, name: str) -> FloatArray:
+def _cholesky(matrix: Array, name: str) -> Array:
     lower, failure = scipy.linalg.lapack.dpotrf(matrix, lower=1)
     pivots = np.diag(lower)
     # Rounding can let a singular matrix pass, with a pivot that is nothing but rounding.
@@ -305,7 +299,7 @@ def _percentiles(X: Any, rng: np.random.RandomState) -> tuple[float, float]:
         rows = rng.randint(n_samples, size=N_DISTANCES)
         cols = (rows + rng.randint(1, n_samples, size=N_DISTANCES)) % n_samples
     chunks = range(0, len(rows), 4096)
-    squares = np.concatenate([squared_norms(X[rows[c : c + 4096]] - X[cols[c : c + 4096]]) for c in chunks])
+    squares = np.concatenate([row_norms(X[rows[c : c + 4096]] - X[cols[c : c + 4096]], squared=True) for c in chunks])
     squares = squares[differ(np.sqrt(squares))]
     if not len(squares):
         return 1.0, 1.0  # all samples are equal: there is no constraint for the bounds to bound

@@ -1,18 +1,15 @@
 """The problem behind NPK and its solution; :mod:`kernelwise.papers.lkcnpc.nonparametric_kernel` has the formulas."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.optimize import Bounds, minimize
 
+from ...checks import Array
 from ...statements import Pairs
 from .base import Best
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -86,17 +83,13 @@ def solve_squared_hinge(problem: KernelMatrixProblem, tol: float, max_iter: int)
         best.see(replace(point, objective=objective, value=dual))
         return -dual, scaled - roots * (1.0 - point.margins)
 
-    def stop_when_reached(intermediate_result: Any) -> None:
-        if best.reached:
-            raise StopIteration
-
     minimize(
         negative_dual,
         roots,
         jac=True,
         method="L-BFGS-B",
         bounds=Bounds(np.zeros(len(prices)), np.full(len(prices), np.inf)),
-        callback=stop_when_reached,
+        callback=best.stop,
         options={"maxfun": max_iter, "maxiter": max_iter, "ftol": 0.0, "gtol": 0.0, "maxcor": 20},
     )
     return best

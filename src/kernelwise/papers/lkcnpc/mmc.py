@@ -30,13 +30,14 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
+from sklearn.utils.extmath import row_norms
 
-from ...checks import check_probability
+from ...checks import Array, check_probability
 from ...samples import power_of_two
 from ...spectral import top_eigenpairs
 from ...statements import Pairs
 from ...statements.graph import RandomState
-from .base import FloatArray, MahalanobisTransformer, squared, squared_norms, weighted_gram
+from .base import MahalanobisTransformer, squared, weighted_gram
 
 #: Steps between two looks at the certificate, which costs about as much as two or three of them.
 LOOK = 10
@@ -133,7 +134,7 @@ class _Differences(NamedTuple):
     """The differences of the pairs of one kind, with the weights of the pairs."""
 
     rows: Any
-    weights: FloatArray
+    weights: Array
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ class _FullSpread:
     """The sum f of the distances of negative pairs as a function of L, a vector of all entries of L."""
 
     far: _Differences
-    root: FloatArray  # C, lower triangular
+    root: Array  # C, lower triangular
 
     @classmethod
     def of(cls, near: _Differences, far: _Differences, shrinkage: float) -> Self:
@@ -154,23 +155,23 @@ class _FullSpread:
         except np.linalg.LinAlgError as error:
             raise ValueError(_UNBOUNDED.format(shrinkage=shrinkage)) from error
 
-    def start(self, rng: np.random.RandomState) -> FloatArray:
+    def start(self, rng: np.random.RandomState) -> Array:
         n_features = len(self.root)
         rank = int(np.sqrt(2.0 * (len(self.far.weights) + 1))) + 1
         return (np.eye(n_features) if rank >= n_features else rng.standard_normal((rank, n_features))).ravel()
 
-    def components(self, point: FloatArray) -> FloatArray:
+    def components(self, point: Array) -> Array:
         L = point.reshape(-1, len(self.root))
         return solve_triangular(self.root, L.T, lower=True, trans="T", check_finite=False).T
 
-    def value_and_gradient(self, point: FloatArray) -> tuple[float, FloatArray]:
+    def value_and_gradient(self, point: Array) -> tuple[float, Array]:
         images = self.far.rows @ self.components(point).T
         distances = np.linalg.norm(images, axis=1)
         outer = self.far.rows.T @ ((self.far.weights / distances)[:, None] * images)
         gradient = solve_triangular(self.root, outer, lower=True, check_finite=False).T
         return float(self.far.weights @ distances), gradient.ravel()
 
-    def slope(self, point: FloatArray) -> float:
+    def slope(self, point: Array) -> float:
         """Return the largest eigenvalue of H."""
         distances = np.linalg.norm(self.far.rows @ self.components(point).T, axis=1)
         H = 0.5 * weighted_gram(self.far.rows, self.far.weights / distances)
@@ -184,8 +185,8 @@ class _DiagonalSpread:
     """The same function for a diagonal M."""
 
     squares: Any  # of the entries of u_c
-    weights: FloatArray
-    root: FloatArray  # the diagonal of C
+    weights: Array
+    root: Array  # the diagonal of C
 
     @classmethod
     def of(cls, near: _Differences, far: _Differences, shrinkage: float) -> Self:
@@ -198,17 +199,17 @@ class _DiagonalSpread:
         scaled = far_squares @ sp.diags_array(inverse) if sp.issparse(far_squares) else far_squares * inverse
         return cls(scaled, far.weights, np.sqrt(inverse))
 
-    def start(self, rng: np.random.RandomState) -> FloatArray:
+    def start(self, rng: np.random.RandomState) -> Array:
         return np.ones(len(self.root))
 
-    def components(self, point: FloatArray) -> FloatArray:
+    def components(self, point: Array) -> Array:
         return np.diag(np.abs(point) * self.root)
 
-    def value_and_gradient(self, point: FloatArray) -> tuple[float, FloatArray]:
+    def value_and_gradient(self, point: Array) -> tuple[float, Array]:
         distances = np.sqrt(self.squares @ np.square(point))
         return float(self.weights @ distances), point * (self.squares.T @ (self.weights / distances))
 
-    def slope(self, point: FloatArray) -> float:
+    def slope(self, point: Array) -> float:
         distances = np.sqrt(self.squares @ np.square(point))
         return float(0.5 * (self.squares.T @ (self.weights / distances)).max())
 
@@ -220,8 +221,8 @@ _UNBOUNDED = (
 
 
 def _solve(
-    spread: _FullSpread | _DiagonalSpread, start: FloatArray, tol: float, max_iter: int
-) -> tuple[tuple[FloatArray, float, float], int]:
+    spread: _FullSpread | _DiagonalSpread, start: Array, tol: float, max_iter: int
+) -> tuple[tuple[Array, float, float], int]:
     """Minimise g by L-BFGS until the gap is small; return the certified point and the number of steps.
 
     L-BFGS ends where rounding hides a decrease of g, at a relative gap near 1e-8. From there on steps to the gradient,
@@ -229,11 +230,11 @@ def _solve(
     """
     n_iter = 0
 
-    def g(point: FloatArray) -> tuple[float, FloatArray]:
+    def g(point: Array) -> tuple[float, Array]:
         value, gradient = spread.value_and_gradient(point)
         return float(point @ point) - np.log(value), 2.0 * point - gradient / value
 
-    def look(xk: FloatArray) -> None:
+    def look(xk: Array) -> None:
         nonlocal n_iter
         n_iter += 1
         if n_iter % LOOK == 0:
@@ -250,7 +251,7 @@ def _solve(
     return certified, n_iter
 
 
-def _certified(spread: _FullSpread | _DiagonalSpread, point: FloatArray) -> tuple[FloatArray, float, float]:
+def _certified(spread: _FullSpread | _DiagonalSpread, point: Array) -> tuple[Array, float, float]:
     """Return the point at unit length, its objective, and a bound on the distance of the objective to the optimum."""
     unit = point / np.linalg.norm(point)
     objective = spread.value_and_gradient(unit)[0]
@@ -260,7 +261,7 @@ def _certified(spread: _FullSpread | _DiagonalSpread, point: FloatArray) -> tupl
 
 def _differences(X: Any, pairs: Pairs, kind: str, unit: float) -> _Differences:
     rows = X[pairs.rows] - X[pairs.cols]
-    differ = squared_norms(rows) > 0
+    differ = row_norms(rows, squared=True) > 0
     if not differ.any():
         raise ValueError(f"every {kind} pair joins two equal samples, which says nothing about a metric")
     return _Differences(rows[differ], pairs.weights[differ] / unit)

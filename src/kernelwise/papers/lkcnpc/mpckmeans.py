@@ -31,12 +31,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from ...checks import check_choice
-from ...samples import read_samples
+from ...checks import IntArray, check_choice
+from ...samples import read_samples, tagged
 from ...statements import Pairs
 from ...statements.graph import RandomState
 from ...ties import first_best
-from .base import FromPairs, IntArray, squared
+from .base import FromPairs, squared
 from .mpckmeans_problem import Problem, run, squared_distances
 
 
@@ -166,6 +166,4 @@ class MPCKMeans(ClusterMixin, FromPairs):
         return costs.argmin(axis=1).astype(np.int64)
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = False  # without pairs and labels this is k-means with learned metrics
-        return tags
+        return tagged(super().__sklearn_tags__(), sparse=True, required=False)

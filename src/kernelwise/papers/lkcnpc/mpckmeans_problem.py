@@ -7,10 +7,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
+from sklearn.utils.extmath import row_norms
 
+from ...checks import Array, IntArray
+from ...samples import dense
 from ...statements import Pairs
 from ...ties import NEARLY, first_best, steady_order
-from .base import FloatArray, IntArray, dense, squared, squared_norms
+from .base import squared
 
 #: Rows of the distance matrix that are looked at together in the search for the farthest pair.
 ROWS_AT_ONCE = 512
@@ -26,9 +29,9 @@ class State:
     """
 
     labels: IntArray
-    centers: FloatArray
-    metrics: FloatArray
-    profiles: FloatArray
+    centers: Array
+    metrics: Array
+    profiles: Array
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,8 @@ class Edges:
 
     rows: IntArray
     cols: IntArray
-    must: FloatArray
-    cannot: FloatArray
+    must: Array
+    cannot: Array
     squares: Any  # (x_i - x_j)^2 by feature
     starts: IntArray
     neighbours: IntArray
@@ -58,11 +61,6 @@ class Edges:
         numbers = np.tile(np.arange(len(keys)), 2)[order]
         return cls(rows, cols, prices[0], prices[1], squared(X[rows] - X[cols]), starts, others[order], numbers)
 
-    def of_sample(self, i: int) -> tuple[IntArray, IntArray]:
-        """The other ends of the edges of sample i, and the numbers of these edges."""
-        part = slice(self.starts[i], self.starts[i + 1])
-        return self.neighbours[part], self.numbers[part]
-
 
 @dataclass(frozen=True)
 class Problem:
@@ -70,7 +68,7 @@ class Problem:
 
     X: Any
     squares: Any
-    floors: FloatArray  # the diagonal of Lambda
+    floors: Array  # the diagonal of Lambda
     edges: Edges
     groups: IntArray  # the metric of every cluster
     neighbourhoods: NDArray[np.int32]  # of every sample: tied together by positive pairs
@@ -88,16 +86,16 @@ class Problem:
         neighbourhoods = connected_components(graph, directed=False)[1]
         return cls(X, squares, floors, Edges.of(X, pairs, penalty), groups, neighbourhoods)
 
-    def offsets(self, metrics: FloatArray) -> FloatArray:
+    def offsets(self, metrics: Array) -> Array:
         """``tr(Lambda A_h) - log det A_h`` of every cluster."""
         return (metrics @ self.floors - np.log(metrics).sum(axis=1))[self.groups]
 
-    def own_costs(self, state: State) -> FloatArray:
+    def own_costs(self, state: State) -> Array:
         """What every sample would cost in every cluster, apart from pairs (n x k)."""
         distances = squared_distances(self.X, self.squares, state.centers, state.metrics[self.groups])
         return distances + self.offsets(state.metrics)
 
-    def edge_costs(self, state: State) -> tuple[FloatArray, FloatArray]:
+    def edge_costs(self, state: State) -> tuple[Array, Array]:
         """For every edge and cluster: half the price of tearing it, and the price of putting it together (m x k)."""
         distances = self.edges.squares @ state.metrics.T
         diameters = np.einsum("gd,gd->g", state.profiles, state.metrics)
@@ -112,7 +110,7 @@ class Problem:
         of_pairs = np.where(left == right, joined[edge, left], torn[edge, left] + torn[edge, right])
         return float(own + of_pairs.sum())
 
-    def profiles(self, metrics: FloatArray) -> FloatArray:
+    def profiles(self, metrics: Array) -> Array:
         """Return the squared differences of the farthest pair under every metric; zero without negative pairs."""
         if not self.edges.cannot.any():
             return np.zeros_like(metrics)
@@ -172,7 +170,8 @@ def _refined(problem: Problem, state: State, rng: np.random.RandomState) -> Stat
             if costs[i, old] - costs[i, new] <= 1e-12 * abs(costs[i, old]):
                 continue
             labels[i], n_moved = new, n_moved + 1
-            neighbours, numbers = edges.of_sample(i)
+            own = slice(edges.starts[i], edges.starts[i + 1])  # the other ends of the edges of i, and their numbers
+            neighbours, numbers = edges.neighbours[own], edges.numbers[own]
             costs[neighbours, old] -= together[numbers, old]
             costs[neighbours, new] += together[numbers, new]
     return replace(state, labels=labels)
@@ -196,7 +195,10 @@ def _with_metrics(problem: Problem, state: State) -> State:
     left, right = state.labels[edges.rows], state.labels[edges.cols]
     own_group = problem.groups[state.labels]
     sizes = np.bincount(own_group, minlength=n_groups).astype(np.float64)
-    residuals = dense(_indicator(own_group, n_groups) @ problem.squares) - _center_squares(problem, state)
+    # Per metric, the squares of the centres times the sizes of their clusters.
+    weighted = np.bincount(state.labels, minlength=len(state.centers))[:, None] * np.square(state.centers)
+    of_centers = dense(_indicator(problem.groups, n_groups) @ weighted)
+    residuals = dense(_indicator(own_group, n_groups) @ problem.squares) - of_centers
     linear = residuals + sizes[:, None] * problem.floors
     for ends in (left, right):
         linear += dense(_indicator(problem.groups[ends], n_groups, 0.5 * edges.must * (left != right)) @ edges.squares)
@@ -204,7 +206,7 @@ def _with_metrics(problem: Problem, state: State) -> State:
     linear -= dense(_indicator(problem.groups[left], n_groups, violated) @ edges.squares)
     prices = np.bincount(problem.groups[left], violated, minlength=n_groups)
 
-    def values(metrics: FloatArray, profiles: FloatArray) -> FloatArray:
+    def values(metrics: Array, profiles: Array) -> Array:
         linear_part = ((linear + prices[:, None] * profiles) * metrics).sum(axis=1)
         return linear_part - sizes * np.log(metrics).sum(axis=1)
 
@@ -224,13 +226,6 @@ def _with_metrics(problem: Problem, state: State) -> State:
         if not len(open_groups):
             break
     return replace(state, metrics=metrics, profiles=profiles)
-
-
-def _center_squares(problem: Problem, state: State) -> FloatArray:
-    """Return, per metric, the squares of the centres times the sizes of their clusters."""
-    sizes = np.bincount(state.labels, minlength=len(state.centers))
-    weighted = sizes[:, None] * np.square(state.centers)
-    return dense(_indicator(problem.groups, len(state.metrics)) @ weighted)
 
 
 def _with_seeded_empty_clusters(problem: Problem, state: State) -> State:
@@ -255,7 +250,7 @@ def _start(problem: Problem, rng: np.random.RandomState) -> State:
     return replace(state, labels=_labels_of_neighbourhoods(problem, state))
 
 
-def _seeds(problem: Problem, rng: np.random.RandomState) -> FloatArray:
+def _seeds(problem: Problem, rng: np.random.RandomState) -> Array:
     """Centroids of neighbourhoods, large ones far from each other first; then samples as in k-means++."""
     X, n_clusters = problem.X, len(problem.groups)
     sizes = np.bincount(problem.neighbourhoods)
@@ -272,7 +267,7 @@ def _seeds(problem: Problem, rng: np.random.RandomState) -> FloatArray:
     return np.array(centers)
 
 
-def _weighted_farthest_first(points: FloatArray, weights: IntArray, count: int) -> list[int]:
+def _weighted_farthest_first(points: Array, weights: IntArray, count: int) -> list[int]:
     """Choose the heaviest point, then points of the largest weight times distance to the chosen points."""
     chosen: list[int] = []
     nearest = np.ones(len(points))
@@ -285,10 +280,10 @@ def _weighted_farthest_first(points: FloatArray, weights: IntArray, count: int) 
     return chosen
 
 
-def _farthest_profile(X: Any, metric: FloatArray) -> FloatArray:
+def _farthest_profile(X: Any, metric: Array) -> Array:
     """The squared differences, by feature, of the two samples that are farthest apart under a metric."""
     Z = X @ sp.diags_array(np.sqrt(metric)) if sp.issparse(X) else X * np.sqrt(metric)
-    norms = squared_norms(Z)
+    norms = row_norms(Z, squared=True)
     # Two steps to the farthest sample, from the sample of largest norm, give a lower bound on the largest distance.
     # Samples whose norm is too small for a distance above this bound are left out.
     first = first_best(norms)
@@ -308,12 +303,12 @@ def _farthest_profile(X: Any, metric: FloatArray) -> FloatArray:
     return np.square(dense(X[[ends[0]]] - X[[ends[1]]])[0])
 
 
-def squared_distances(X: Any, squares: Any, centers: FloatArray, metrics: FloatArray) -> FloatArray:
+def squared_distances(X: Any, squares: Any, centers: Array, metrics: Array) -> Array:
     """``||x_i - mu_h||^2`` under the metric of h, for all samples and clusters."""
     return squares @ metrics.T - 2.0 * (X @ (metrics * centers).T) + (metrics * np.square(centers)).sum(axis=1)
 
 
-def _indicator(groups: NDArray[np.integer], n_groups: int, weights: FloatArray | None = None) -> sp.csr_array:
+def _indicator(groups: NDArray[np.integer], n_groups: int, weights: Array | None = None) -> sp.csr_array:
     """Return the matrix whose product with a matrix of samples sums the rows of each group."""
     values = np.ones(len(groups)) if weights is None else weights
     return sp.csr_array((values, (groups, np.arange(len(groups)))), shape=(n_groups, len(groups)))

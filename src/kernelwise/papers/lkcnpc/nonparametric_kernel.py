@@ -29,19 +29,16 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import laplacian
 from sklearn.metrics import pairwise_distances
 from sklearn.utils.validation import check_is_fitted
 
-from ...checks import check_choice, check_positive, is_number, require
+from ...checks import Array, Index, check_choice, check_positive, is_number, require
 from ...samples import check_magnitude, read_samples, tidy
 from ...statements import Pairs
 from ...ties import nearest_few
 from .base import Best, PairTransformer
 from .kernel_matrix_problem import KernelMatrixProblem, solve_linear, solve_squared_hinge
-
-Array = NDArray[np.float64]
 
 #: The measured number of dense n x n matrices in memory at once: A, its eigenvectors, their work space, and K.
 MATRICES = 4
@@ -169,7 +166,6 @@ class NonparametricKernelLearner(PairTransformer):
         if not len(self.eigenvalues_):
             warnings.warn(
                 f"the learned kernel is zero: C={self.C:g} is too small for the pairs to outweigh the graph; raise it",
-                UserWarning,
                 stacklevel=3,
             )
 
@@ -241,7 +237,7 @@ def linear_graph(X: Any) -> sp.csr_array:
     return inner
 
 
-def known_positions(samples: Any, X: Any) -> NDArray[np.intp]:
+def known_positions(samples: Any, X: Any) -> Index:
     """Return the position in ``samples`` of each row of ``X``, -1 for a new one; equal rows keep their order."""
     positions: dict[bytes, list[int]] = {}
     for i, key in enumerate(_row_keys(samples)):

@@ -26,12 +26,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.optimize import nnls
 from sklearn.utils import Tags, check_random_state
 
-from ...checks import check_count, is_number
+from ...checks import Array, check_count, is_number
 from ...kernels.combined import CombinedKernelTransformer, combined_features
 from ...kernels.precomputed import check_stack_shape
 from ...samples import read_samples
@@ -39,8 +38,6 @@ from ...spectral import GramFactor, SpectralBasis, top_eigenpairs
 from ...statements import Pairs
 from ...statements.noise import resolve_pairs
 from ...ties import NEARLY
-
-Array = NDArray[np.float64]
 
 #: Pairs are taken in pieces of about this many numbers, so that memory does not grow with the number of pairs.
 CHUNK_VALUES = 2**20
@@ -152,7 +149,6 @@ class SpectralKernelLearner(CombinedKernelTransformer):
             warnings.warn(
                 "all eigenvalues are zero: no admissible kernel is aligned with the pairs, so the learned kernel is "
                 "zero. Where negative pairs prevail, give as many positive as negative pairs, or a smaller decay",
-                UserWarning,
                 stacklevel=2,
             )
         return self

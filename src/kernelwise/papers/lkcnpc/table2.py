@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 
+from ...checks import IntArray
 from ...links.clustering import LinkedClustering
 from ...metrics import normalized_mutual_info
 from ...pairs.clustering import PairKernelClustering
@@ -61,13 +62,8 @@ class LinkedTrial:
     X: Any
     y: NDArray[Any]
     pairs: Pairs
-    checked: NDArray[np.int64]
+    checked: IntArray
     seed: int
-
-    @property
-    def n_clusters(self) -> int:
-        """The number of classes."""
-        return len(np.unique(self.y))
 
     def noise(self) -> PairNoise:
         """Return the estimates of p and d from the checked pairs."""
@@ -121,7 +117,7 @@ class Method:
         estimator = self.make(trial)
         if not hasattr(estimator, "n_clusters"):
             estimator = PairKernelClustering(estimator)
-        estimator.set_params(n_clusters=trial.n_clusters, random_state=trial.seed)
+        estimator.set_params(n_clusters=len(np.unique(trial.y)), random_state=trial.seed)
         X = TfidfTransformer().fit_transform(trial.X) if self.tfidf else trial.X
         pairs = {"noisy": lambda: trial.pairs, "corrected": trial.corrected, "extended": trial.extended}[self.given]()
         return estimator.fit(X, pairs=pairs)

@@ -20,16 +20,15 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from ...checks import check_ends
+from ...checks import Array, IntArray, check_ends
 from ...samples import read_samples
 from ...statements import Pairs
 from ...statements.noise import resolve_pairs
-from .base import FromPairs, IntArray
+from .base import FromPairs
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -125,7 +124,7 @@ class TransitiveClosure(FromPairs):
         apart = np.asarray(self.evidence_[first, second]).ravel() < 0
         return np.where(first == second, 1, np.where(apart, -1, 0))
 
-    def pair_scores(self, rows: Any, cols: Any) -> NDArray[np.float64]:
+    def pair_scores(self, rows: Any, cols: Any) -> Array:
         """Entries of the label matrix: 1 for pairs of one class, 0 for other pairs, 1/2 where nothing follows."""
         return 0.5 + 0.5 * self.predict_pairs(rows, cols).astype(np.float64)
 
@@ -148,7 +147,7 @@ def closed_groups(evidence: sp.csr_array) -> IntArray:
     return np.argsort(np.argsort(first))[group]  # numbered by their first samples
 
 
-def _contracted(rows: IntArray, cols: IntArray, weights: NDArray[np.float64]) -> dict[int, int]:
+def _contracted(rows: IntArray, cols: IntArray, weights: Array) -> dict[int, int]:
     """Join the two groups with the largest positive evidence until none is left; the leader of every sample's group."""
     edges = list(zip(rows.tolist(), cols.tolist(), weights.tolist(), strict=True))
     evidence: dict[int, dict[int, float]] = {}

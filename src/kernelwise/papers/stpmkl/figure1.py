@@ -30,24 +30,22 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from ... import datasets
+from ...checks import Array, Mask
 from ...kernels import FactorBank, build_bank, gaussian_kernels
 from ...mkl.column_generation import solve_by_column_generation
 from ...mkl.problem import MKLPoint, NoisyLabelProblem
 from ...optim import SolverResult
 from ...statements import flip_labels
-from ..figures import Line, line_panels, mean_line
+from ..figures import Line, line_panels, mean_lines
 from ..records import Record
 from ..spec import Cell, Experiment, Scalar, seed_of
 from ..tables import Table, distinct, mean_std
 from .paths import BUDGETS, METHODS, PENALTIES, TOLERANCE, predict, select_and_refit
 from .saddle import solve_by_mirror_prox, solve_by_variational_inequality
 from .tuned_baselines import BASELINES
-
-Array = NDArray[np.float64]
 
 LOADERS: dict[str, Callable[..., Any]] = {
     "ionosphere": datasets.load_ionosphere,
@@ -125,9 +123,7 @@ def run_accuracy_cell(cell: Cell, seed: int) -> dict[str, Any]:
     return {method: _mkl_results(trial, bank, method, [held_out]) for method in METHODS}
 
 
-def _mkl_results(
-    trial: Trial, bank: FactorBank, method: str, validation: Sequence[NDArray[np.bool_]]
-) -> dict[str, float]:
+def _mkl_results(trial: Trial, bank: FactorBank, method: str, validation: Sequence[Mask]) -> dict[str, float]:
     fit, score = select_and_refit(bank, trial.y, method, validation)
     return {
         "accuracy": trial.accuracy(predict(bank, fit.point, trial.X_test)),
@@ -201,14 +197,12 @@ def summarise_accuracy(records: Sequence[Record]) -> Table:
 
 def draw_accuracy(records: Sequence[Record]) -> Any:
     """Draw accuracy against noise, one panel per data set."""
-    panels: dict[str, dict[str, Line]] = {}
-    for method, accuracies in _by_method(records).items():
-        values: dict[str, dict[tuple[Scalar], list[float]]] = {}
-        for cell, accuracy in accuracies:
-            values.setdefault(str(cell["dataset"]), {}).setdefault((cell["noise"],), []).append(accuracy)
-        for dataset, by_noise in values.items():
-            panels.setdefault(dataset, {})[method] = mean_line(by_noise)
-    return line_panels(panels, xlabel="noise level q", ylabel="accuracy on clean test labels")
+    trials = [
+        (str(cell["dataset"]), method, cell["noise"], accuracy)
+        for method, accuracies in _by_method(records).items()
+        for cell, accuracy in accuracies
+    ]
+    return line_panels(mean_lines(trials), xlabel="noise level q", ylabel="accuracy on clean test labels")
 
 
 # Figure 1, right
@@ -256,7 +250,7 @@ def run_convergence_cell(cell: Cell, seed: int) -> dict[str, Any]:
         "seconds": [row.seconds for row in result.history],
         "gap": [row.primal - row.dual for row in result.history],
         "final_gap": checked.gap,
-        "final_relative_gap": checked.relative_gap,
+        "final_relative_gap": checked.relative_gap if np.isfinite(checked.relative_gap) else None,  # None: no gain yet
         "status": str(result.status),
     }
 

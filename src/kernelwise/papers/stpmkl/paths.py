@@ -9,15 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...checks import Array, Mask
 from ...kernels import FactorBank, KernelExpansion
 from ...mkl.best_case import trusted_share
 from ...mkl.column_generation import solve_by_column_generation
 from ...mkl.problem import MKLPoint, NoisyLabelProblem
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 #: The penalties lambda, from the largest, so that each fit starts from the kernels of a smoother solution.
 PENALTIES = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-4)

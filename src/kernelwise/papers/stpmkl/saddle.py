@@ -49,17 +49,14 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from ...checks import check_choice, check_positive
+from ...checks import Array, check_choice, check_positive
 from ...kernels import KernelBank
 from ...mkl.problem import MKLPoint, NoisyLabelProblem
 from ...optim import Certificate, HistoryRow, SolverResult, Status, project_box_budget, prox_squared_sum_of_norms
 from ...samples import persist
 from ...spectral import top_eigenpairs
-
-Array = NDArray[np.float64]
 
 #: An objective this many times that of f = 0 means that the steps are too long to recover from.
 DIVERGED = 1e12
@@ -85,10 +82,6 @@ class FunctionSpace:
     def values(self, f: Array) -> Array:
         """Return ``f(x_i) = sum_j f_j(x_i)``, with the intercept, on the samples."""
         return self.bank.lift(f[: self.rank]) + self.constant(f)
-
-    def squared_evaluation(self, f: Array) -> Array:
-        """Return ``E^T E f``, where E takes a function to its values on the samples."""
-        return self.representer(self.values(f))
 
     def norms(self, f: Array) -> Array:
         """Return ``||f_j||`` for every kernel."""
@@ -170,10 +163,11 @@ class Saddle:
     @cached_property
     def coupling_norm(self) -> float:
         r"""The Lipschitz constant of the gradients of L: :math:`\lambda_{\max}(\sum_j K_j (+ 1 1^\top))^{1/2} / N`."""
-        n, product = len(self.space.zero()), self.space.squared_evaluation
+        space, n = self.space, len(self.space.zero())
         if n == 0:
             return 0.0
-        operator = LinearOperator((n, n), matvec=lambda f: product(f.ravel()), dtype=np.float64)
+        # From a function to its values on the samples, and back.
+        operator = LinearOperator((n, n), matvec=lambda f: space.representer(space.values(f.ravel())), dtype=np.float64)
         values, _ = top_eigenpairs(operator, 1, random_state=0, tol=1e-4)
         return float(np.sqrt(max(values[0], 0.0))) / self.problem.mass
 
@@ -182,11 +176,11 @@ def follow(
     saddle: Saddle,
     points: Iterator[tuple[Array, Array, Array]],
     *,
-    tol: float,
-    max_iter: int,
     iterate: str,
-    check_every: int,
-    callback: Callable[[HistoryRow], None] | None,
+    tol: float = 1e-2,
+    max_iter: int = 1000,
+    check_every: int = 10,
+    callback: Callable[[HistoryRow], None] | None = None,
 ) -> SolverResult[MKLPoint]:
     """Take points ``(f, values, alpha)`` of a method until the gap, at the last ones or at their means, is small."""
     check_choice("iterate", iterate, ("last", "average"))
@@ -254,22 +248,18 @@ class Incumbent:
 def solve_by_mirror_prox(
     problem: NoisyLabelProblem,
     *,
-    tol: float = 1e-2,
-    max_iter: int = 1000,
     step: float | Literal["tight", "paper"] = "tight",
     iterate: Literal["last", "average"] = "last",
-    check_every: int = 10,
-    callback: Callable[[HistoryRow], None] | None = None,
+    **options: Any,
 ) -> SolverResult[MKLPoint]:
     r"""Solve ``problem`` to a duality gap of ``tol``, relative to the gain of the kernels, by the paper's Algorithm 1.
 
     ``step`` is :math:`1 / (\sqrt 2 L)`, the paper's :math:`\sqrt{n / (2m)}`, or a number. The gap is measured at the
-    last iterates or at the averages of all iterates, which Theorem 2 is about, and which are far slower.
+    last iterates or at the averages of all iterates, which Theorem 2 is about, and which are far slower. The other
+    options are those of :func:`follow`.
     """
     saddle = Saddle.of(problem)
-    points = _mirror_points(saddle, _step_length(saddle, step))
-    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "check_every": check_every, "callback": callback}
-    return follow(saddle, points, iterate=iterate, **options)
+    return follow(saddle, _mirror_points(saddle, _step_length(saddle, step)), iterate=iterate, **options)
 
 
 def _mirror_points(saddle: Saddle, gamma: float) -> Iterator[tuple[Array, Array, Array]]:  # with gamma of line 1
@@ -300,12 +290,10 @@ def _step_length(saddle: Saddle, step: float | str) -> float:
 def solve_by_variational_inequality(
     problem: NoisyLabelProblem,
     *,
-    tol: float = 1e-2,
     max_iter: int = 1000,
     gamma0: float = 1.0,
     iterate: Literal["last", "average"] = "average",
-    check_every: int = 10,
-    callback: Callable[[HistoryRow], None] | None = None,
+    **options: Any,
 ) -> SolverResult[MKLPoint]:
     r"""Run the paper's baseline on ``problem``, until the relative duality gap is ``tol`` or the iterations run out.
 
@@ -315,8 +303,7 @@ def solve_by_variational_inequality(
     check_positive("gamma0", gamma0, "; the paper tries .01 to 100")
     saddle = Saddle.of(problem)
     points = _descent_points(saddle, gamma0 / np.sqrt(max_iter))
-    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "check_every": check_every, "callback": callback}
-    return follow(saddle, points, iterate=iterate, **options)
+    return follow(saddle, points, iterate=iterate, max_iter=max_iter, **options)
 
 
 def _descent_points(saddle: Saddle, gamma: float) -> Iterator[tuple[Array, Array, Array]]:
@@ -325,13 +312,9 @@ def _descent_points(saddle: Saddle, gamma: float) -> Iterator[tuple[Array, Array
     while True:
         toward = gamma * saddle.pull(alpha)
         alpha = saddle.ascend(alpha, values, gamma)
-        f = saddle.space.scaled(f, 1.0 - gamma * _slopes(saddle, f)) + toward
+        norms = saddle.space.norms(f)  # lam mu / ||f_j|| times f_j is a subgradient of R; zero where f_j is
+        slope = np.full_like(norms, saddle.problem.penalty * norms.sum())
+        slopes = np.divide(slope, norms, out=np.zeros_like(norms), where=norms > 0)
+        f = saddle.space.scaled(f, 1.0 - gamma * slopes) + toward
         values = saddle.space.values(f)
         yield f, values, alpha
-
-
-def _slopes(saddle: Saddle, f: Array) -> Array:
-    """Return ``lam mu / ||f_j||``, which times ``f_j`` is a subgradient of R; zero where ``f_j`` is."""
-    norms = saddle.space.norms(f)
-    slope = np.full_like(norms, saddle.problem.penalty * norms.sum())
-    return np.divide(slope, norms, out=np.zeros_like(norms), where=norms > 0)

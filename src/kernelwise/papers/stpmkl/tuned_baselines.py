@@ -5,14 +5,12 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
+from ...checks import Array
 from ...kernels import gaussian_kernels, resolve_kernels
-
-Array = NDArray[np.float64]
 
 #: libsvm may run for hours at large C on kernels that are nearly singular.
 SVC_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)

@@ -5,23 +5,20 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags, check_random_state
 
-from ...checks import check_choice, check_count
+from ...checks import Array, Index, check_choice, check_count
 from ...completion.basis import n_samples_of, read_similarity, refuse_distances
-from ...completion.core import ENTRIES_AT_ONCE, known_block, sample_product
+from ...completion.core import known_block
 from ...kernels.specs import is_precomputed
+from ...samples import ENTRIES_AT_ONCE, sample_product, tagged
 from ...spectral import GramFactor, assign_clusters, spectral_basis
 from ...spectral.eigenpairs import as_float
 from ...spectral.embedding import possible_normalization
 from ...statements import Pairs
 from ...statements.noise import resolve_pairs
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 #: Of an operator, so many columns are computed at a time.
 COLUMNS = 64
@@ -133,10 +130,7 @@ class ConstrainedSpectralClustering(ClusterMixin, BaseEstimator):
         check_choice("normalize", self.normalize, ("auto", "symmetric", "none"))
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self.kernels)
-        return tags
+        return tagged(super().__sklearn_tags__(), sparse=True, pairwise=is_precomputed(self.kernels))
 
 
 def with_known_pairs(similarity: Any, pairs: Pairs) -> Any:
@@ -154,7 +148,7 @@ def with_known_pairs(similarity: Any, pairs: Pairs) -> Any:
     return operator + aslinearoperator(correction)
 
 
-def entries(similarity: Any, rows: IntArray, cols: IntArray) -> Array:
+def entries(similarity: Any, rows: Index, cols: Index) -> Array:
     """Return single entries of a similarity of any type."""
     if isinstance(similarity, LinearOperator):
         return _entries_of_operator(similarity, rows, cols)
@@ -169,7 +163,7 @@ def entries(similarity: Any, rows: IntArray, cols: IntArray) -> Array:
     return np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64).ravel()
 
 
-def _entries_of_operator(operator: LinearOperator, rows: IntArray, cols: IntArray) -> Array:
+def _entries_of_operator(operator: LinearOperator, rows: Index, cols: Index) -> Array:
     """Return single entries of a matrix that is known by its products: the columns in use, some at a time."""
     needed, position = np.unique(cols, return_inverse=True)
     found = np.empty(len(rows))

@@ -6,16 +6,12 @@ Both algorithms follow their papers. :func:`kernelwise.complete_matrix` is compa
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ...checks import check_count, check_positive
+from ...checks import Array, check_count, check_positive
 from ...completion.matrix.complete import check_observations
 from ...completion.matrix.problem import ObservedEntries
 from ...samples import check_magnitude
-
-Array = NDArray[np.float64]
-
-__all__ = ["DenseCompletion", "singular_value_thresholding", "soft_impute"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...checks import Array, IntArray
 from ...completion.completer import PairCompleter
 from ...datasets import make_block_similarity
 from ...metrics import coherence
@@ -21,8 +21,6 @@ from ..lkcnpc.transitive_closure import TransitiveClosure
 from ..records import Record
 from ..spec import Cell, Experiment
 from ..tables import Table, grouped, mean_std
-
-Array = NDArray[np.float64]
 
 SAMPLES, CLASSES, COMPONENTS, LABELLED, KNOWN, TRIALS = 1000, 4, 20, 160, 2560, 20
 SIZES = (5, 10, 15, 20, 25, 30, 40, 50)
@@ -39,7 +37,7 @@ def synthetic_cells(quick: bool) -> list[Cell]:
     return [Cell.of(trial=trial) for trial in range(1 if quick else TRIALS)]
 
 
-def make_synthetic_trial(seed: int) -> tuple[Array, NDArray[np.int64], Pairs]:
+def make_synthetic_trial(seed: int) -> tuple[Array, IntArray, Pairs]:
     """Return the similarity, the classes and the known pairs of a trial."""
     rng = np.random.RandomState(seed % 2**32)
     similarity, y = make_block_similarity(SAMPLES, CLASSES, random_state=rng)

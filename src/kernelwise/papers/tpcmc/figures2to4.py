@@ -33,6 +33,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
 from ... import datasets
+from ...checks import Array
 from ...completion.clustering import PairCompletionClustering
 from ...completion.completer import PairCompleter
 from ...datasets._gisette import load_gisette_reconstruction
@@ -40,7 +41,7 @@ from ...metrics import clustering_accuracy, coherence, normalized_mutual_info, p
 from ...pairs.clustering import PairKernelClustering
 from ...spectral import GramFactor, top_eigenpairs
 from ...statements import Pairs
-from ..figures import Line, line_panels, mean_line
+from ..figures import line_panels, mean_lines
 from ..lkcnpc.spectral_kernel import SpectralKernelLearner
 from ..lkcnpc.transitive_closure import TransitiveClosure
 from ..records import Record
@@ -151,7 +152,7 @@ class _Prepared(NamedTuple):
 
     classes: NDArray[Any]
     similarity: GramFactor
-    leading: NDArray[np.float64]
+    leading: Array
     coherence: float
     seconds: float
 
@@ -227,17 +228,16 @@ def _notes(records: Sequence[Record]) -> list[str]:
 
 def draw_figure(records: Sequence[Record]) -> Any:
     """Draw the three scores against the share of labelled examples; each data set has a row of panels."""
-    panels: dict[str, dict[str, Line]] = {}
-    for dataset in distinct(records, "dataset"):
-        own = [record for record in records if record.cell["dataset"] == dataset]
-        by_ratio = grouped(own, lambda record: record.results, "ratio")
-        for score in SCORES:
-            panels[f"{dataset}: {score}"] = {
-                method: mean_line({ratio: [one[method][score] for one in trials] for ratio, trials in by_ratio.items()})
-                for method in METHODS
-            }
+    trials = [
+        (f"{dataset}: {score}", method, record.cell["ratio"], record.results[method][score])
+        for dataset in distinct(records, "dataset")
+        for score in SCORES
+        for method in METHODS
+        for record in records
+        if record.cell["dataset"] == dataset
+    ]
     return line_panels(
-        panels,
+        mean_lines(trials),
         xlabel="share of the examples that is labelled",
         ylabel="score (band: standard deviation of the trials)",
         columns=len(SCORES),

@@ -17,7 +17,7 @@ function buildCharts() {
     ...[
       sourcePanel(),
       columns && chart("Which columns matter", mattering[columns.by], columnBars(columns.bars)),
-      chances && chart(`How suspect the ${what} are`, chances.threshold === null ? "None is worth checking." : "The coloured bars are worth checking.", histogram(chances)),
+      chances && chart(`How suspect the ${what} are`, chances.threshold === null ? "None is more likely wrong than right." : "The coloured bars are worth checking.", histogram(chances)),
       report.figures.confusions.length > 0 && chart(`${givenName} against suggested`, "Pick a cell to list its rows.", confusionTable()),
     ].filter(Boolean),
   );
@@ -116,7 +116,7 @@ function confusionTable() {
   return el(
     "div",
     { class: "scroll", tabindex: "0", role: "region", "aria-label": "Given against suggested labels" },
-    el("table", { class: "confusion" }, el("thead", {}, el("tr", {}, el("td", { class: "quiet" }, "given ↓ suggested →"), heads)), el("tbody", {}, rows)),
+    el("table", { class: "confusion" }, el("thead", {}, el("tr", {}, el("td", { class: "quiet" }, `${givenName.toLowerCase()} ↓ suggested →`), heads)), el("tbody", {}, rows)),
   );
 }
 

@@ -159,6 +159,7 @@ function recalled(name) {
 
 $("list").classList.toggle("of-pairs", isPairs);
 fitLabels();
+if (report.slices?.length) $("count").before(el("ul", { class: "slices", "aria-label": "Where the suspects are" }, report.slices.map((said) => el("li", {}, data(said)))));
 $("reviewer").value = recalled("kernelwise-reviewer") ?? "";
 buildWelcome();
 buildFilters();

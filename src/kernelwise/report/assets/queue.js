@@ -204,8 +204,10 @@ const partsOf = (label) => label.split(/([^_./-]*[_./-]+)/).filter(Boolean);
 /** The columns of labels are as wide as the longest label needs, within limits. */
 function fitLabels() {
   const longest = Math.max(...report.names.flatMap((name) => partsOf(name).map((part) => Array.from(part).length)));
+  const ids = Math.max(...suspects.row.slice(0, 1000).map((_, index) => Array.from(titleOf(index)).length));
+  const most = Math.max(6, 11 - 0.7 * (ids - 1)); // or nothing is left to name the rows
   if (ofConsensus) $("list").style.setProperty("--given-head", "9.5ch");
-  $("list").style.setProperty("--label", `${Math.min(Math.max(longest, 7), 11) + 1}ch`);
+  $("list").style.setProperty("--label", `${Math.min(Math.max(longest, 7), most) + 1}ch`);
 }
 
 function drawPager(first) {

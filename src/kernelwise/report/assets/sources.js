@@ -5,6 +5,7 @@ const ofConsensus = Boolean(sources?.consensus);
 /** What the label under review is called: it is given, or it is the consensus of several answers. */
 const givenName = ofConsensus ? "Consensus" : "Given";
 const mostChips = 40; // on one card; pages of crowds have rows with very many answers
+const enough = 10; // answers, to judge a source
 const sourceShown = { all: false };
 
 /** The answers to a row: pairs of a source and a class. */
@@ -33,7 +34,7 @@ function chips(index) {
   const chip = ([source, code]) =>
     el(
       "li",
-      { class: `chip ${kind(code)}`, title: `${shorten(sources.names[source], 60)} is right in about ${percent(sources.table[source]?.accuracy ?? null)} of its answers` },
+      { class: `chip ${kind(code)}`, title: howGood(source) },
       !ofConsensus && "given by ",
       data(shorten(sources.names[source], 30)),
       ofConsensus && ": ",
@@ -41,6 +42,13 @@ function chips(index) {
     );
   const more = said.length > mostChips && el("li", { class: "quiet" }, `and ${said.length - mostChips} more`);
   return el("ul", { class: "chips", "aria-label": ofConsensus ? "Who said what" : "Who gave the label" }, said.slice(0, mostChips).map(chip), more);
+}
+
+/** How good a source is, in words; few answers tell nothing. */
+function howGood(source) {
+  const [name, known] = [shorten(sources.names[source], 60), sources.table[source]];
+  if (!known) return name; // of very many sources the page has the figures of the first
+  return `${name} ${known.n < enough ? "gave too few answers to judge" : `is right in about ${percent(known.accuracy)} of its answers`}`;
 }
 
 /** The filter by a source: rows where it disagrees with the consensus, or whose label it gave. */
@@ -53,8 +61,9 @@ function sourceFilter(select) {
 /** How often the sources agree, in words. */
 function agreementText() {
   const { agreement, alpha, copies, n_answers: answers, names } = sources;
+  const what = isPairs ? "pair" : "row";
   const count = `${plural(answers, "answer")} of ${plural(names.length, "source")}.`;
-  const agree = agreement === null ? "No row has two answers." : `Two answers to the same row agree in ${percent(agreement)}${alpha === null ? "" : ` (Krippendorff's alpha ${alpha.toFixed(2)})`}.`;
+  const agree = agreement === null ? `No ${what} has two answers.` : `Two answers to the same ${what} agree in ${percent(agreement)}${alpha === null ? "" : ` (Krippendorff's alpha ${alpha.toFixed(2)})`}.`;
   const copied = copies.slice(0, 3).map(([one, other, share]) => `${shorten(one, 30)} and ${shorten(other, 30)} agree as if one copied the other in ${percent(share)} of the rows, errors included; together they count for less than two.`);
   return [count, agree, ...copied].join(" ");
 }
@@ -67,8 +76,8 @@ function sourcePanel() {
   const item = (source) => {
     const { n, accuracy, interval, errs, kind } = sources.table[source];
     const pick = el("button", { type: "button", class: "plain clip", on: { click: () => showSource(source) } }, data(shorten(sources.names[source], 40)));
-    pick.setAttribute("aria-label", `${shorten(sources.names[source], 40)}: list the rows ${ofConsensus ? "where it disagrees" : "that it labelled"}`);
-    const how = [`${plural(n, "answer")}${kind ? ` of a ${kind}` : ""}`, ...errs].join("; ");
+    pick.setAttribute("aria-label", `${shorten(sources.names[source], 40)}: list the ${isPairs ? "pairs" : "rows"} ${ofConsensus ? "where it disagrees" : "that it labelled"}`);
+    const how = [`${plural(n, "answer")}${kind ? ` of a ${kind}` : ""}${n < enough ? ", too few to judge" : ""}`, ...errs].join("; ");
     return el("li", {}, pick, intervalBar(accuracy, interval), el("span", { class: "numeric" }, percent(accuracy)), el("p", { class: "how quiet" }, how));
   };
   const draw = () => {
@@ -77,7 +86,7 @@ function sourcePanel() {
     list.replaceChildren(...shown.map(item), ...(shown.length < sources.table.length ? [all] : []));
   };
   draw();
-  return chart("How good the sources are", `${agreementText()} The bar is the share of right answers, the line its 90 % range. Pick a source to list its rows.`, list);
+  return chart("How good the sources are", `${agreementText()} The bar is the share of right answers, the line its 90 % range. Pick a source to list its ${isPairs ? "pairs" : "rows"}.`, list);
 }
 
 /** A share with its range. */
