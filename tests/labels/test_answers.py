@@ -119,6 +119,38 @@ def test_checks_that_cannot_be_of_these_data_are_refused():
         audit_answers(None, Answers.from_table(table), checked=Verdicts([0, 1, 2], [17, 18, 17]))
 
 
+@pytest.mark.parametrize("rates", [(0.1,), (0.1, 0.2)])
+def test_one_source_or_two_do_not_show_how_good_they_are(rates):
+    truth, table = crowd(4, n_rows=400, rates=rates)
+    audit = audit_answers(None, Answers.from_table(table))
+    low, high = audit.noise_interval
+    assert low <= np.mean(audit.labels != truth) <= high
+    assert high - low > 0.25
+    assert not audit.diagnostic["reliable"]
+    right = np.mean(table == truth[:, None], axis=0)
+    assert ((audit.sources.low <= right) & (right <= audit.sources.high)).all()
+
+
+def test_sources_that_know_one_class_each_and_never_meet():
+    truth = np.random.RandomState(0).randint(2, size=300)
+    answers = Answers.from_column(truth, np.array(["A", "B"])[truth])
+    assert (audit_answers(None, answers).labels == truth).all()
+    X = np.random.RandomState(1).randn(300, 3) + 2 * truth[:, None]
+    assert np.mean(audit_answers(X, answers, random_state=0).labels == truth) > 0.95
+
+
+@pytest.mark.filterwarnings("error")
+def test_classes_of_one_answer_or_of_one_check():
+    truth, table = crowd()
+    table[0, 0] = 5
+    checked = Verdicts([3, 4, 5], [truth[3], 7, truth[5]])
+    audit = audit_answers(None, Answers.from_table(table), checked=checked)
+    assert audit.classes.tolist() == [0, 1, 5, 7]
+    assert np.isfinite(audit.probabilities).all()
+    with pytest.raises(ValueError, match="answers has one class only, 0"):
+        audit_answers(None, Answers.from_table(np.zeros((50, 3), dtype=int)))
+
+
 def test_rows_without_answers():
     truth, table = crowd(n_rows=100)
     table[:10] = -1

@@ -22,10 +22,10 @@ from kernelwise.pairs.statistics import (
     implied_prior,
     keep_feasible,
     mean_magnitudes,
+    pair_weight_bound,
     true_class_means,
     true_statistic,
 )
-from theorems import pair_weight_bound
 
 
 def random_pairs(rng, n_pairs=60, n_samples=30, weighted=False):
@@ -399,6 +399,11 @@ def test_the_bound_grows_with_doubt(worse, factor):
         (lambda: true_statistic(PairMeans(*np.ones((3, 1)), 0.5), PairNoise(0.5, 0.5, 0.5)), "carry no information"),
         (lambda: PairMeans.of(Pairs([0], [1], [1], n_samples=2), np.ones((1, 1))), "no pair labelled -1"),
         (lambda: PairMeans.of(Pairs([0], [1], [-1], n_samples=2), np.ones((1, 1))), r"no pair labelled \+1"),
+        (lambda: pair_weight_bound(0, 3, penalty=1.0, noise=PairNoise(0.5, 1, 1)), "n_pairs must be a positive"),
+        (lambda: pair_weight_bound(9, 3, penalty=-1.0, noise=PairNoise(0.5, 1, 1)), "penalty must be a positive"),
+        (lambda: pair_weight_bound(9, 3, penalty=1.0, noise=PairNoise(0.5, 0.5, 0.5)), "carry no information"),
+        (lambda: pair_weight_bound(9, 3, penalty=1.0, noise=PairNoise(0.5, 1, 1), risk=1.0), "risk must lie"),
+        (lambda: pair_weight_bound(9, 3, penalty=1.0, noise=PairNoise(0.5, 1, 1), rarer_fraction=0.6), "rarer_frac"),
     ],
 )
 def test_bad_input(call, message):

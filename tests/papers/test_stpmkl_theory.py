@@ -11,7 +11,7 @@ from kernelwise.kernels import DenseBank, FactorBank, Gaussian
 from kernelwise.mkl.column_generation import solve_by_column_generation
 from kernelwise.mkl.problem import NoisyLabelProblem, margin_of_confidence
 from kernelwise.papers.stpmkl.saddle import solve_by_mirror_prox
-from theorems import (
+from kernelwise.papers.stpmkl.theory import (
     budget_from_noise_rate,
     budget_multiplier,
     equivalent_penalty,
@@ -158,7 +158,31 @@ def test_mirror_prox_iterations_by_hand():
     assert mirror_prox_iterations(0.51, **arguments) == 99
 
 
-@pytest.mark.parametrize("risk", [0.0, 1.5])
-def test_bad_risk(risk):
-    with pytest.raises(ValueError, match=f"risk must lie in .* got {risk}"):
-        margin_of_confidence(risk)
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: margin_of_confidence(0.0), "risk must lie in"),
+        (lambda: margin_of_confidence(1.5), "risk must lie in .* got 1.5"),
+        (lambda: budget_from_noise_rate(1.0, 10), "noise_rate must lie in .* got 1.0"),
+        (lambda: budget_from_noise_rate(-0.1, 10), "noise_rate must lie in"),
+        (lambda: budget_from_noise_rate(0.1, 0), "n_samples must be an integer of at least 1, got 0"),
+        (
+            lambda: generalization_bound(-1.0, n_samples=9, noise_rate=0.1, penalty=1.0),
+            "worst_loss must not be negative",
+        ),
+        (lambda: generalization_bound(1.0, n_samples=9, noise_rate=1.1, penalty=1.0), "noise_rate must lie in"),
+        (lambda: generalization_bound(1.0, n_samples=9, noise_rate=0.1, penalty=0.0), "penalty must be a positive"),
+        (lambda: generalization_bound(1.0, n_samples=9, noise_rate=0.1, penalty=1.0, delta=1.0), "delta must lie in"),
+        (
+            lambda: mirror_prox_iterations(0.0, norm_f=1.0, norm_alpha=1.0, n_samples=9, n_kernels=9),
+            "gap must be a positive number, got 0.0",
+        ),
+        (
+            lambda: mirror_prox_iterations(0.1, norm_f=1.0, norm_alpha=1.0, n_samples=9, n_kernels=0),
+            "n_kernels must be an integer of at least 1",
+        ),
+    ],
+)
+def test_bad_arguments(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

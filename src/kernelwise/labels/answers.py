@@ -1,5 +1,6 @@
 """Several answers per row: the audit of the consensus, and of every source."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -38,9 +39,11 @@ BELIEF_ROWS = 10_000
 LEAST_BELIEF = 1e-3
 #: A range of the share of wrong classes that is wider than this is not called an answer.
 WIDE_RANGE = 0.15
-#: Sources take part in shared errors more or less: the standard deviation of an accuracy for this reason. Programs that
-#: know one class are compared with few others, so that without features their accuracies are known no better than this.
-OWN_SHARE, OWN_SHARE_OF_PROGRAMS = 0.05, 0.15
+#: Sources take part in shared errors more or less: the standard deviation of an accuracy for this reason.
+OWN_SHARE = 0.05
+#: The same, without features, of programs that know one class and are compared with few others, and where no row has
+#: three answers, because two sources that differ do not show who is right; twice as much where no row has two.
+UNCOMPARED = 0.15
 #: The 90 % interval of an accuracy, in standard deviations.
 INTERVAL = 1.645
 
@@ -119,6 +122,9 @@ class Fitted:
     def __init__(self, answers: Answers, checked: Verdicts | None):
         truths = found_labels(checked, np.resize(answers.classes, answers.n_rows))
         self.classes = np.unique(np.array([*answers.classes.tolist(), *truths.values()]))
+        if len(self.classes) < 2:
+            only = self.classes.tolist()[0]
+            raise ValueError(f"answers has one class only, {only!r}; two are needed to say who is wrong")
         label = np.searchsorted(self.classes, answers.classes)[answers.label_index]
         m, n_classes = len(answers.source_names), len(self.classes)
         parts = answers.rows, answers.source_index, label, answers.n_rows, m, n_classes
@@ -153,7 +159,10 @@ def learn_from_answers(
     fitted, tell = Fitted(answers, checked), teller(progress, "learning from answers")
     answered = np.bincount(answers.rows, minlength=answers.n_rows) > 0
     if len(np.unique(fitted.unchecked.chances[answered].argmax(axis=1))) < 2:
-        raise ValueError("the answers agree on one class for all rows, so there is nothing to learn from features")
+        raise ValueError(
+            "the consensus of the answers is one class for all rows, so there is nothing to learn from features; "
+            "X=None audits the answers alone"
+        )
     # The consensus is found without the checks, so that they can guarantee how good it is; a last round uses them.
     rounds = [None] * ROUNDS if checked is None else [None] * ROUNDS + [checked]
     beliefs: list[Array] = []
@@ -162,7 +171,10 @@ def learn_from_answers(
         order = np.sort(chances, axis=1)
         # A row counts as far as its two most probable classes differ, so that no tie decides anything.
         margin = np.where(answered, order[:, -1] - order[:, -2], 0.0)
-        model.fit(X, fitted.classes[chances.argmax(axis=1)], margin, groups=groups, checked=verdicts)
+        with warnings.catch_warnings():
+            if step:  # what there is to say of the features was said
+                warnings.simplefilter("ignore")
+            model.fit(X, fitted.classes[chances.argmax(axis=1)], margin, groups=groups, checked=verdicts)
         belief = np.full(chances.shape, LEAST_BELIEF)
         columns = np.searchsorted(fitted.classes, model.classes_)
         belief[:, columns] = np.maximum(model.out_of_sample_probabilities_, LEAST_BELIEF)
@@ -200,8 +212,8 @@ def conclude(answers: Answers, fitted: Fitted, checked: Verdicts | None, index: 
         found[known] = calibrated(*parts, guarantee)[0]
     quality = np.where(nothing, np.nan, found[np.arange(len(found)), column])
     rate = float(np.nanmean(1 - quality))
-    programs = float(np.mean(statements.detectors()[statements.sources])) * (not fitted.believed)
-    interval = _range(fit, column, ~nothing, truth, shared, guarantee, rate, programs * OWN_SHARE_OF_PROGRAMS)
+    doubt = float(np.mean(_uncompared(fitted)[statements.sources]))
+    interval = _range(fit, column, ~nothing, truth, shared, guarantee, rate, doubt)
     raw, alpha = agreement(statements)
     names = answers.source_names
     suggested = np.where(nothing & (truth < 0), labels, fitted.classes[found.argmax(axis=1)].astype(object))
@@ -226,6 +238,15 @@ def conclude(answers: Answers, fitted: Fitted, checked: Verdicts | None, index: 
         alpha=alpha,
         joint=np.where(truth[:, None] >= 0, found, fit.chances),
     )
+
+
+def _uncompared(fitted: Fitted) -> Array:
+    """The standard deviation of the accuracy of every source, for want of answers to compare its answers with."""
+    statements = fitted.statements
+    if fitted.believed:
+        return np.zeros(statements.n_sources)
+    most = int(np.bincount(statements.rows).max())
+    return np.where(statements.detectors(), UNCOMPARED, UNCOMPARED * max(3 - most, 0))
 
 
 def _shared(answers: Answers, fitted: Fitted) -> Shared:
@@ -278,8 +299,7 @@ def _source_table(answers: Answers, fitted: Fitted, found: Array, shared: Shared
     accuracy = np.bincount(statements.sources, found[statements.rows, statements.labels]) / n_answers
     inside = np.clip(accuracy, 0.01, 0.99)
     variance = inside * (1 - inside) / (n_answers + 2) + ((inside - 1 / n_classes) * shared.deviation) ** 2
-    alone = statements.detectors() & (not fitted.believed)
-    variance += np.where(alone, OWN_SHARE_OF_PROGRAMS, OWN_SHARE) ** 2
+    variance += np.maximum(_uncompared(fitted), OWN_SHARE) ** 2
     margin = INTERVAL * np.sqrt(variance) / (inside * (1 - inside))
     kinds = np.array([kind or "" for kind in answers.source_kinds])
     low, high = expit(logit(inside) - margin), expit(logit(inside) + margin)

@@ -24,7 +24,7 @@ WORTH = 20.0
 #: Accuracies and their mean are kept inside, and weights, so that a source that guesses does not count.
 ACCURACIES, MEANS, WEIGHTS = (0.5, 0.99), (0.55, 0.98), (0.02, 5.0)
 #: The 90 % interval of an accuracy, in standard deviations, and what is not known of it beyond the numbers.
-INTERVAL, UNKNOWN = 1.645, 0.03
+INTERVAL, UNKNOWN = 1.645, 0.05
 
 
 def weighed_by_source(pairs: Pairs, sources: NDArray[Any], quality: Array) -> Pairs:

@@ -244,7 +244,7 @@ def _em(
         telling[:] = True
     single = np.asarray(np.bincount(answers.labels, own * ~telling[answers.rows], n_classes), dtype=np.float64)
     transposed = said.T.tocsr()[:, telling]
-    votes = answers.votes + answers.votes.sum(axis=0) / own.sum()
+    votes = answers.votes + (answers.votes.sum(axis=0) + LEAST) / own.sum()
     chances = votes / votes.sum(axis=1, keepdims=True)
     if log_belief is not None:
         chances = softmax(np.log(chances) + log_belief, axis=1)
@@ -254,7 +254,8 @@ def _em(
         pattern = _patterns(counts, single)
         confusion = (counts + strength * pattern) / (counts.sum(axis=2, keepdims=True) + strength)
         if detectors.any():
-            confusion[detectors] = _one_class(counts[detectors], seen=log_belief is not None)
+            only = answers.counts[detectors].argmax(axis=1)
+            confusion[detectors] = _one_class(counts[detectors], only, seen=log_belief is not None)
         logs = np.log(np.maximum(confusion, LEAST))
         evidence = np.asarray(said @ logs.transpose(0, 2, 1).reshape(m * n_classes, n_classes))
         if log_belief is not None:
@@ -324,14 +325,15 @@ def _accuracies(right: Array, total: Array, mean: float) -> Array:
     return np.asarray((right + worth * mean) / (total + worth))
 
 
-def _one_class(counts: Array, *, seen: bool) -> Array:
-    """The chances of the answers of sources that know one class.
+def _one_class(counts: Array, only: Index, *, seen: bool) -> Array:
+    """The chances of the answers of sources that know one class, ``only``.
 
     Each answer is as good as the mean of them, unless features say how good every source is.
     """
-    only, n_classes = counts.sum(axis=1).argmax(axis=1), counts.shape[1]
+    n_classes = counts.shape[1]
     right, total = counts[np.arange(len(only)), only, only], counts.sum(axis=(1, 2))
-    mean = (right.sum() + 1) / (total.sum() + 2)
+    usual, worth = USUAL_ACCURACY
+    mean = (right.sum() + worth * usual) / (total.sum() + worth)
     good = np.clip(_accuracies(right, total, mean) if seen else np.full(len(only), mean), *INSIDE)
     chances = np.full(counts.shape, LEAST)
     for j, label in enumerate(only):
