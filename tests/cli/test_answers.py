@@ -10,7 +10,7 @@ import pytest
 
 from command_line import refused, run_here
 from kernelwise import Answers, audit_answers, plan_answers
-from kernelwise.cli.slices import slices_of
+from kernelwise.labels.describe import slices_of
 from kernelwise.tables.columns import Column, Table
 
 pytest.importorskip("skops")

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
+from ..labels.describe import sentences_of, slices_of
 from ..report.labels import ENOUGH
 from . import show
 from .answers import GivenAnswers, read_answers
 from .labels import CONSENSUS, LabelOptions, label_model, label_page, warn_of_leaks, what_matters
 from .session import Data, GivenLabels, Session, check_files, links_of_pictures
-from .slices import sentences_of, slices_of
 
 if TYPE_CHECKING:
     from .. import AnswerAudit, Answers, LabelAudit, Verdicts

@@ -20,7 +20,6 @@ from ..tables.kinds import is_number
 from . import session as shared
 from . import show
 from .session import AnnotatorOption, Data, GivenLabels, Reading, Reviewing, Session, option
-from .slices import sentences_of, slices_of
 
 #: The name of the consensus in the column "column" of a review, and in the export.
 CONSENSUS = "consensus"
@@ -179,6 +178,7 @@ def audit_labels(session: Session, asked: LabelOptions) -> None:
 
 def _audit_one_column(session: Session, asked: LabelOptions) -> None:
     from ..labels.audit import audit_by
+    from ..labels.describe import slices_of
 
     reading, reviewing, label = asked.reading, asked.reviewing, asked.label[0]
     shared.check_files(session, read=[asked.data, reviewing.checked], write=[reviewing.output, reviewing.report])
@@ -312,6 +312,7 @@ def label_page(
     **shown: Any,
 ) -> str:
     """The review page; ``shown`` are the plan, the pictures and the answers, as in :func:`label_report`."""
+    from ..labels.describe import sentences_of
     from ..report import PageSettings, label_report, render
 
     with session.step("making the review page"):
@@ -330,6 +331,8 @@ def label_page(
 
 def print_label_audit(console: Console, result: dict[str, Any], loaded: Data | None = None) -> None:
     """Print the result of an audit of labels; without ``loaded``, the table was read in chunks."""
+    from ..labels.describe import sentences_of
+
     data, diagnostic, reliable = result["data"], result["diagnostic"], result["diagnostic"]["reliable"]
     without_label = result.get("without_label", [])
     rows = data["rows"] - len(without_label)

@@ -10,6 +10,6 @@ in this order:
 2. ``audit.py``: :func:`audit_labels` and :func:`estimate_label_noise`, for users who want no classifier.
 3. ``given.py``: what users give: labels, labels that are amounts, columns that repeat the label. ``spellings.py``:
    labels as people write them.
-4. ``describe.py``: how often the classifier is right, and which columns matter.
+4. ``describe.py``: how often the classifier is right, which columns matter, and where suspects are.
 5. ``sample.py``, ``large.py``: more rows than are learned from; ``on_dask.py``: rows on a Dask cluster.
 """
