@@ -28,13 +28,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 #: What a package may consist of; a file of another kind was left there by mistake.
 PACKAGE_FILE = re.compile(
-    r"kernelwise/(?!(.*/)?(tests?/|test_|conftest))(py\.typed|(\w+/)*\w+\.py|datasets/files/(\w+\.npz|manifest\.json)|datasets/descr/\w+\.rst"
-    r"|report/assets/\w+\.(js|css|html))"
+    r"kernelwise/(?!(.*/)?(tests?/|test_|conftest))(py\.typed|(\w+/)*\w+\.py|(\w+/)*__init__\.pyi|datasets/files/(\w+\.npz|manifest\.json)|datasets/descr/\w+\.rst"
+    r"|files/trusted_types\.txt|report/assets/\w+\.(js|css|html))"
 )
 #: Without any of these the package would be installed, and fail later.
 NEEDED = {
     "kernelwise/py.typed",
     "kernelwise/__main__.py",
+    "kernelwise/__init__.pyi",
+    "kernelwise/files/__init__.pyi",
+    "kernelwise/report/__init__.pyi",
+    "kernelwise/review/__init__.pyi",
+    "kernelwise/files/trusted_types.txt",
     "kernelwise/datasets/files/manifest.json",
     "kernelwise/datasets/files/cora.npz",
     "kernelwise/report/assets/page.html",
