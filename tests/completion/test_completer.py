@@ -628,6 +628,8 @@ def test_all_figures_of_unknown_noise_come_from_one_posterior(rng):
     assert model.noise_rate_ == pytest.approx(float(1.0 - model.audit_.quality.mean()))
     np.testing.assert_array_equal(model.audit_.quality, classes.pair_quality_)
     assert model.audit_.noise == classes.noise_
+    doubted = classes.pair_quality_ < 0.5
+    np.testing.assert_array_equal(model.audit_.suggested != flipped.labels, doubted)
     assert model.audit_.diagnostic["n_classes"] == [classes.n_clusters_] == [3]
     wrong = flipped.labels != flipped.true_labels(y)
     assert wrong[model.audit_.order[: wrong.sum()]].mean() > 0.8

@@ -13,7 +13,7 @@ from kernelwise.completion.core import (
     reconstruct_core,
     symmetric_root,
 )
-from kernelwise.completion.core_fit import complete_block, refined_rows, unshrunk_factors
+from kernelwise.completion.core_fit import complete_block, noise_penalty, refined_rows, unshrunk_factors
 from kernelwise.completion.matrix.complete import complete_matrix
 from kernelwise.completion.matrix.problem import proven_eigenvalue_bound, proven_singular_value_bound
 from kernelwise.spectral.eigenpairs import GramFactor
@@ -96,3 +96,11 @@ def test_labelled_basis() -> None:
 
 def test_symmetric_root() -> None:
     np.testing.assert_allclose(symmetric_root(np.diag([4.0, 0.0])), [[2.0], [0.0]], atol=1e-6)
+
+
+def test_the_penalty_for_flips_grows_as_the_norm_of_the_noise() -> None:
+    y = np.arange(80) % 4
+    blocks = [known_block(Pairs.from_labels(y[:m], n_pairs=m * (m - 1) // 2, random_state=0)) for m in (20, 80)]
+    small, large = (noise_penalty(block, 0.1) for block in blocks)
+    np.testing.assert_allclose(large / small, np.sqrt(80 * blocks[1].share / (20 * blocks[0].share)))
+    np.testing.assert_allclose(noise_penalty(blocks[0], 0.2) / small, np.sqrt((0.16 / 0.36) / (0.09 / 0.64)))

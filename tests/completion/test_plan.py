@@ -8,6 +8,7 @@ import pytest
 from kernelwise import PairCompleter, Pairs, plan_labelling
 from kernelwise.completion.core import labelled_for_recovery
 from kernelwise.completion.plan import (
+    _Theory,
     entries_for_recovery,
     reconstruction_bound,
     recovery_probability,
@@ -144,3 +145,14 @@ S = np.eye(20)
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_conditions_are_met_from_the_entries_and_samples_that_the_theorems_demand():
+    planted = np.repeat([0, 1], 50)
+    basis = np.eye(2)[planted] / math.sqrt(50)
+    theory = _Theory(basis, planted)
+    entries, labelled = entries_for_recovery(theory.labelled, theory.class_shares), theory.labelled
+    enough = math.ceil(entries / 2)
+    assert theory.row(labelled, enough)["conditions_met"]
+    assert not theory.row(labelled, math.floor(entries / 2) - 1)["conditions_met"]
+    assert not theory.row(labelled - 1, 10 * enough)["conditions_met"]

@@ -20,7 +20,7 @@ from kernelwise.samples import (
     row_index,
     tidy,
 )
-from kernelwise.ties import differ, first_best, most_probable, nearest_few, steady_order
+from kernelwise.ties import differ, first_best, most_probable, nearest_few, steady_order, stirred
 from kernelwise.whole_files import write_together
 
 
@@ -88,3 +88,14 @@ def test_write_together() -> None:
     with tempfile.TemporaryDirectory() as folder:
         write_together({Path(folder, "a"): b"1", Path(folder, "b"): b"2"})
         assert sorted(path.name for path in Path(folder).iterdir()) == ["a", "b"]
+
+
+def test_equal_rows_are_those_nearer_than_a_millionth_of_the_largest_distance():
+    assert differ([0.5, 2.0, 1e6]).tolist() == [False, True, True]
+    assert differ([0.5e-9, 2e-9, 1e-3]).tolist() == [False, True, True]
+
+
+def test_stirred_points_move_by_less_than_can_be_seen():
+    points = np.random.RandomState(0).randn(50, 3)
+    moved = np.abs(stirred(points) - points).max()
+    assert 0 < moved < 1e-5

@@ -279,3 +279,13 @@ def test_answers_in_the_place_of_labels_are_refused_with_the_remedy():
         audit_labels(np.arange(3.0)[:, None], Answers.from_table(table))
     with pytest.raises(ValueError, match=r"Answers\.from_table"):
         audit_labels(np.arange(3.0)[:, None], table)
+
+
+def test_the_belief_is_learned_from_a_sample():
+    X, truth = load_breast_cancer(return_X_y=True)
+    table = np.stack([flip_labels(truth, rate, random_state=k) for k, rate in enumerate((0.2, 0.3))], axis=1)
+    sampled = NoisyLabelClassifier(sample_size=500, random_state=0).fit(X, Answers.from_table(table))
+    audit = audit_answers(X, Answers.from_table(table), sample_size=500, random_state=0)
+    np.testing.assert_allclose(audit.quality, sampled.label_quality_)
+    whole = audit_answers(X, Answers.from_table(table), random_state=0)
+    assert np.abs(audit.quality - whole.quality).max() > 0.01

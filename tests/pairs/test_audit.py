@@ -12,8 +12,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from kernelwise import PairKernelLearner, PairNoise, Pairs, audit_pairs
 from kernelwise.datasets import load_citeseer, load_cora
 from kernelwise.pairs.audit.hidden_classes import PairGraph, Rates, fit_classes
-from kernelwise.pairs.audit.judgements import add_context, soft_logistic
-from kernelwise.pairs.audit.views import class_view
+from kernelwise.pairs.audit.judgements import REMEDY, add_context, soft_logistic
+from kernelwise.pairs.audit.views import activity, class_view
 from kernelwise.pairs.classes.evidence import with_labels
 from kernelwise.pairs.classes.features import NoFeatures
 from kernelwise.pairs.classes.results import likely_fits
@@ -327,3 +327,18 @@ def test_scores_that_speak_against_the_chances_leave_their_mean(rng):
     score, weights = rng.normal(size=50), rng.uniform(0.5, 2.0, 50)
     target = 1.0 / (1.0 + np.exp(score))
     np.testing.assert_allclose(soft_logistic(score, target, weights), np.average(target, weights=weights), atol=1e-5)
+
+
+def test_hubs_count_alike_at_both_ends_of_a_pair(rng):
+    pairs = noisy_pairs(np.arange(40) % 2, 120, 0.2)
+    fold_of = np.arange(120) % 4
+    turned = Pairs(pairs.cols, pairs.rows, pairs.labels, n_samples=40)
+    np.testing.assert_allclose(activity(pairs, fold_of), activity(turned, fold_of))
+    assert np.ptp(activity(pairs, fold_of)) > 1
+
+
+def test_the_remedy_stands_where_the_audit_is_not_reliable(rng):
+    X, y = blobs(rng)
+    sure, unsure = audited(X, noisy_pairs(y, 900, 0.1)), audited(X, noisy_pairs(y, 60, 0.3))
+    assert [audit.diagnostic["reliable"] for audit in (sure, unsure)] == [True, False]
+    assert [audit.diagnostic["reason"].endswith(REMEDY) for audit in (sure, unsure)] == [False, True]

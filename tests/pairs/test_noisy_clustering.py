@@ -347,3 +347,9 @@ def test_sparse_columns_are_words_unless_some_are_negative(rng):
     assert isinstance(fit_columns(weights, "features", np.random.RandomState(0)), WordColumns)
     weights.data[3] *= -1
     assert isinstance(fit_columns(weights, "features", np.random.RandomState(0)), StandardColumns)
+
+
+def test_without_pairs_nothing_is_gained_by_pairs(rng):
+    X = np.vstack([rng.standard_normal((40, 2)) + shift for shift in (0.0, 6.0)])
+    diagnostic = NoisyPairClustering(2, random_state=0).fit(X).diagnostic_
+    assert (diagnostic["gain"], diagnostic["gain_error"]) == (0.0, 0.0)

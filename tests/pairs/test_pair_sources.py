@@ -8,6 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from kernelwise import NoisyPairClustering, Pairs, audit_pairs, audit_record_pairs
 from kernelwise.metrics import normalized_mutual_info
+from kernelwise.noise.pair_sources import WEIGHTS, weighed_by_source
 
 RATES = (0.02, 0.1, 0.2, 0.45, 0.5)
 
@@ -85,3 +86,13 @@ def test_answers_about_records_have_sources():
     audit = audit_record_pairs(records, Pairs(rows, cols, given, n_samples=160, sources=who), random_state=0)
     assert audit.sources.source.tolist() == [0, 1, 2]
     assert np.abs(audit.sources.accuracy - [np.mean((given == truth)[who == k]) for k in range(3)]).mean() < 0.04
+
+
+def test_weights_stay_within_limits_and_guesses_do_not_count():
+    pairs = Pairs(np.arange(400) % 60, np.arange(400) % 60 + 1 + np.arange(400) // 60, np.ones(400), n_samples=80)
+    sources = np.repeat(["good", "guess"], [390, 10])
+    quality = np.where(sources == "good", 0.99, 0.5)
+    weights = weighed_by_source(pairs, sources, quality).weights
+    assert WEIGHTS[0] <= weights.min() < weights.max() <= WEIGHTS[1]
+    only_guesses = weighed_by_source(pairs, np.repeat("guess", 400), np.full(400, 0.5)).weights
+    np.testing.assert_allclose(only_guesses, WEIGHTS[0])

@@ -3,6 +3,7 @@
 import numpy as np
 
 from kernelwise.records.features import read_records
+from kernelwise.records.repeated import _curvature
 from kernelwise.records.strings import common_subsequence, compare_strings, first_numbers, tidy_string
 
 
@@ -36,3 +37,9 @@ def test_first_numbers() -> None:
 
 def test_common_subsequence() -> None:
     assert common_subsequence("jon smith", "smith, john") == 5
+
+
+def test_curvature_of_a_quadratic() -> None:
+    matrix = np.array([[3.0, 1.0], [1.0, 2.0]])
+    found = _curvature(lambda z: (0.5 * z @ matrix @ z, matrix @ z), np.array([0.3, -0.2]))
+    np.testing.assert_allclose(found, matrix, atol=1e-6)
